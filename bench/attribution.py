@@ -11,7 +11,7 @@ from typing import Any
 from sessions import CORPUS, compare
 
 import vacr
-from vacr.attribution import attribute
+from vacr.attribution.attribute import attribute_records
 
 _LINES, _EDITS = 10_000, 1_000
 
@@ -42,7 +42,7 @@ def _times(data: bytes) -> tuple[float, float]:
         path = Path(folder) / "s.jsonl"
         path.write_bytes(data)
         records: Any = list(vacr.read(path))
-        return compare(lambda: list(vacr.read(path)), lambda: attribute(records), 3)
+        return compare(lambda: list(vacr.read(path)), lambda: attribute_records(records), 3)
 
 
 def _many_edits(count: int) -> bytes:

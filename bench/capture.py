@@ -16,11 +16,11 @@ from pathlib import Path
 
 from sessions import compare
 
-from vacr.capture.checking import check
-from vacr.capture.following import follow
+from vacr.capture.following import follow_session
+from vacr.capture.frames import get_session_journal_path, list_session_journals
 from vacr.capture.journal import Journal
-from vacr.capture.layout import names, path_of
-from vacr.capture.places import Place
+from vacr.capture.journal_checks import check_journal
+from vacr.capture.session_places import SessionPlace
 
 _SESSIONS = 10
 _SECONDS = 20.0
@@ -53,7 +53,9 @@ def _busy(folder: Path, journal: Path, process: int) -> None:
     paths = [folder / f"session-{number}.jsonl" for number in range(_SESSIONS)]
     for path in paths:
         path.write_bytes(_line(0))
-    kept = [path_of(journal, Place("claude-code", path).name) for path in paths]
+    kept = [
+        get_session_journal_path(journal, SessionPlace("claude-code", path).name) for path in paths
+    ]
     while not all(one.exists() and one.stat().st_size for one in kept):
         time.sleep(0.01)
     time.sleep(1.0)
@@ -131,15 +133,19 @@ def journal_verify() -> None:
                 with path.open("ab") as file:
                     file.write(data[first : first + piece])
                 if first == 0:
-                    follow(session, Place("claude-code", path), {})
+                    follow_session(session, SessionPlace("claude-code", path), {})
                 else:
                     session.change(session.state.parts[0], (first, 0, data[first : first + piece]))
             journal.checkpoint()
             journal.close()
             least, work = compare(
-                partial(_hashed, folder / "journal"), partial(check, folder / "journal"), 3
+                partial(_hashed, folder / "journal"), partial(check_journal, folder / "journal"), 3
             )
-            rate = path_of(folder / "journal", "claude-code/x").stat().st_size / work / 1e6
+            rate = (
+                get_session_journal_path(folder / "journal", "claude-code/x").stat().st_size
+                / work
+                / 1e6
+            )
             print(
                 f"journal verify      {least / work:5.2f} x SHA-256 alone, {kind} ({rate:.0f} "
                 "MB/s; at least 0.5 when large)"
@@ -147,6 +153,6 @@ def journal_verify() -> None:
 
 
 def _hashed(folder: Path) -> None:
-    for name in names(folder):
-        with path_of(folder, name).open("rb") as file:
+    for name in list_session_journals(folder):
+        with get_session_journal_path(folder, name).open("rb") as file:
             hashlib.file_digest(file, "sha256")

@@ -11,13 +11,14 @@ from typing import Any
 from sessions import AGENTS, CORPUS, compare
 
 import vacr
-from vacr import codec
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import VacrError
-from vacr.exchange.exported import Asked, told
-from vacr.exchange.formats import FORMATS
-from vacr.identity import identify
-from vacr.readers.source import Part, Source
-from vacr.signing import KeySigner, keys
+from vacr.exchange.export import ExportRequest, format_losses
+from vacr.exchange.formats import EXCHANGE_FORMATS
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
+from vacr.signing.keys import KeySigner, generate_key
 
 
 def exchange() -> None:
@@ -31,12 +32,12 @@ def exchange() -> None:
         for path in sorted((CORPUS / agent).iterdir())
         for record in _read(path)
     ]
-    signer = KeySigner(keys.generate("eddsa"))
-    for name, form in FORMATS.items():
+    signer = KeySigner(generate_key("eddsa"))
+    for name, form in EXCHANGE_FORMATS.items():
         losses: Counter[str] = Counter()
         sizes, refused, same, made = 0, Counter[str](), 0, []
         for record in records:
-            asked = Asked(hashlib.sha256(codec.encode(record)).hexdigest(), signer=signer)
+            asked = ExportRequest(hashlib.sha256(encode(record)).hexdigest(), signer=signer)
             try:
                 exported = form.export(record, asked)
             except VacrError as error:
@@ -52,7 +53,7 @@ def exchange() -> None:
         )
         for reason, count in refused.most_common():
             print(f"{'':<19} {count} refused: {reason}")
-        print(f"{'':<19} not held: {told(losses, 8)}")
+        print(f"{'':<19} not held: {format_losses(losses, 8)}")
         _speed(name, made)
 
 
@@ -67,13 +68,13 @@ def _attributed(record: Any) -> Any:
     return vacr.attribute(record)
 
 
-def _comes_back(name: str, data: bytes, asked: Asked) -> bool:
+def _comes_back(name: str, data: bytes, asked: ExportRequest) -> bool:
     """Tell whether a document that was imported is exported as the same."""
     found = []
-    for reading in FORMATS[name].read(Source((Part("x", data),))):
-        identify(reading.record)
-        vacr.validate(reading.record).raise_for_errors()
-        found.append(FORMATS[name].export(reading.record, asked).data)  # type: ignore[arg-type]
+    for reading in EXCHANGE_FORMATS[name].read(Source((SourcePart("x", data),))):
+        assign_record_id(reading.record)
+        validate(reading.record).raise_for_errors()
+        found.append(EXCHANGE_FORMATS[name].export(reading.record, asked).data)  # type: ignore[arg-type]
     return b"".join(found) == data
 
 
@@ -81,10 +82,10 @@ def _trips(reader: str, same: int, count: int) -> str:
     return f"{same} of {count} come back the same" if reader else "one way"
 
 
-def _speed(name: str, made: list[tuple[Any, Asked]]) -> None:
+def _speed(name: str, made: list[tuple[Any, ExportRequest]]) -> None:
     least, work = compare(
-        lambda: [codec.encode(record) for record, _ in made],
-        lambda: [FORMATS[name].export(record, asked) for record, asked in made],
+        lambda: [encode(record) for record, _ in made],
+        lambda: [EXCHANGE_FORMATS[name].export(record, asked) for record, asked in made],
         3,
     )
     print(f"{'':<19} {work / least:.2f} x the time of encoding the records")

@@ -12,10 +12,9 @@ from pathlib import Path
 from sessions import CORPUS
 
 import vacr
-from vacr import codec
-from vacr.identity import identify
-from vacr.viewer import page as pages
-from vacr.viewer.page import Page, Shown
+from vacr.record.encoding import decode, encode
+from vacr.record.identity import assign_record_id
+from vacr.viewer.page import Page, PageRecord, __file__
 
 ENTRIES = 30_000
 EXAMPLE = Path(__file__).parent.parent / "examples" / "claude-code.jsonl"
@@ -57,16 +56,16 @@ def long_record(count: int = ENTRIES) -> bytes:
     entries = made["session"]["entries"]
     many = []
     for number in range(count):
-        entry = codec.decode(
-            codec.encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number)
+        entry = decode(
+            encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number)
         )
         entry["id"] = f"e{number}"
         if isinstance(entry.get("content"), str):
             entry["content"] = f"{entry['content']} ({number}) " + "and so on. " * (number % 40)
         many.append(entry)
     made["session"]["entries"] = many
-    identify(made)
-    return codec.encode(made)
+    assign_record_id(made)
+    return encode(made)
 
 
 def page() -> None:
@@ -78,9 +77,9 @@ def page() -> None:
     from playwright.sync_api import sync_playwright
 
     data = long_record()
-    template = Path(pages.__file__).with_name("page.html").read_text()
+    template = Path(__file__).with_name("page.html").read_text()
     begun = time.perf_counter()
-    html = b"".join(Page("bench", [Shown("bench.acr.json", data)]).pieces(template))
+    html = b"".join(Page("bench", [PageRecord("bench.acr.json", data)]).pieces(template))
     making = time.perf_counter() - begun
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         target = Path(folder) / "page.html"
@@ -114,9 +113,9 @@ def _size(template: str) -> None:
     records = pages_ = 0
     for path in sorted(CORPUS.glob("claude/*.jsonl"), key=lambda path: path.stat().st_size)[-10:]:
         for record in vacr.read(str(path)):
-            data = codec.encode(record)
+            data = encode(record)
             records += len(data)
-            pages_ += sum(map(len, Page("bench", [Shown("bench", data)]).pieces(template)))
+            pages_ += sum(map(len, Page("bench", [PageRecord("bench", data)]).pieces(template)))
     if records:
         print(
             f"  its size          {pages_ / records:.2f} x the record ({records / 1e6:.1f} MB "

@@ -7,11 +7,10 @@ from functools import partial
 
 from sessions import AGENTS, Session, compare, each, sessions
 
-from vacr.identity import identify
-from vacr.readers.collector import collector_paused
-from vacr.readers.registry import reader_for
-from vacr.readers.source import Part, Source
-from vacr.schema import schema_for, validate
+from vacr.agents.agent import Source, SourcePart, pause_garbage_collector
+from vacr.agents.registry import find_reader
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import load_record_schema, validate
 
 ROUNDS = 9
 ENOUGH = 40_000_000
@@ -25,10 +24,10 @@ def record(session: Session) -> None:
     """Do all of it: native bytes → agent recognised → records → canonical JSON, hashed for
     the id.
     """
-    with collector_paused():
-        source = Source((Part(session.name, session.data),))
-        for reading in reader_for(source).read(source):
-            identify(reading.record)
+    with pause_garbage_collector():
+        source = Source((SourcePart(session.name, session.data),))
+        for reading in find_reader(source).read(source):
+            assign_record_id(reading.record)
 
 
 def recording() -> None:
@@ -76,11 +75,11 @@ def validation() -> None:
     records = []
     for agent in AGENTS:
         for session in sessions(agent):
-            source = Source((Part(session.name, session.data),))
-            for reading in reader_for(source).read(source):
-                records.append(json.loads(b"".join(identify(reading.record))))
+            source = Source((SourcePart(session.name, session.data),))
+            for reading in find_reader(source).read(source):
+                records.append(json.loads(b"".join(assign_record_id(reading.record))))
     entries = sum(len(one["session"]["entries"]) for one in records)
-    checker = schema_for("3").checker("verifiable-agent-record", json=True)
+    checker = load_record_schema("3").checker("verifiable-agent-record", json=True)
     schema, whole = compare(
         partial(each, checker.matches, records), partial(each, validate, records), ROUNDS
     )

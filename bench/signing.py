@@ -16,8 +16,10 @@ from processes import peak
 from sessions import compare
 
 import vacr
-from vacr.signing import KeySigner, keys, sign
-from vacr.sources.signing import signable
+from vacr.record.encoding import encode
+from vacr.signing.keys import KeySigner, encode_private_pem, encode_public_pem, generate_key
+from vacr.signing.statement import sign
+from vacr.workflows.sign import read_signable_file
 
 _RECORD = 30_000_000
 _LARGE = 1 << 30
@@ -28,7 +30,7 @@ def signing() -> None:
     """Compare signing a record with hashing it, verifying a folder on one core and on all, and
     memory with the size.
     """
-    signer = KeySigner(keys.generate("eddsa"))
+    signer = KeySigner(generate_key("eddsa"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         record = folder / "large.acr.json"
@@ -47,7 +49,7 @@ def signing() -> None:
 
 
 def _sign(path: str, signer: KeySigner) -> bytes:
-    found = signable(path, whole=False)
+    found = read_signable_file(path, whole=False)
     return sign(None, signer, digest=found.digest, unprotected={100: found.metadata})
 
 
@@ -67,7 +69,7 @@ def _record(size: int) -> bytes:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines).encode())
         file.flush()
-        return vacr.encode(next(vacr.read(file.name)), "json")
+        return encode(next(vacr.read(file.name)), "json")
 
 
 def _folder(folder: Path, signer: KeySigner) -> None:
@@ -77,7 +79,7 @@ def _folder(folder: Path, signer: KeySigner) -> None:
     for number in range(_STATEMENTS):
         (many / f"{number}.acr.json").write_bytes(data)
         (many / f"{number}.acr.json.cose").write_bytes(sign(data, signer))
-    (folder / "key.pem").write_bytes(keys.public_pem(signer.public_key))
+    (folder / "key.pem").write_bytes(encode_public_pem(signer.public_key))
     command = [
         sys.executable,
         "-m",
@@ -106,7 +108,7 @@ def _timed(command: list[str]) -> float:
 
 
 def _memory(folder: Path, signer: KeySigner) -> None:
-    (folder / "signing.pem").write_bytes(keys.private_pem(signer.key))
+    (folder / "signing.pem").write_bytes(encode_private_pem(signer.key))
     (folder / "signing.pem").chmod(0o600)
     peaks = []
     for name, size in (("small.bin", 1 << 20), ("large.bin", _LARGE)):

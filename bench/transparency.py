@@ -21,11 +21,12 @@ from load import write
 from tests.log.postgresql import PostgreSQL, binaries
 from tests.log.running import Running
 
-from vacr.log.folder import Folder, make
-from vacr.log.keyring import descriptions
-from vacr.receipts.entries import entry_of
-from vacr.signing import Claims, KeySigner, algorithms, keys, sign
-from vacr.signing.sign1 import parse
+from vacr.log.folder import LogFolder, create_log
+from vacr.log.keyring import read_log_descriptions
+from vacr.signing.cose import parse_sign1, verify_signature
+from vacr.signing.keys import KeySigner, generate_key, parse_cose_key
+from vacr.signing.statement import StatementClaims, sign
+from vacr.transparency.receipt import build_log_entry
 from vacr.verification.receipts import check_receipt
 
 _COUNT = 12_000
@@ -59,7 +60,7 @@ def log_growth() -> None:
     entries.
     """
     with _folder() as place:
-        log = make(str(place / "log"))
+        log = create_log(str(place / "log"))
         given = _statements("es256", 2 * len(_DECADES) * _FEW)
         first = (0.0, 0.0, 0.0)
         for number, size in enumerate(_DECADES):
@@ -120,8 +121,8 @@ def _most(seconds: float, target: float) -> str:
 
 def _statements(kind: str, count: int) -> list[bytes]:
     """Sign distinct statements, by some signers."""
-    signers = [KeySigner(keys.generate(kind)) for _ in range(_SIGNERS)]
-    claims = Claims(issued_at=int(time.time()))
+    signers = [KeySigner(generate_key(kind)) for _ in range(_SIGNERS)]
+    claims = StatementClaims(issued_at=int(time.time()))
     return [
         sign(os.urandom(500), signers[number % _SIGNERS], claims=claims) for number in range(count)
     ]
@@ -129,7 +130,7 @@ def _statements(kind: str, count: int) -> list[bytes]:
 
 def _verifications(given: list[bytes]) -> float:
     """Give how many signatures a second are verified on all cores when nothing else is done."""
-    some = [parse(one) for one in given[:2000]]
+    some = [parse_sign1(one) for one in given[:2000]]
     work = [
         (
             one.protected[1],
@@ -147,7 +148,7 @@ def _verifications(given: list[bytes]) -> float:
             if not (child := os.fork()):
                 start = time.perf_counter()
                 for one in work:
-                    algorithms.verify(*one)
+                    verify_signature(*one)
                 os.write(writing, str(len(work) / (time.perf_counter() - start)).encode())
                 os._exit(0)
             os.close(writing)
@@ -162,7 +163,7 @@ def _verifications(given: list[bytes]) -> float:
 
 
 def _key(unprotected: dict[object, object]) -> object:
-    return keys.from_cose(unprotected[14][8][1])  # type: ignore[index]
+    return parse_cose_key(unprotected[14][8][1])  # type: ignore[index]
 
 
 def _register(place: Path, kind: str, storage: str, given: list[bytes], alone: float) -> None:
@@ -204,16 +205,16 @@ def _measured(rates: list[float], slowest: float, *, wanted: bool) -> str:
 
 
 @contextmanager
-def _log(place: Path, storage: str) -> Iterator[Folder | None]:
+def _log(place: Path, storage: str) -> Iterator[LogFolder | None]:
     folder = place / "log"
     if storage == "embedded":
-        yield make(str(folder))
+        yield create_log(str(folder))
     elif binaries() is None:
         yield None
     else:
         server = PostgreSQL()
         try:
-            yield make(str(folder), database=server.database("log"))
+            yield create_log(str(folder), database=server.database("log"))
         finally:
             server.stop()
     shutil.rmtree(folder, ignore_errors=True)
@@ -230,7 +231,7 @@ def _load(place: Path, url: str, given: list[bytes]) -> dict[str, float]:
     return result
 
 
-def _grow(log: Folder, size: int) -> tuple[float, float]:
+def _grow(log: LogFolder, size: int) -> tuple[float, float]:
     """Grow a log to a size; gives the time of a core that the last entries took each, and that by
     the clock.
     """
@@ -270,15 +271,15 @@ def _processor(process: int) -> float:
 
 
 def _receipts(place: Path) -> None:
-    log = make(str(place / "log"))
+    log = create_log(str(place / "log"))
     given = _statements("es256", 2000)
     with closing(log.ledger()) as ledger:
-        placed = ledger.append([entry_of(parse(one)) for one in given])
-        known = [one.receipt_key for one in descriptions(ledger.storage)]
+        placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
+        known = [one.receipt_key for one in read_log_descriptions(ledger.storage)]
     now, best = datetime.now(UTC), 0.0
     for _ in range(_REPEATS):
         start = time.perf_counter()
         for statement, one in zip(given, placed, strict=True):
-            check_receipt(parse(statement), one.receipt, known, now)
+            check_receipt(parse_sign1(statement), one.receipt, known, now)
         best = max(best, len(given) / (time.perf_counter() - start))
     print(f"receipts            {best:.0f} verified a second on one core {_least(best, _RECEIPTS)}")

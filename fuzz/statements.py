@@ -16,9 +16,10 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["vacr", "cbor2"]):
-    from vacr.signing import keys
-    from vacr.signing.certificates import load_certificates
-    from vacr.verification import Policy, VerificationFailed, verify
+    from vacr.signing.certificates import parse_pem_certificates
+    from vacr.signing.keys import parse_public_keys
+    from vacr.verification.policy import Policy, VerificationFailed
+    from vacr.verification.verifying import verify
 
 FILES = Path(__file__).parent.parent / "tests" / "vectors" / "files"
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -29,10 +30,10 @@ def _policy() -> Policy:
     trusted = [
         key
         for name in sorted(FILES.glob("*.pub.pem"))
-        for key in keys.load_public(name.read_bytes())
+        for key in parse_public_keys(name.read_bytes())
     ]
-    roots = load_certificates((FILES / "root.pem").read_bytes())
-    times = load_certificates((FILES / "time-root.pem").read_bytes())
+    roots = parse_pem_certificates((FILES / "root.pem").read_bytes())
+    times = parse_pem_certificates((FILES / "time-root.pem").read_bytes())
     return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from vacr.identity import identify
-from vacr.readers.registry import reader_for
-from vacr.readers.source import Part, Source
+from vacr.agents.agent import Source, SourcePart
+from vacr.agents.registry import find_reader
+from vacr.record.identity import assign_record_id
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -80,8 +80,8 @@ def deep(tmp_path):
 
 def read_all(data: bytes, name: str = "session.jsonl", agent: str | None = None) -> list:
     """Read native bytes into the readings they hold."""
-    source = Source((Part(name, data),))
-    return list(reader_for(source, agent).read(source))
+    source = Source((SourcePart(name, data),))
+    return list(find_reader(source, agent).read(source))
 
 
 def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None):
@@ -92,7 +92,7 @@ def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None)
 
 def stranger(reading) -> dict:
     """Give the record of a reading through its canonical bytes, as a stranger would get it."""
-    return json.loads(b"".join(identify(reading.record)))
+    return json.loads(b"".join(assign_record_id(reading.record)))
 
 
 def records_of(data: bytes, agent: str | None = None, name: str = "session.jsonl") -> list[dict]:

@@ -4,6 +4,7 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES
+from vacr.record.encoding import encode
 
 
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir()))
@@ -13,9 +14,9 @@ def test_what_a_caller_changes_changes_no_other_record(example):
             yield entry.setdefault("vacr", {})
             yield from marked(entry.get("children", ()))
 
-    before = [vacr.encode(record) for record in vacr.read(EXAMPLES / example)]
+    before = [encode(record) for record in vacr.read(EXAMPLES / example)]
     for record in vacr.read(EXAMPLES / example):
         for ours in marked(record["session"]["entries"]):
             ours["mine"] = True
             ours.setdefault("native", {})["mine"] = True
-    assert [vacr.encode(record) for record in vacr.read(EXAMPLES / example)] == before
+    assert [encode(record) for record in vacr.read(EXAMPLES / example)] == before

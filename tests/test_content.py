@@ -4,7 +4,7 @@ that they stand for.
 
 import pytest
 
-from vacr.content import all_entries, children
+from vacr.record.blocks import build_child_entries, walk_entries
 
 BLOCKS = {
     "a call of Claude Code": (
@@ -48,7 +48,7 @@ BLOCKS = {
 
 @pytest.mark.parametrize(("block", "child"), BLOCKS.values(), ids=BLOCKS)
 def test_a_block_is_the_entry_that_it_stands_for(block, child):
-    assert children([{"type": "text", "text": "x"}, block]) == [child]
+    assert build_child_entries([{"type": "text", "text": "x"}, block]) == [child]
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_block_is_the_entry_that_it_stands_for(block, child):
     [None, "text", {}, [], ["text"], [{"type": "text", "text": "x"}], [{"type": "tool_use"}]],
 )
 def test_what_was_said_and_what_has_no_name_is_no_entry(content):
-    assert children(content) == []
+    assert build_child_entries(content) == []
 
 
 def test_entries_come_before_their_children():
     inner = {"type": "reasoning", "content": "", "children": [{"type": "user"}]}
     assert [
-        entry["type"] for entry in all_entries([{"type": "assistant", "children": [inner]}])
+        entry["type"] for entry in walk_entries([{"type": "assistant", "children": [inner]}])
     ] == [
         "assistant",
         "reasoning",

@@ -7,23 +7,23 @@ from hypothesis import given
 
 from tests.codec.strategies import JSON
 from tests.conftest import EXAMPLES, jsonl, read_one, record_of
-from vacr.codec import canonical_json
-from vacr.identity import identify, made_by_vacr, record_id
+from vacr.record.canonical_json import decode_json, encode_canonical_json
+from vacr.record.identity import assign_record_id, compute_record_id, is_made_by_vacr
 
 EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
 
 
 def test_the_pieces_are_the_canonical_bytes():
     reading = read_one(EXAMPLE)
-    data = b"".join(identify(reading.record))
-    assert canonical_json.encode(json.loads(data)) == data
+    data = b"".join(assign_record_id(reading.record))
+    assert encode_canonical_json(json.loads(data)) == data
 
 
 def test_the_id_is_made_of_the_bytes_without_it():
     record = record_of(EXAMPLE)
-    assert record_id(record) == record["id"]
+    assert compute_record_id(record) == record["id"]
     rest = {name: value for name, value in record.items() if name != "id"}
-    digest = hashlib.sha256(canonical_json.encode(rest)).digest()
+    digest = hashlib.sha256(encode_canonical_json(rest)).digest()
     value = UUID(record["id"])
     assert value.version == 7
     assert value.bytes[9:] == digest[9:16]
@@ -33,7 +33,7 @@ def test_the_id_is_made_of_the_bytes_without_it():
 def test_any_change_makes_another_id():
     record = record_of(EXAMPLE)
     for change in ({"created": 1}, {"zz": 1}, {"version": "3.0.1"}, {"vcs": {"type": "git"}}):
-        assert record_id(record | change) != record["id"]
+        assert compute_record_id(record | change) != record["id"]
 
 
 def test_a_session_without_a_start_has_an_id_that_is_all_digest():
@@ -45,11 +45,11 @@ def test_a_session_without_a_start_has_an_id_that_is_all_digest():
 
 @given(JSON)
 def test_members_before_and_after_the_id_are_in_place(value):
-    value = canonical_json.decode(canonical_json.encode(value))
+    value = decode_json(encode_canonical_json(value))
     record = {"a": value, "version": "3", "id": "old", "session": {"session-start": 5}, "ib": value}
-    data = b"".join(identify(dict(record)))
-    assert canonical_json.encode(canonical_json.decode(data)) == data
-    assert record_id(canonical_json.decode(data)) == canonical_json.decode(data)["id"]
+    data = b"".join(assign_record_id(dict(record)))
+    assert encode_canonical_json(decode_json(data)) == data
+    assert compute_record_id(decode_json(data)) == decode_json(data)["id"]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_members_before_and_after_the_id_are_in_place(value):
     ],
 )
 def test_which_records_say_that_vacr_made_them(record, said):
-    assert made_by_vacr(record) is said
+    assert is_made_by_vacr(record) is said

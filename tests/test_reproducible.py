@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES
-from vacr.identity import identify
-from vacr.sources import read
+from vacr.discovery.opening import read_sessions
+from vacr.record.identity import assign_record_id
 
 SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),
@@ -81,7 +81,11 @@ def test_the_bytes_are_these():
     """
     found = {}
     for session in SESSIONS + FOLDERS:
-        pieces = [piece for one in read(session) for piece in identify(one.reading.record)]
+        pieces = [
+            piece
+            for one in read_sessions(session)
+            for piece in assign_record_id(one.reading.record)
+        ]
         found[session.name] = hashlib.sha256(b"".join(pieces)).hexdigest()
     if os.environ.get("UPDATE_DIGESTS"):
         DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in found.items()))

@@ -1,6 +1,11 @@
 import pytest
 
-from vacr.timestamps import as_text, is_timestamp, milliseconds, span
+from vacr.record.timestamps import (
+    find_time_span,
+    format_timestamp,
+    get_epoch_milliseconds,
+    is_timestamp,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +23,7 @@ from vacr.timestamps import as_text, is_timestamp, milliseconds, span
     ],
 )
 def test_milliseconds(stamp, expected):
-    assert milliseconds(stamp) == expected
+    assert get_epoch_milliseconds(stamp) == expected
 
 
 @pytest.mark.parametrize("value", ["2026-03-14T09:26:53Z", "2026-03-14T09:26:53.1-00:30", 0, 5])
@@ -75,7 +80,7 @@ def test_what_is_none(value):
     ],
 )
 def test_span(stamps, expected):
-    assert span(stamps) == expected
+    assert find_time_span(stamps) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,4 +97,4 @@ def test_span(stamps, expected):
     ],
 )
 def test_as_text(stamp, expected):
-    assert as_text(stamp) == expected
+    assert format_timestamp(stamp) == expected

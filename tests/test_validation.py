@@ -7,8 +7,8 @@ import pytest
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES, record_of
 from vacr.errors import InvalidRecord
-from vacr.schema import rule_for, schema_for, validate
-from vacr.schema.semantics import Semantics
+from vacr.record.encoding import decode, encode
+from vacr.record.validation import SemanticCheck, choose_rule, load_record_schema, validate
 
 RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {
@@ -128,10 +128,10 @@ def test_others_need_no_children_but_those_they_have_must_agree():
 def test_which_rule_a_value_is_checked_by():
     import cbor2
 
-    assert rule_for(RECORD) == "verifiable-agent-record"
-    assert rule_for(RECORD["session"]) == "session-trace"
-    assert rule_for(RECORD["session"]["entries"]) == "[* entry]"
-    assert rule_for(cbor2.CBORTag(18, [])) == "signed-agent-record"
+    assert choose_rule(RECORD) == "verifiable-agent-record"
+    assert choose_rule(RECORD["session"]) == "session-trace"
+    assert choose_rule(RECORD["session"]["entries"]) == "[* entry]"
+    assert choose_rule(cbor2.CBORTag(18, [])) == "signed-agent-record"
     for value in (RECORD, RECORD["session"], RECORD["session"]["entries"], []):
         assert validate(value).valid
     for value in ({}, {"entries": []}, [{}], cbor2.CBORTag(18, []), 5, None, "x"):
@@ -156,19 +156,19 @@ def test_raise_for_errors_names_the_first_finding():
 
 @pytest.mark.parametrize("version", ["3", "2", "1"])
 def test_generated_records_keep_their_bytes_through_both_forms(version):
-    schema = schema_for(version)
+    schema = load_record_schema(version)
     for seed in range(60):
         rule = "agent-convo-record" if version == "1" else "verifiable-agent-record"
         record = schema.generate(rule, seed=seed)
-        text = vacr.encode(record)
-        data = vacr.encode(vacr.decode(text), "cbor")
-        assert vacr.encode(vacr.decode(data)) == text
+        text = encode(record)
+        data = encode(decode(text), "cbor")
+        assert encode(decode(data)) == text
         for form in (text, data):
-            assert schema.checker(rule, json=True).findings(vacr.decode(form)) == []
+            assert schema.checker(rule, json=True).findings(decode(form)) == []
 
 
 def test_generated_entries_never_break_the_checks_above_the_schema():
-    schema = schema_for("3")
+    schema = load_record_schema("3")
     for seed in range(120):
         report = validate(schema.generate("[* entry]", seed=seed))
         assert all(
@@ -179,10 +179,10 @@ def test_generated_entries_never_break_the_checks_above_the_schema():
 
 def test_the_public_api():
     (record,) = vacr.read(EXAMPLES / "codex-cli.jsonl")
-    vacr.validate(record).raise_for_errors()
+    validate(record).raise_for_errors()
     for form in ("json", "cbor"):
-        data = vacr.encode(record, form)
-        assert vacr.encode(vacr.decode(data), form) == data
+        data = encode(record, form)
+        assert encode(decode(data), form) == data
     assert [
         one["session"]["session-id"]
         for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))
@@ -213,7 +213,7 @@ def test_children_that_disagree_are_gone_through_once_and_not_for_each():
     )
     for strict in (True, False):
         children.steps = 0
-        semantics = Semantics("", strict_views=strict)
+        semantics = SemanticCheck("", strict_views=strict)
         semantics.views(blocks, children, (0,))
         assert semantics.findings[1].pointer == "/0/children/1/name"
         assert children.steps < 5 * len(children)

@@ -9,9 +9,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vacr.attribution import tools
-from vacr.content import PARTS, VIEWS
-from vacr.viewer import parts, summaries
+from vacr.attribution.calls import (
+    COMMAND_ARGUMENTS,
+    CONTENT_ARGUMENTS,
+    NEW_TEXT_ARGUMENTS,
+    OLD_TEXT_ARGUMENTS,
+    PATCH_ARGUMENTS,
+    PATH_ARGUMENTS,
+    TOOL_KINDS,
+)
+from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS
+from vacr.viewer.parts import _DESCRIPTIVE_ARGUMENTS, _SEARCH_ARGUMENTS, _TEXT_BLOCK_TYPES
 
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
@@ -19,18 +27,18 @@ TARGET = Path(__file__).parent / "src" / "tables.json"
 def tables() -> str:
     """Give the text of the file."""
     found = {
-        "tools": tools.TOOLS,
-        "paths": tools.PATHS,
-        "old": tools.OLD,
-        "new": tools.NEW,
-        "text": tools.TEXT,
-        "patches": tools.PATCHES,
-        "commands": tools.COMMANDS,
-        "sought": summaries._SOUGHT,  # noqa: SLF001 - the same table on both sides
-        "telling": summaries._TELLING,  # noqa: SLF001
-        "texts": sorted(parts._TEXTS),  # noqa: SLF001
-        "views": sorted(VIEWS),
-        "parts": list(PARTS),
+        "tools": TOOL_KINDS,
+        "paths": PATH_ARGUMENTS,
+        "old": OLD_TEXT_ARGUMENTS,
+        "new": NEW_TEXT_ARGUMENTS,
+        "text": CONTENT_ARGUMENTS,
+        "patches": PATCH_ARGUMENTS,
+        "commands": COMMAND_ARGUMENTS,
+        "sought": _SEARCH_ARGUMENTS,
+        "telling": _DESCRIPTIVE_ARGUMENTS,
+        "texts": sorted(_TEXT_BLOCK_TYPES),
+        "views": sorted(BLOCK_VIEWS),
+        "parts": list(GEMINI_PART_VIEWS),
     }
     return json.dumps(found, indent=1) + "\n"
 

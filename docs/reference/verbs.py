@@ -13,7 +13,7 @@ import click
 import options
 
 from vacr.cli import EXIT_CODES, group
-from vacr.cli.options import FINDINGS
+from vacr.cli.options import EXIT_FINDINGS
 
 _EXAMPLE = "\b\nExample:\n"
 
@@ -84,7 +84,7 @@ def _exits(verb: Verb) -> str:
     return " · ".join(
         f"{code} {options.prose(said)}"
         for code, said in EXIT_CODES.items()
-        if strict or code != FINDINGS
+        if strict or code != EXIT_FINDINGS
     )
 
 

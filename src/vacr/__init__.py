@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from vacr.version import __version__
 
-TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
+TYPE_CHECKING = False  # `typing` takes longer to import than everything else here.
 
 __all__ = [
     "__version__",
@@ -37,13 +37,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from vacr.codec import decode, encode
-    from vacr.log.client import register
     from vacr.model import Record
-    from vacr.schema import validate
+    from vacr.record import convert, decode, encode, validate
+    from vacr.registration import register
     from vacr.signing import sign
     from vacr.verification import verify
-    from vacr.versions import convert
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
@@ -54,13 +52,13 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
         UnreadableInput: something cannot be read, or is of no agent that is known. What can be read
             beside it comes first.
     """
+    from vacr.discovery import find_places
+    from vacr.discovery import read_sessions as read_source
     from vacr.errors import NotASession, VacrError
-    from vacr.identity import identify
-    from vacr.recording.places import at
-    from vacr.sources import read as read_source
+    from vacr.record import assign_record_id
 
     failed = None
-    for place in at(path):
+    for place in find_places(path):
         try:
             for found in read_source(
                 place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
@@ -68,7 +66,7 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
                 if isinstance(found, VacrError):
                     failed = failed or found
                 else:
-                    identify(found.reading.record)
+                    assign_record_id(found.reading.record)
                     _own_marks(found.reading.record["session"]["entries"])
                     yield found.reading.record
         except NotASession:
@@ -101,14 +99,14 @@ def attribute(record: Record, *, base: str | None = None) -> Record:
     """
     from typing import cast
 
-    from vacr.attribution import attribute as attributed
-    from vacr.identity import identify
-    from vacr.sources.git import base_of
+    from vacr.attribution import attribute_records as attributed
+    from vacr.blame import load_git_base
+    from vacr.record import assign_record_id
 
     (made,) = attributed(
-        [cast("dict[str, Any]", record)], base_of(base) if base is not None else None
+        [cast("dict[str, Any]", record)], load_git_base(base) if base is not None else None
     )
-    identify(cast("Record", made))
+    assign_record_id(cast("Record", made))
     return cast("Record", made)
 
 
@@ -116,21 +114,20 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_PLACES = {
-    "encode": "codec",
-    "decode": "codec",
-    "validate": "schema",
+_PACKAGES = {
+    "encode": "record",
+    "decode": "record",
+    "convert": "record",
+    "validate": "record",
     "sign": "signing",
-    "register": "log.client",
+    "register": "registration",
     "verify": "verification",
-    "convert": "versions",
 }
-"""Where the functions are that others import from here."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _PACKAGES:
         raise AttributeError(f"module 'vacr' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"vacr.{_PLACES[name]}"), name)
+    return getattr(import_module(f"vacr.{_PACKAGES[name]}"), name)

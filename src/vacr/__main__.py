@@ -27,7 +27,7 @@ def _print_version() -> bool:
     """Print the version, and return whether that worked; if not, the command tries again and
     reports the failure.
     """
-    from vacr import __version__
+    from vacr.version import __version__
 
     line = f"vacr {__version__}\n".encode()
     try:

@@ -22,7 +22,9 @@ class VacrError(Exception):
 
     def diagnostics(self) -> str:
         """Say what went wrong, where, and what to do next, in one or two lines."""
-        return printable(str(self)) + (f"\n  {printable(self.hint)}" if self.hint else "")
+        return escape_unprintable(str(self)) + (
+            f"\n  {escape_unprintable(self.hint)}" if self.hint else ""
+        )
 
     def __str__(self) -> str:
         """Give the message with its place."""
@@ -80,12 +82,12 @@ class Unreachable(VacrError):  # noqa: N818 - named after the exit code's meanin
     exit_code = 4
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Make one line of text that comes from elsewhere, in which nothing drives the terminal or
     looks like a line of ours.
     """
-    return text if text.isprintable() else "".join(map(_visible, text))
+    return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
-def _visible(letter: str) -> str:
+def _escape_character(letter: str) -> str:
     return letter if letter.isprintable() else ascii(letter)[1:-1]

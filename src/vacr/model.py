@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 SCHEMA_VERSION = "3.0.0-draft"
 
-Native = dict[str, Any]
+JsonObject = dict[str, Any]
 """A native object, or an entry that is being made of one."""
 
 Timestamp = str | int
@@ -106,12 +106,12 @@ Record = TypedDict(
     total=False,
 )
 
-CANONICAL_MEMBERS = frozenset(Entry.__annotations__)
+CANONICAL_ENTRY_MEMBERS = frozenset(Entry.__annotations__)
 """Every member that a rule of the schema gives a meaning in some entry; a native member of such a
 name cannot stay there.
 """
 
-USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)
+TOKEN_USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)
 
 SESSION_MEMBERS = frozenset(SessionTrace.__annotations__)
 """The members of a session trace."""

@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 from tests.action.github import commands_in, outputs_in
 from tests.attribution.acting import commit
 from vacr.action.auditing import Audit
-from vacr.action.summary import audit_summary, seal_summary
-from vacr.action.workflow import Workflow
-from vacr.exchange.quoting import cell
-from vacr.viewer.visible import visible
+from vacr.action.summary import format_audit_summary, format_seal_summary
+from vacr.action.workflow import GitHubWorkflow
+from vacr.exchange.markdown import format_table_cell
+from vacr.viewer.rows import make_visible
 
 NASTY = (
     "a|b `c` $(touch trap) ${{ github.token }} <img src=x onerror=y> [l](javascript:z) **b** "
@@ -51,16 +51,16 @@ def texts(tokens):
 
 @given(st.text(st.characters(), min_size=1))
 def test_a_cell_stays_one_whatever_is_in_it(text):
-    made = f"| a | b |\n|---|---|\n| {cell(text)} | end |\n"
+    made = f"| a | b |\n|---|---|\n| {format_table_cell(text)} | end |\n"
     (table,) = rendered(made)
     first, last = table[1]
     assert [token.content for token in last] == ["end"]
-    assert texts(first).split() == visible(text).split()
+    assert texts(first).split() == make_visible(text).split()
 
 
 @given(st.text(), st.text(), st.integers(1, 9))
 def test_an_annotation_is_one_command_whatever_is_in_it(message, file, line):
-    workflow, log = Workflow(), StringIO()
+    workflow, log = GitHubWorkflow(), StringIO()
     with redirect_stdout(log), workflow.deaf():
         workflow.annotate("error", message, file, (line, line))
         print("::error::of somebody else")
@@ -74,7 +74,7 @@ def test_an_output_is_one_whatever_is_in_it(tmp_path_factory, value):
     file = tmp_path_factory.mktemp("output") / "output"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GITHUB_OUTPUT", str(file))
-        workflow = Workflow()
+        workflow = GitHubWorkflow()
         workflow.output("first", value)
         workflow.output("verdict", "unknown")
     assert outputs_in(file.read_bytes().decode()) == {"first": value, "verdict": "unknown"}
@@ -130,9 +130,12 @@ def test_a_summary_has_room_for_whatever_is_in_it():
             "issued-at": text,
             "message": text,
         }
-        assert len(audit_summary(Audit([record] * 200, lines, trusting=True)).encode()) < 1 << 20
+        assert (
+            len(format_audit_summary(Audit([record] * 200, lines, trusting=True)).encode())
+            < 1 << 20
+        )
         sealed = {"source": text, "record": text, "state": "failed", "error": text, "exit": 1}
-        assert len(seal_summary("failed", [sealed] * 200).encode()) < 1 << 20
+        assert len(format_seal_summary("failed", [sealed] * 200).encode()) < 1 << 20
 
 
 def test_many_files_and_records_fit_into_a_summary(audit, pull):

@@ -15,7 +15,7 @@ from tests.action.github import load
 from tests.conftest import EXAMPLES
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
-from vacr.action import seal as action
+from vacr.action.seal import _CANCEL_SIGNALS, _exit_on_signal, _run_cancellable
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -258,10 +258,10 @@ def test_a_job_cancelled_while_the_verb_starts_leaves_no_process(monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
-    before = {number: signal.signal(number, action._end) for number in action._CANCEL_SIGNALS}
+    before = {number: signal.signal(number, _exit_on_signal) for number in _CANCEL_SIGNALS}
     try:
         with pytest.raises(SystemExit) as caught:
-            action._run_cancellable(["sleep", "600"], dict(os.environ))
+            _run_cancellable(["sleep", "600"], dict(os.environ))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

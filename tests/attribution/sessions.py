@@ -6,7 +6,7 @@ from itertools import count
 
 import vacr
 from tests.sources.cursor_databases import editor
-from vacr.attribution import attribute, history, replayed
+from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
 
 ROOT = "/home/mira/app"
 MODEL = "claude-opus-4-5-20251101"
@@ -21,13 +21,16 @@ def records_of(folder, data, name="session.jsonl"):
 
 def rows(records):
     """Give the history as a command prints it, without the call's id."""
-    return [(row["path"], row["ranges"], row["evidence"]) for row in history(*replayed(records))]
+    return [
+        (row["path"], row["ranges"], row["evidence"])
+        for row in list_applied_changes(*replay_records(records))
+    ]
 
 
 def contributors(record):
     """Give the contributor of each attributed line, by path and number."""
     found = {}
-    (made,) = attribute([record])
+    (made,) = attribute_records([record])
     for file in made["file-attribution"]["files"]:
         for conversation in file["conversations"]:
             for one in conversation["ranges"]:
@@ -39,7 +42,7 @@ def contributors(record):
 
 def evidence(record):
     """Give what the record says to prove its attribution."""
-    (made,) = attribute([record])
+    (made,) = attribute_records([record])
     return made["vacr"]["attribution"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.attribution.sessions import MODEL, ROOT, Claude, contributors, evidence, records_of, rows
-from vacr.attribution import history, replayed
+from vacr.attribution.attribute import list_applied_changes, replay_records
 
 FILE = "one = 1\ntwo = 2\nthree = 3\nfour = 4\nfive = 5\n"
 PATH = {"file_path": f"{ROOT}/a.py"}
@@ -27,7 +27,7 @@ def said(claude, tmp_path):
 def test_an_edit_makes_the_lines_that_differ(claude, tmp_path):
     claude.call("Edit", edit("two = 2\nthree = 3", "two = 2\nmore = 9\nthree = 3"))
     records = records_of(tmp_path, claude.data())
-    (row,) = history(*replayed(records))
+    (row,) = list_applied_changes(*replay_records(records))
     assert row == {
         "call-id": "toolu_2",
         "path": "a.py",
@@ -357,7 +357,9 @@ def test_a_calls_own_contributor_is_honoured(claude, tmp_path):
     ]
     call["contributor"] = {"type": "mixed", "model-id": "acme/one"}
     assert contributors(record) == {("a.py", 2): {"type": "mixed", "model-id": "acme/one"}}
-    assert [row["model-id"] for row in history(*replayed([record]))] == ["acme/one"]
+    assert [row["model-id"] for row in list_applied_changes(*replay_records([record]))] == [
+        "acme/one"
+    ]
 
 
 def test_a_tool_that_nothing_is_known_of_is_reported(claude, tmp_path):

@@ -6,8 +6,13 @@ import json
 import pytest
 
 from tests.attribution.sessions import ROOT, Codex, contributors, evidence, records_of, rows
-from vacr.attribution import Base, attribute, history, replayed
-from vacr.attribution.result import left_files
+from vacr.attribution.attribute import (
+    attribute_records,
+    list_applied_changes,
+    list_changed_files,
+    replay_records,
+)
+from vacr.attribution.base import BaseFiles
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
 UPDATE = (
@@ -47,7 +52,7 @@ def said(codex, tmp_path):
 def test_a_patch(codex, tmp_path, answer):
     codex.output(codex.custom("apply_patch", UPDATE), answer)
     records = records_of(tmp_path, codex.data())
-    (row,) = history(*replayed(records))
+    (row,) = list_applied_changes(*replay_records(records))
     assert (row["call-id"], row["path"], row["ranges"]) == ("call_2", "a.py", [[2, 3]])
     assert (row["evidence"], row["model-id"]) == ("windowed", "openai/gpt-5.2-codex")
 
@@ -58,8 +63,8 @@ def test_a_patch_with_the_line_ends_of_the_file_makes_no_line_that_it_keeps(tmp_
     codex.output(codex.custom("apply_patch", UPDATE.replace("\n", "\r\n")), DONE)
     (record,) = records_of(tmp_path, codex.data())
     assert set(contributors(record)) == {("a.py", 2), ("a.py", 3)}
-    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
-    ((_, data, _),) = left_files(*replayed([record], base))
+    base = BaseFiles("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = list_changed_files(*replay_records([record], base))
     assert data == b"one = 1\r\ntwo = 3\r\nmore = 4\r\nthree = 3\r\n"
 
 
@@ -84,10 +89,10 @@ def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
     )
     codex.output(call, DONE)
     (record,) = records_of(tmp_path, codex.data())
-    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
-    ((_, data, _),) = left_files(*replayed([record], base))
+    base = BaseFiles("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = list_changed_files(*replay_records([record], base))
     assert data == b"one = 1\ntwo = 3\nmore = 4\nthree = 3\r\n"
-    (made,) = attribute([record], base)
+    (made,) = attribute_records([record], base)
     (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
     assert (one["start-line"], one["end-line"]) == (2, 3)
     assert one["content-hash"] == hashlib.sha256(b"two = 3\nmore = 4\n").hexdigest()
@@ -205,7 +210,8 @@ def test_a_patch_that_a_script_had_applied_is_the_scripts_and_once(codex, tmp_pa
     codex.output(call, "Script completed")
     records = records_of(tmp_path, codex.data())
     assert [
-        (row["call-id"], row["ranges"], row["evidence"]) for row in history(*replayed(records))
+        (row["call-id"], row["ranges"], row["evidence"])
+        for row in list_applied_changes(*replay_records(records))
     ] == [(call, [[2, 3]], "recorded")]
 
 

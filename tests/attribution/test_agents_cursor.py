@@ -13,7 +13,7 @@ from tests.attribution.sessions import (
     records_of,
     rows,
 )
-from vacr.attribution import replayed
+from vacr.attribution.attribute import replay_records
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
 CALLS = {
@@ -289,5 +289,5 @@ def test_the_line_ends_that_the_editor_tells(tmp_path):
         "params": json.dumps({"relativeWorkspacePath": "a.py"}),
         "result": json.dumps(result),
     }
-    replay, _ = replayed(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT}))
+    replay, _ = replay_records(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT}))
     assert replay.files[f"{ROOT}/a.py"].file.text == NEW_TEXT.replace("\n", "\r\n")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.attribution.sessions import ROOT, Gemini, contributors, records_of, rows
-from vacr.attribution import history, replayed
+from vacr.attribution.attribute import list_applied_changes, replay_records
 
 FILE = "one = 1\ntwo = 2\nthree = 2\n"
 PATH = {"file_path": "a.py"}
@@ -44,7 +44,9 @@ def test_a_replacement(gemini, tmp_path, name):
     gemini.call(
         name, replaced("two = 2", "two = 3"), "Successfully modified file: a.py (1 replacements)."
     )
-    (row,) = history(*replayed(records_of(tmp_path, gemini.data(), "session.json")))
+    (row,) = list_applied_changes(
+        *replay_records(records_of(tmp_path, gemini.data(), "session.json"))
+    )
     assert (row["path"], row["ranges"], row["evidence"]) == ("a.py", [[2, 2]], "replayed")
     assert row["model-id"] == "google/gemini-3-pro"
 

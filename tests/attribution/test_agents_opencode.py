@@ -3,7 +3,7 @@
 import pytest
 
 from tests.attribution.sessions import ROOT, OpenCode, contributors, records_of, rows
-from vacr.attribution import history, replayed
+from vacr.attribution.attribute import list_applied_changes, replay_records
 
 FILE = "def f():\n    two = 2\n    three = 2\n"
 PATH = {"filePath": f"{ROOT}/a.py"}
@@ -38,7 +38,9 @@ def test_an_edit_after_a_read_of_either_form(tmp_path, shown, proof):
     opencode = OpenCode()
     opencode.call("read", PATH, shown)
     opencode.call("edit", edit("two = 2", "two = 3"), "Edit applied successfully.")
-    (row,) = history(*replayed(records_of(tmp_path, opencode.data(), "export.json")))
+    (row,) = list_applied_changes(
+        *replay_records(records_of(tmp_path, opencode.data(), "export.json"))
+    )
     assert (row["call-id"], row["path"], row["ranges"]) == ("call_1", "a.py", [[2, 2]])
     assert (row["evidence"], row["model-id"]) == (proof, "openai/gpt-5.2")
 

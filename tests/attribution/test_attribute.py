@@ -5,11 +5,23 @@ import json
 
 import pytest
 
-import vacr
 from tests.attribution.told import ROOT, Told
-from vacr.attribution import Base, Wishes, attribute, checking, history, replayed
-from vacr.codec import encode
-from vacr.identity import identify
+from vacr.attribution.attribute import (
+    ConversationLinks,
+    attribute_records,
+    list_applied_changes,
+    replay_records,
+)
+from vacr.attribution.base import BaseFiles
+from vacr.attribution.check import (
+    ATTRIBUTION_DIFFERS,
+    ATTRIBUTION_HOLDS,
+    JointRecords,
+    compare_attribution,
+)
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 
@@ -39,13 +51,13 @@ def ranges(made, path):
 
 
 def made_of(told, tmp_path, base=None, **wishes):
-    (made,) = attribute([told.record(tmp_path)], base, Wishes(**wishes))
+    (made,) = attribute_records([told.record(tmp_path)], base, ConversationLinks(**wishes))
     return made
 
 
 def base_of(**texts):
     held = {name.replace("_", "."): text.encode() for name, text in texts.items()}
-    return Base("0" * 40, held.keys(), held.__getitem__)
+    return BaseFiles("0" * 40, held.keys(), held.__getitem__)
 
 
 def test_only_the_changed_lines_are_the_agents(told, tmp_path):
@@ -66,7 +78,7 @@ def test_only_the_changed_lines_are_the_agents(told, tmp_path):
         if entry["id"] in proof["entries"][0] or call in str(entry)
     ]
     assert entries
-    assert vacr.validate(made).findings == []
+    assert validate(made).findings == []
 
 
 def test_a_call_of_a_message_without_a_model_is_of_the_sessions_model(told, tmp_path):
@@ -75,7 +87,7 @@ def test_a_call_of_a_message_without_a_model_is_of_the_sessions_model(told, tmp_
     for entry in record["session"]["entries"]:
         entry.pop("model-id", None)
     record["session"]["agent-meta"] |= {"model-id": "one", "model-provider": "acme"}
-    (made,) = attribute([record])
+    (made,) = attribute_records([record])
     assert files(made)["a.py"][0]["contributor"] == {"type": "ai", "model-id": "acme/one"}
 
 
@@ -84,10 +96,10 @@ def test_a_revert_leaves_no_trace_but_in_the_history(told, tmp_path):
     told.edit("a.py", "two", "2")
     told.edit("a.py", "2", "two")
     record = told.record(tmp_path)
-    (made,) = attribute([record])
+    (made,) = attribute_records([record])
     assert files(made) == {}
-    replay, roots = replayed([record])
-    assert [line["ranges"] for line in history(replay, roots)] == [[[2, 2]], [[2, 2]]]
+    replay, roots = replay_records([record])
+    assert [line["ranges"] for line in list_applied_changes(replay, roots)] == [[[2, 2]], [[2, 2]]]
 
 
 def test_what_is_back_in_its_place_is_nobodys_whatever_moved_across(told, tmp_path):
@@ -208,7 +220,7 @@ def test_what_was_overwritten_unseen_is_not_the_agents(told, tmp_path):
 def test_bytes_survive(told, tmp_path):
     base = {"a.py": "\ufeffone\r\ntwo\r\ncaf\u00e9 ".encode() + b"\xe9\r\nlast"}
     told.edit("a.py", "two", "2")
-    made = made_of(told, tmp_path, Base("0" * 40, base.keys(), base.__getitem__))
+    made = made_of(told, tmp_path, BaseFiles("0" * 40, base.keys(), base.__getitem__))
     (one,) = files(made)["a.py"][0]["ranges"]
     assert one["content-hash"] == hashlib.sha256(b"2\r\n").hexdigest()
     whole = made["vacr"]["attribution"]["files"]["a.py"]["sha-256"]
@@ -221,7 +233,7 @@ def test_two_sessions_on_one_file_are_two_conversations(tmp_path):
     first.edit("a.py", "two", "2")
     second.read("a.py", TEXT.replace("two", "2"))
     second.edit("a.py", "four", "4")
-    made = attribute([first.record(tmp_path), second.record(tmp_path)])
+    made = attribute_records([first.record(tmp_path), second.record(tmp_path)])
     assert [ranges(one, "a.py") for one in made] == [
         [(2, 2, "ai", "replayed")],
         [(4, 4, "ai", "replayed")],
@@ -254,7 +266,7 @@ def test_wishes_and_pull_requests(told, tmp_path):
     assert conversation["url"] == "https://example.org/c/1"
     assert [one["type"] for one in conversation["related"]] == ["issue", "pull-request"]
     assert made["vacr"]["inputs"]["url"] == "https://example.org/c/1"
-    assert vacr.validate(made).findings == []
+    assert validate(made).findings == []
 
 
 def test_the_newest_commit_is_the_revision(told, tmp_path):
@@ -266,9 +278,9 @@ def test_the_newest_commit_is_the_revision(told, tmp_path):
 def test_the_given_record_is_not_changed(told, tmp_path):
     told.write("a.py", "x\n")
     record = told.record(tmp_path)
-    before = vacr.encode(record)
-    attribute([record])
-    assert vacr.encode(record) == before
+    before = encode(record)
+    attribute_records([record])
+    assert encode(record) == before
 
 
 def test_records_attributed_together_are_redone_once(tmp_path):
@@ -280,13 +292,13 @@ def test_records_attributed_together_are_redone_once(tmp_path):
         told.edit("a.py", f"two of {number}", "two")
         told.write(f"{number}.py", "new\n")
         records.append(told.record(tmp_path))
-    made = attribute(records)
+    made = attribute_records(records)
     for record in made:
-        identify(record)
-    joint = checking.Joint(made)
+        assign_record_id(record)
+    joint = JointRecords(made)
     forged = {**made[1], "file-attribution": made[2]["file-attribution"]}
-    assert checking.check(forged, joint, None)[0] == checking.DIFFERS
-    assert [checking.check(json.loads(encode(record)), joint, None)[0] for record in made] == [
-        checking.HOLDS
+    assert compare_attribution(forged, joint, None)[0] == ATTRIBUTION_DIFFERS
+    assert [compare_attribution(json.loads(encode(record)), joint, None)[0] for record in made] == [
+        ATTRIBUTION_HOLDS
     ] * 4
     assert len(joint._made) == 2  # once with the forged one

@@ -8,35 +8,32 @@ import pytest
 
 from tests.attribution.test_fuzz import lived, records_of
 from tests.attribution.world import HUMAN, OTHERS
-from vacr.attribution import Base
-from vacr.attribution.base import root_of
-from vacr.attribution.blame import Joiner, Version
-from vacr.attribution.overlaps import shares, telling
-from vacr.attribution.prompts import prompts
-from vacr.attribution.stored import Claim, Hashed
-from vacr.attribution.told import Piece, Told, gather
+from vacr.attribution.base import BaseFiles, find_base_root
+from vacr.attribution.session_context import find_entry_prompts
+from vacr.blame.claims import GatheredClaims, HashedRange, LineClaim, TextPiece, gather_claims
+from vacr.blame.join import ClaimJoiner, FileVersion, is_distinctive, is_partly_kept
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 
 
 def claim(name="call", kind="ai"):
-    return Claim(kind, "model", "session", "record", f"entry-{name}", name, "", "replayed")
+    return LineClaim(kind, "model", "session", "record", f"entry-{name}", name, "", "replayed")
 
 
 def version(text, added=None, path="a.py"):
     lines = text.splitlines(keepends=True)
     numbers = set(range(1, len(lines) + 1)) if added is None else set(added)
-    return Version(
+    return FileVersion(
         path, lines, numbers, hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
     )
 
 
 def piece(text, name="call", path="a.py", kind="ai", moment=0):
-    return Piece(claim(name, kind), path, tuple(text.splitlines(keepends=True)), moment)
+    return TextPiece(claim(name, kind), path, tuple(text.splitlines(keepends=True)), moment)
 
 
 def joined(pieces, *versions):
-    answers = Joiner(Told(pieces=list(pieces))).join(versions)
+    answers = ClaimJoiner(GatheredClaims(pieces=list(pieces))).join(versions)
     return [{number: found.type for number, found in answer.items()} for answer in answers]
 
 
@@ -116,19 +113,19 @@ def test_a_file_is_the_same_by_another_name():
 def test_what_was_there_before_the_session_is_not_the_agents_in_an_older_commit():
     line = "        raise ValueError(name)\n"
     before, after = version("x\n" + line), version("x\n" + line + "y\n" + line, {3, 4})
-    joiner = Joiner(Told(pieces=[piece("y\n" + line)]))
+    joiner = ClaimJoiner(GatheredClaims(pieces=[piece("y\n" + line)]))
     assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [
         set(),
         {3, 4},
     ]
-    joiner = Joiner(Told(pieces=[piece(line)]))
+    joiner = ClaimJoiner(GatheredClaims(pieces=[piece(line)]))
     assert joiner.join([before, after], one_file=True) == [{}, {}]
 
 
 def test_a_block_that_was_moved_in_its_file_stays_known():
     first, second = version(BODY + "x\n"), version("x\n" + BODY, {2, 3, 4})
     first.left, second.left = {4}, {2, 3, 4}
-    answers = Joiner(Told(pieces=[piece(BODY)])).join([first, second], one_file=True)
+    answers = ClaimJoiner(GatheredClaims(pieces=[piece(BODY)])).join([first, second], one_file=True)
     assert set(answers[1]) == {2, 3, 4}
 
 
@@ -156,14 +153,14 @@ def test_a_call_proves_more_than_a_notice():
 
 def test_a_range_of_which_only_the_hash_is_known_is_found():
     digest = hashlib.sha256(BODY.encode()).hexdigest()
-    joiner = Joiner(Told(hashed=[Hashed(claim(), "a.py", 3, digest)]))
+    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(claim(), "a.py", 3, digest)]))
     assert set(joiner.join([version("x\n" + BODY + "y\n")])[0]) == {2, 3, 4}
     assert joiner.join([version(BODY + "y\n" + BODY)]) == [{}]
     assert joiner.join([version("x\n" + BODY, {1, 2, 3})]) == [{}]
 
 
 def test_hashing_ends():
-    joiner = Joiner(Told(hashed=[Hashed(claim(), "a.py", 500, "0" * 64)]))
+    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(claim(), "a.py", 500, "0" * 64)]))
     joiner.work = 10_000
     assert joiner.join([version("some text\n" * 5000)]) == [{}]
     assert joiner.work < 0
@@ -181,11 +178,11 @@ def test_hashing_ends():
     ],
 )
 def test_parts_of_lines(ours, theirs, expected):
-    assert shares(ours, theirs) is expected
+    assert is_partly_kept(ours, theirs) is expected
 
 
 def test_blank_lines_tell_nothing():
-    assert not telling(["", "", "   "], same_path=True, whole=True)
+    assert not is_distinctive(["", "", "   "], same_path=True, whole=True)
 
 
 def test_a_prompt_is_what_the_user_said():
@@ -202,7 +199,7 @@ def test_a_prompt_is_what_the_user_said():
         {"type": "user", "content": [{"text": "Second"}, {"image": 1}]},
         {"type": "assistant", "id": "6"},
     ]
-    found = prompts({"session": {"entries": entries}})
+    found = find_entry_prompts({"session": {"entries": entries}})
     assert found["2"] == found["/session/entries/1/children/0"] == found["5"] == "First"
     assert found["6"] == "Second"
 
@@ -222,7 +219,8 @@ ROOTS = [
 @pytest.mark.parametrize(("named", "folder", "expected"), ROOTS)
 def test_the_root_is_where_the_files_are(named, folder, expected):
     assert (
-        root_of(Base("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder) == expected
+        find_base_root(BaseFiles("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder)
+        == expected
     )
 
 
@@ -246,7 +244,9 @@ def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, kin
         added = {number for number, (line, _) in enumerate(lines, 1) if line not in before}
         versions.append(version(text, added, random.choice([path, "moved/" + path])))
         truths.append([owner for _, owner in lines])
-    told = gather(records_of(world, tmp_path), lambda _: None, {one.digest for one in versions})
-    for answer, truth in zip(Joiner(told).join(versions), truths, strict=True):
+    told = gather_claims(
+        records_of(world, tmp_path), lambda _: None, {one.digest for one in versions}
+    )
+    for answer, truth in zip(ClaimJoiner(told).join(versions), truths, strict=True):
         for number, found in answer.items():
             assert found.type != "ai" or truth[number - 1] not in OTHERS, (number, found)

@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 from tests.attribution.told import ROOT, Told
-from vacr.attribution import Base, attribute, replayed
-from vacr.attribution.result import left_files
-from vacr.attribution.text import as_shown, from_bytes
+from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
+from vacr.attribution.base import BaseFiles
+from vacr.edits.lines import decode_file_text, render_as_host
 
 FILES = {
     "CR LF": (b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nII\r\nthree\r\n"),
@@ -30,7 +30,7 @@ FILES = {
 def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
     before, after = FILES[name]
     told = Told()
-    told.read("a.py", as_shown(from_bytes(before)))
+    told.read("a.py", render_as_host(decode_file_text(before)))
     if way == "edit":
         told.edit("a.py", "two", "2\nII")
     elif way == "several edits":
@@ -40,10 +40,12 @@ def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
         ]
         told.call("MultiEdit", {"file_path": f"{ROOT}/a.py", "edits": edits})
     elif way == "patch":
-        old = as_shown(from_bytes(before)).split("\n")
+        old = render_as_host(decode_file_text(before)).split("\n")
         at = old.index("two")
         signed = ["-two", "+2", "+II"] + (
-            [] if "two\n" in as_shown(from_bytes(before)) else ["\\ No newline at end of file"]
+            []
+            if "two\n" in render_as_host(decode_file_text(before))
+            else ["\\ No newline at end of file"]
         )
         hunk = {
             "oldStart": at + 1,
@@ -55,12 +57,14 @@ def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
         arguments = {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2\nII"}
         told.call("Edit", arguments, "ok", {"structuredPatch": [hunk]})
     else:
-        told.write("a.py", as_shown(from_bytes(before)).replace("two", "2\nII"), "update")
-    base = Base("0" * 40, ["a.py"], {"a.py": before}.__getitem__)
+        told.write(
+            "a.py", render_as_host(decode_file_text(before)).replace("two", "2\nII"), "update"
+        )
+    base = BaseFiles("0" * 40, ["a.py"], {"a.py": before}.__getitem__)
     records = [told.record(tmp_path)]
-    ((path, data, _),) = left_files(*replayed(records, base))
+    ((path, data, _),) = list_changed_files(*replay_records(records, base))
     assert (path, data) == ("a.py", after)
-    (made,) = attribute(records, base)
+    (made,) = attribute_records(records, base)
     (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
     lines = after.split(b"\n")
     text = b"\n".join(lines[one["start-line"] - 1 : one["end-line"]])
@@ -73,10 +77,12 @@ def test_what_is_shown_as_a_mark_is_not_known(tmp_path):
     told = Told()
     told.read("a.py", "on\ufffd\ntwo\n")
     told.edit("a.py", "two", "2")
-    ((_, data, about),) = left_files(*replayed([told.record(tmp_path)]))
+    ((_, data, about),) = list_changed_files(*replay_records([told.record(tmp_path)]))
     assert (data, about["complete"]) == (None, False)
     told.write("b.py", "the mark \ufffd itself\n")
-    assert [data for _, data, _ in left_files(*replayed([told.record(tmp_path)]))] == [
+    assert [
+        data for _, data, _ in list_changed_files(*replay_records([told.record(tmp_path)]))
+    ] == [
         None,
         "the mark \ufffd itself\n".encode(),
     ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.attribution.diff import NEW, near_origins, origins
+from vacr.edits.lines import NO_ORIGIN, find_line_origins, find_local_origins
 
 LINES = st.lists(st.sampled_from("abc"), max_size=12)
 
@@ -34,7 +34,7 @@ def plain(old, new):
                 x += 1
             paths[k] = (x, pairs)
             if x >= len(old) and x - k >= len(new):
-                found = [NEW] * len(new)
+                found = [NO_ORIGIN] * len(new)
                 for a, b in pairs:
                     found[b] = a
                 return found
@@ -43,7 +43,7 @@ def plain(old, new):
 
 
 def whole(old, new, suffix=0):
-    found = origins(old, new, suffix)
+    found = find_line_origins(old, new, suffix)
     left = len(new) - len(found)
     return found + list(range(len(old) - left, len(old)))
 
@@ -61,8 +61,8 @@ def test_a_known_suffix_changes_nothing(old, new, suffix):
 
 @given(LINES, LINES, LINES, st.integers(1, 6))
 def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
-    near = near_origins(old + suffix[:ahead], new + suffix[:ahead], len(suffix[:ahead]))
-    found = origins(old + suffix, new + suffix, len(suffix))
+    near = find_local_origins(old + suffix[:ahead], new + suffix[:ahead], len(suffix[:ahead]))
+    found = find_line_origins(old + suffix, new + suffix, len(suffix))
     assert near is None or near == found
 
 
@@ -71,20 +71,20 @@ def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
     st.lists(st.integers(0, 9).map(str), max_size=60),
 )
 def test_beyond_the_cap_lines_still_match_in_order(old, new):
-    found = origins(old, new, work=1)
-    kept = [i for i in found if i != NEW]
+    found = find_line_origins(old, new, work=1)
+    kept = [i for i in found if i != NO_ORIGIN]
     assert kept == sorted(set(kept))
-    assert all(i == NEW or old[i] == line for i, line in zip(found, new, strict=True))
+    assert all(i == NO_ORIGIN or old[i] == line for i, line in zip(found, new, strict=True))
 
 
 @pytest.mark.parametrize("lines", [3000, 6000])
 def test_a_rewritten_file_is_no_endless_work(lines):
     old = [f"old {i % 97}" for i in range(lines)]
     new = [f"old {i * 31 % 97}" if i % 2 else f"new {i}" for i in range(lines)]
-    assert len(origins(old, new)) == lines
+    assert len(find_line_origins(old, new)) == lines
 
 
 def test_what_only_one_side_has_is_new():
-    assert origins(["a"] * 5, ["b"] * 3) == [NEW] * 3
-    assert origins([], ["a"]) == [NEW]
-    assert origins(["a", "b"], ["a"]) == [0]
+    assert find_line_origins(["a"] * 5, ["b"] * 3) == [NO_ORIGIN] * 3
+    assert find_line_origins([], ["a"]) == [NO_ORIGIN]
+    assert find_line_origins(["a", "b"], ["a"]) == [0]

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.attribution.sessions import MODEL, ROOT, Claude, contributors, records_of
-from vacr.attribution import attribute, replayed
-from vacr.attribution.result import left_files
+from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
 
 
 @pytest.mark.parametrize(
@@ -17,7 +16,7 @@ def test_no_range_is_given_for_a_file_that_a_command_set_out_to_change(tmp_path,
     claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
     claude.call("Bash", {"command": command}, error="false" in command)
     (record,) = records_of(tmp_path, claude.data())
-    (made,) = attribute([record])
+    (made,) = attribute_records([record])
     assert made["file-attribution"] == {"files": []}
     proof = made["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof["ranges"]) == (False, [])
@@ -54,7 +53,7 @@ def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, d
         "File created successfully at: a.py",
     )
     claude.call("Bash", {"command": command}, "")
-    (record,) = attribute(records_of(tmp_path, claude.data()))
+    (record,) = attribute_records(records_of(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
     assert proof["ranges"]
@@ -69,10 +68,14 @@ def test_a_file_that_was_removed_may_be_there_again(tmp_path):
     )
     claude.call("Bash", {"command": "rm a.py"})
     (record,) = records_of(tmp_path, claude.data())
-    assert [about.get("deleted") for _, _, about in left_files(*replayed([record]))] == [True]
+    assert [
+        about.get("deleted") for _, _, about in list_changed_files(*replay_records([record]))
+    ] == [True]
     claude.call("Bash", {"command": "make > a.py"})
     (record,) = records_of(tmp_path, claude.data())
-    assert [about.get("complete") for _, _, about in left_files(*replayed([record]))] == [False]
+    assert [
+        about.get("complete") for _, _, about in list_changed_files(*replay_records([record]))
+    ] == [False]
 
 
 def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
@@ -90,7 +93,7 @@ def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
         {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False},
     )
     (record,) = records_of(tmp_path, claude.data())
-    assert [data for _, data, _ in left_files(*replayed([record]))] == [None]
+    assert [data for _, data, _ in list_changed_files(*replay_records([record]))] == [None]
 
 
 def test_empty_lines_are_missing_only_where_lines_are_empty(tmp_path):

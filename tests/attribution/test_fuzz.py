@@ -7,7 +7,8 @@ import pytest
 
 import vacr
 from tests.attribution.world import BASE, OTHERS, World
-from vacr.attribution import Base, attribute, history, replayed
+from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
+from vacr.attribution.base import BaseFiles
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 STEPS = int(os.environ.get("VACR_FUZZ_STEPS", "300"))
@@ -45,7 +46,7 @@ def records_of(world, tmp_path):
 
 
 def base_of(world):
-    return Base("0" * 40, world.base.keys(), world.base.__getitem__)
+    return BaseFiles("0" * 40, world.base.keys(), world.base.__getitem__)
 
 
 def said(records):
@@ -107,7 +108,7 @@ def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, kinds):
     world = lived(seed, kinds)
     records = records_of(world, tmp_path)
     for base in (None, base_of(world)):
-        assert not false_lines(world, said(attribute(records, base)))
+        assert not false_lines(world, said(attribute_records(records, base)))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS // 5))
@@ -115,7 +116,7 @@ def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
     world = lived(seed, AGENTS[seed % len(AGENTS)])
     records = records_of(world, tmp_path)
     for base in (None, base_of(world)):
-        for row in history(*replayed(records, base)):
+        for row in list_applied_changes(*replay_records(records, base)):
             made = world.made[row["call-id"]]
             numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
             assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (
@@ -145,7 +146,7 @@ def test_most_of_what_agents_wrote_is_said(tmp_path, world, most):
             place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost
         ]
         for base in (None, base_of(one)):
-            found = said(attribute(records, base))
+            found = said(attribute_records(records, base))
             theirs += len(lines)
             missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
     assert missed / theirs < most

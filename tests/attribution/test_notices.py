@@ -7,7 +7,8 @@ import pytest
 from tests.attribution.sessions import ROOT
 from tests.attribution.told import Told
 from tests.attribution.world.files import diff
-from vacr.attribution import attribute, history, notices, replayed
+from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
+from vacr.attribution.notices import apply_notice_hunks, parse_change_notice
 
 OLD = "".join(f"line {number}\n" for number in range(1, 81))
 
@@ -51,33 +52,34 @@ CHANGES = {
 @pytest.mark.parametrize("name", [*CHANGES, *AT_THE_END])
 def test_the_hunks_give_the_text(name):
     new = {**CHANGES, **AT_THE_END}[name]
-    notice = notices.read("a.py", shown(OLD, new))
+    notice = parse_change_notice("a.py", shown(OLD, new))
     assert notice.whole
-    assert notices.applied(OLD, notice.parts) == (new, name in CHANGES)
+    assert apply_notice_hunks(OLD, notice.parts) == (new, name in CHANGES)
 
 
 def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
     same = "x = 1\n" * 40
     assert (
-        notices.applied(
-            same, notices.read("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts
+        apply_notice_hunks(
+            same,
+            parse_change_notice("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts,
         )
         is None
     )
-    parts = notices.read("a.py", shown(OLD, CHANGES["a line"])).parts
-    assert notices.applied(OLD.replace("line 15\n", "fifteen\n"), parts) is None
+    parts = parse_change_notice("a.py", shown(OLD, CHANGES["a line"])).parts
+    assert apply_notice_hunks(OLD.replace("line 15\n", "fifteen\n"), parts) is None
 
 
 def test_what_may_have_been_taken_away_at_the_end_unseen_is_not_known():
     new = OLD.replace("line 70\n", "seventy\n")
-    assert notices.applied(OLD, notices.read("a.py", shown(OLD, new)).parts) is None
+    assert apply_notice_hunks(OLD, parse_change_notice("a.py", shown(OLD, new)).parts) is None
     cut = new.removesuffix("line 79\nline 80\n")
     assert shown(OLD, cut) == shown(OLD, new)
 
 
 def test_a_notice_that_is_cut_off_is_not_all():
     snippet = shown(OLD, CHANGES["a line"]) + "\n\n... [12 lines truncated] ..."
-    assert not notices.read("a.py", snippet).whole
+    assert not parse_change_notice("a.py", snippet).whole
 
 
 def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
@@ -86,7 +88,7 @@ def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
     told.edit("a.py", "line 40", "forty")
     mine = OLD.replace("line 40", "forty")
     tell(told, "a.py", shown(mine, "zero\n" + mine.replace("line 20\n", "")))
-    (made,) = attribute([told.record(tmp_path)])
+    (made,) = attribute_records([told.record(tmp_path)])
     (file,) = made["file-attribution"]["files"]
     (said,) = file["conversations"]
     found = {
@@ -111,5 +113,5 @@ def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_
     )
     tell(told, "a.py", shown(OLD, CHANGES["more lines"]))
     told.edit("a.py", "line 38", "thirty-eight")
-    (row,) = history(*replayed([told.record(tmp_path)]))
+    (row,) = list_applied_changes(*replay_records([told.record(tmp_path)]))
     assert row["ranges"] == [[40, 40]]

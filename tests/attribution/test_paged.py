@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vacr.attribution.paged import PagedText
+from vacr.attribution.chunks import PagedText
 
 
 @pytest.mark.parametrize("seed", range(20))

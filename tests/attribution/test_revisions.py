@@ -2,8 +2,8 @@
 
 import pytest
 
-from vacr.attribution.calls import steps
-from vacr.attribution.revisions import newest_revision
+from vacr.attribution.calls import walk_session_steps
+from vacr.attribution.session_context import find_newest_revision
 
 A, B = "a1" * 20, "b2" * 20
 
@@ -59,4 +59,4 @@ def record(*calls):
     ],
 )
 def test_newest_revision(calls, revision):
-    assert newest_revision(steps(record(*calls))) == revision
+    assert find_newest_revision(walk_session_steps(record(*calls))) == revision

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.attribution.sessions import ROOT, Claude, Gemini, OpenCode, records_of
-from vacr.attribution import replayed
+from vacr.attribution.attribute import replay_records
 
 
 def seen(records):
     """Give the lines that are known of each file, by their numbers."""
-    replay, _ = replayed(records)
+    replay, _ = replay_records(records)
     return {
         one.path.removeprefix(ROOT + "/"): {
             chunk.first + i: line

@@ -8,24 +8,25 @@ from random import Random
 
 import pytest
 
-from vacr.attribution import Base, net
-from vacr.attribution.calls import DONE, FAILED, Call
-from vacr.attribution.derive import events_of
-from vacr.attribution.events import (
-    Delete,
-    Move,
-    Observe,
-    Revert,
-    Staged,
-    Stash,
-    Touch,
-    Unstash,
-    Write,
-)
+from vacr.attribution.base import BaseFiles
+from vacr.attribution.calls import CALL_DONE, CALL_FAILED, ToolCall
+from vacr.attribution.derive import derive_file_actions
+from vacr.attribution.file_state import EVIDENCE_SHELL
+from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
 from vacr.attribution.replay import Replay
-from vacr.attribution.shell.commands import shell_events
-from vacr.attribution.text import to_bytes
-from vacr.attribution.tracked import SHELL
+from vacr.attribution.shell.effects import derive_shell_events
+from vacr.edits.actions import (
+    FileDeletion,
+    FileMove,
+    FileWrite,
+    GitStateChange,
+    ObservedLines,
+    PossibleChange,
+    Revert,
+    Stash,
+    Unstash,
+)
+from vacr.edits.lines import encode_file_text
 
 BASH, GIT = shutil.which("bash"), shutil.which("git")
 ROOT = "/home/mira/app"
@@ -33,14 +34,14 @@ ROOT = "/home/mira/app"
 
 def called(command, output="", *, failed=False, folder=ROOT):
     native = {"toolUseResult": {"stdout": output, "stderr": "", "interrupted": False}}
-    return Call(
+    return ToolCall(
         "Bash",
         {"command": command},
         "e",
         "c",
         "m",
         folder,
-        state=FAILED if failed else DONE,
+        state=CALL_FAILED if failed else CALL_DONE,
         output=output,
         native=native,
     )
@@ -48,20 +49,20 @@ def called(command, output="", *, failed=False, folder=ROOT):
 
 def did(command, output="", *, failed=False):
     """Give what a command did, without the looks and the touches of everything."""
-    events = shell_events(called(command, output, failed=failed))
+    events = derive_shell_events(called(command, output, failed=failed))
     return [
         one
         for one in events
-        if not isinstance(one, Observe) and (one.path or not isinstance(one, Touch))
+        if not isinstance(one, ObservedLines) and (one.path or not isinstance(one, PossibleChange))
     ]
 
 
 def written(path, text, *, append=False):
-    return Write(path, text, append=append, by_shell=True)
+    return FileWrite(path, text, append=append, by_shell=True)
 
 
 def likely(path, **more):
-    return Touch(path, likely=True, **more)
+    return PossibleChange(path, likely=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -93,59 +94,68 @@ def likely(path, **more):
         ("cd sub && cd - && echo a > f", [written("f", "a\n")]),
         ("cd $X && echo a > f", []),
         ("cd $X && echo a > /f", [written("/f", "a\n")]),
-        ("rm f", [Delete("f")]),
-        ("rm -rf a b/", [Delete("a", folder=True), Delete("b/", folder=True)]),
-        ("rm a*", [Delete("a*", pattern=True)]),
-        ("rm -- -f", [Delete("-f")]),
+        ("rm f", [FileDeletion("f")]),
+        ("rm -rf a b/", [FileDeletion("a", folder=True), FileDeletion("b/", folder=True)]),
+        ("rm a*", [FileDeletion("a*", pattern=True)]),
+        ("rm -- -f", [FileDeletion("-f")]),
         ("rm $f", []),
-        ("mv a b", [Move("a", "b")]),
-        ("mv a b c/", [Move("a", "c/a"), Move("b", "c/b")]),
+        ("mv a b", [FileMove("a", "b")]),
+        ("mv a b c/", [FileMove("a", "c/a"), FileMove("b", "c/b")]),
         ("mv -n a.x b.x", [likely("a.x"), likely("b.x")]),
-        ("cp -r a b", [Move("a", "b", copy=True)]),
-        ("git mv a b", [Move("a", "b"), Staged(".")]),
-        ("git -C sub mv a b", [Move("sub/a", "sub/b"), Staged("sub/.")]),
-        ("git rm -q a", [Delete("a"), Staged(".")]),
-        ("git rm --cached a", [Staged(".")]),
+        ("cp -r a b", [FileMove("a", "b", copy=True)]),
+        ("git mv a b", [FileMove("a", "b"), GitStateChange(".")]),
+        ("git -C sub mv a b", [FileMove("sub/a", "sub/b"), GitStateChange("sub/.")]),
+        ("git rm -q a", [FileDeletion("a"), GitStateChange(".")]),
+        ("git rm --cached a", [GitStateChange(".")]),
         ("git checkout -- a b", [Revert("a"), Revert("b")]),
         ("git checkout HEAD -- a", [Revert("a")]),
         ("git checkout .", [Revert(".")]),
-        ("git checkout main", [likely("main", pattern=True), Staged(".")]),  # perhaps it is a file
-        ("git checkout -b main", [Staged(".")]),
-        ("git checkout src/a.py", [likely("src/a.py", pattern=True), Staged(".")]),
-        ("git checkout main -- a", [likely("a", pattern=True), Staged(".")]),
+        (
+            "git checkout main",
+            [likely("main", pattern=True), GitStateChange(".")],
+        ),  # perhaps it is a file
+        ("git checkout -b main", [GitStateChange(".")]),
+        ("git checkout src/a.py", [likely("src/a.py", pattern=True), GitStateChange(".")]),
+        ("git checkout main -- a", [likely("a", pattern=True), GitStateChange(".")]),
         (
             "git checkout -- a; false || git checkout -- b",
-            [Revert("a"), likely("b", pattern=True), Staged(".")],
+            [Revert("a"), likely("b", pattern=True), GitStateChange(".")],
         ),
         ("git restore a", [Revert("a")]),
-        ("git restore --staged a", [Staged(".")]),
-        ("git restore --source=main a", [likely("a", pattern=True), Staged(".")]),
-        ("git restore --staged --worktree a", [likely("a", pattern=True), Staged(".")]),
+        ("git restore --staged a", [GitStateChange(".")]),
+        ("git restore --source=main a", [likely("a", pattern=True), GitStateChange(".")]),
+        ("git restore --staged --worktree a", [likely("a", pattern=True), GitStateChange(".")]),
         ("git reset --hard", [Revert(".", everything=True)]),
-        ("git reset --hard HEAD~1", [Staged("."), Revert(".", everything=True), Staged(".")]),
-        ("git revert --no-edit HEAD", [Staged("."), Revert(".", everything=True), Staged(".")]),
+        (
+            "git reset --hard HEAD~1",
+            [GitStateChange("."), Revert(".", everything=True), GitStateChange(".")],
+        ),
+        (
+            "git revert --no-edit HEAD",
+            [GitStateChange("."), Revert(".", everything=True), GitStateChange(".")],
+        ),
         ("git stash -q", [Stash(".", sure=False)]),
         ("git stash", [Stash(".", known=False, sure=False)]),
         ("git stash pop", [Unstash(".")]),
         ("git stash apply", [Unstash(".", keep=True)]),
         ("git stash list", []),
         ("git stash push -q -m why -- a b", [Stash(".", ("a", "b"), sure=False)]),
-        ("git add a && git commit -m b", [Staged("."), Staged(".")]),
+        ("git add a && git commit -m b", [GitStateChange("."), GitStateChange(".")]),
         ("git status; git log", []),
         ("sed -i s/a/b/ f.c", [likely("f.c")]),
         ("sed -i.bak -e s/a/b/ f.c g.c", [likely("f.c"), likely("g.c")]),
         ("perl -pi -e s/a/b/ f.c", [likely("f.c")]),
-        ("gofmt -w f.go", [Touch("f.go", formatter=True)]),
+        ("gofmt -w f.go", [PossibleChange("f.go", formatter=True)]),
         ("gofmt -l f.go", []),
-        ("npx --yes prettier@3 --write f.ts", [Touch("f.ts", formatter=True)]),
+        ("npx --yes prettier@3 --write f.ts", [PossibleChange("f.ts", formatter=True)]),
         ("npx prettier --check f.ts", []),
-        ("black f.py && ruff check f.py", [Touch("f.py", formatter=True)]),
-        ("uv run ruff format f.py", [Touch("f.py", formatter=True)]),
-        ("python -m black f.py", [Touch("f.py", formatter=True)]),
-        ("mix format f.ex", [Touch("f.ex", formatter=True)]),
-        ("eslint --fix f.js; eslint f.js", [Touch("f.js", formatter=True)]),
+        ("black f.py && ruff check f.py", [PossibleChange("f.py", formatter=True)]),
+        ("uv run ruff format f.py", [PossibleChange("f.py", formatter=True)]),
+        ("python -m black f.py", [PossibleChange("f.py", formatter=True)]),
+        ("mix format f.ex", [PossibleChange("f.ex", formatter=True)]),
+        ("eslint --fix f.js; eslint f.js", [PossibleChange("f.js", formatter=True)]),
         ("python f.py", []),
-        ("unheard-of f.py", [Touch("f.py")]),
+        ("unheard-of f.py", [PossibleChange("f.py")]),
         ("sudo rm f.py", [likely("f.py")]),
         ("true || cp a.x b.x", [likely("b.x")]),
         ("sort -o f.txt f.txt", [likely("f.txt"), likely("f.txt")]),
@@ -160,10 +170,13 @@ def likely(path, **more):
         ("find . -name x | xargs -n 1 sed -i s/a/b/ f.c", [likely("f.c")]),
         ("find . -name x | xargs grep a", []),
         ("cat f; grep x g", []),
-        ("apply_patch <<'E'\n*** Begin Patch\n*** Delete File: f\n*** End Patch\nE", [Delete("f")]),
+        (
+            "apply_patch <<'E'\n*** Begin Patch\n*** Delete File: f\n*** End Patch\nE",
+            [FileDeletion("f")],
+        ),
         ("cat > f <<'E'\na\nE\nls", [written("f", "a\n")]),
         ("test -f g && rm f; ls", []),
-        ("rm f || true", [Delete("f")]),
+        ("rm f || true", [FileDeletion("f")]),
         ("false || rm f", []),
         ("rm f &", []),
     ],
@@ -194,8 +207,10 @@ def test_effects(command, events):
     ],
 )
 def test_files_that_a_script_names_and_may_change(command, named):
-    events = shell_events(called(command))
-    assert any(isinstance(one, Touch) and not one.path and named in one.named for one in events)
+    events = derive_shell_events(called(command))
+    assert any(
+        isinstance(one, PossibleChange) and not one.path and named in one.named for one in events
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +224,9 @@ def test_files_that_a_script_names_and_may_change(command, named):
     ],
 )
 def test_files_that_a_script_only_reads_stay_known(command):
-    assert not any(one.named for one in shell_events(called(command)) if isinstance(one, Touch))
+    assert not any(
+        one.named for one in derive_shell_events(called(command)) if isinstance(one, PossibleChange)
+    )
 
 
 def test_what_failed_proves_nothing():
@@ -256,7 +273,7 @@ class Tree:
         git(folder, "add", ".")
         git(folder, "commit", "-qm", "base")
         self.replay = Replay(
-            Base("0" * 40, base.keys(), base.__getitem__) if with_base else None, [str(folder)]
+            BaseFiles("0" * 40, base.keys(), base.__getitem__) if with_base else None, [str(folder)]
         )
         self.replay.checked = True
         if not with_base:
@@ -284,7 +301,7 @@ class Tree:
             failed=done.returncode != 0,
             folder=str(self.folder),
         )
-        self.replay.step(call, events_of(call, "claude-code"))
+        self.replay.step(call, derive_file_actions(call, "claude-code"))
 
     def look(self):
         for path in self.folder.rglob("*.py"):
@@ -340,9 +357,9 @@ class Tree:
             if one.file.text is None or one.dirty:
                 continue
             assert path.is_file(), about
-            assert to_bytes(one.file.text) == path.read_bytes(), about
-            net.settle(one.file)
-            for run in net.runs(one.file):
+            assert encode_file_text(one.file.text) == path.read_bytes(), about
+            release_reverted_lines(one.file)
+            for run in list_line_runs(one.file):
                 if run.fresh and self.replay.makers[-run.maker - 1].kind == "ai":
                     assert all(line.startswith("agent") for line in run.text.splitlines()), about
 
@@ -365,8 +382,10 @@ def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
 def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
     replay = Replay(None, [ROOT])
     call = called("cat > f <<'EOF'\na\nEOF")
-    replay.step(call, events_of(call, "claude-code"))
-    assert [(change.ranges, change.evidence) for change in replay.history] == [([(1, 1)], SHELL)]
+    replay.step(call, derive_file_actions(call, "claude-code"))
+    assert [(change.ranges, change.evidence) for change in replay.history] == [
+        ([(1, 1)], EVIDENCE_SHELL)
+    ]
     assert [maker.kind for maker in replay.makers] == ["ai"]
 
 
@@ -388,5 +407,5 @@ def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
 def test_time_grows_with_length_only(piece, line):
     command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
     start = time.process_time()
-    list(shell_events(called(command, output)))
+    list(derive_shell_events(called(command, output)))
     assert time.process_time() - start < 3

@@ -2,13 +2,13 @@
 
 import pytest
 
-from vacr.attribution import Base, net
-from vacr.attribution.calls import DONE, Call
-from vacr.attribution.derive import events_of
-from vacr.attribution.diff import NEW
-from vacr.attribution.drift import aligned
+from vacr.attribution.base import BaseFiles
+from vacr.attribution.calls import CALL_DONE, ToolCall
+from vacr.attribution.derive import derive_file_actions
+from vacr.attribution.file_state import EVIDENCE_SHELL
+from vacr.attribution.reconcile import align_lines, list_line_runs, release_reverted_lines
 from vacr.attribution.replay import Replay
-from vacr.attribution.tracked import SHELL
+from vacr.edits.lines import NO_ORIGIN
 
 ROOT = "/home/mira/app"
 
@@ -19,17 +19,17 @@ ROOT = "/home/mira/app"
         (["a(b)\n"], ["a( b )\n"], [1], [0]),
         (["a(b, c)\n"], ["a(\n", "  b,\n", "  c)\n"], [1], [0, 0, 0]),
         (["a(\n", "b)\n"], ["a(b)\n"], [1, 1], [0]),
-        (["a(\n", "b)\n"], ["a(b)\n"], [1, 2], [NEW]),
-        (["a(\n", "b)\n"], ["a(b)\n"], [1, 0], [NEW]),
-        (["a\n", "b\n"], ["  a\n", "\n", "  b\n"], [1, 1], [0, NEW, 1]),
+        (["a(\n", "b)\n"], ["a(b)\n"], [1, 2], [NO_ORIGIN]),
+        (["a(\n", "b)\n"], ["a(b)\n"], [1, 0], [NO_ORIGIN]),
+        (["a\n", "b\n"], ["  a\n", "\n", "  b\n"], [1, 1], [0, NO_ORIGIN, 1]),
         (["a\n", "\n", "b\n"], [" a\n", "\n", " b\n"], [1, 1, 1], [0, 1, 2]),
-        (["return x\n"], ["returnx\n"], [1], [NEW]),
-        (["a b\n", "c\n"], ["a  b\n", "d\n"], [1, 1], [0, NEW]),
+        (["return x\n"], ["returnx\n"], [1], [NO_ORIGIN]),
+        (["a b\n", "c\n"], ["a  b\n", "d\n"], [1, 1], [0, NO_ORIGIN]),
         (["a\n"], [], [1], []),
     ],
 )
 def test_lines_of_the_same_tokens_stay_what_they_are(known, seen, makers, found):
-    assert aligned(known, seen, makers) == found
+    assert align_lines(known, seen, makers) == found
 
 
 class Session:
@@ -43,19 +43,19 @@ class Session:
         self.step("Bash" if self.agent == "claude-code" else "shell", {"command": command}, output)
 
     def step(self, name, arguments, output):
-        call = Call(
-            name, arguments, f"e{self.replay.clock}", "c", "m", ROOT, state=DONE, output=output
+        call = ToolCall(
+            name, arguments, f"e{self.replay.clock}", "c", "m", ROOT, state=CALL_DONE, output=output
         )
-        self.replay.step(call, events_of(call, self.agent))
+        self.replay.step(call, derive_file_actions(call, self.agent))
 
     def said(self):
         """Give the contributor and the evidence of each line that the base does not have."""
         tracked = self.replay.files[f"{ROOT}/f.go"]
-        net.settle(tracked.file)
+        release_reverted_lines(tracked.file)
         makers = self.replay.makers
         return {
             number: (makers[-run.maker - 1].kind, makers[-run.maker - 1].evidence)
-            for run in net.runs(tracked.file)
+            for run in list_line_runs(tracked.file)
             for number in range(run.first, run.last + 1)
         }
 
@@ -67,7 +67,7 @@ def test_a_formatter_leaves_lines_to_those_who_wrote_them():
     assert session.replay.files[f"{ROOT}/f.go"].dirty
     session.shell("cat f.go", "func a() {\n\tb(c)\n}\n")
     assert not session.replay.files[f"{ROOT}/f.go"].dirty
-    assert session.said() == dict.fromkeys((1, 2, 3), ("ai", SHELL))
+    assert session.said() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
 
 
 def test_what_another_command_changed_is_the_shells():
@@ -75,7 +75,11 @@ def test_what_another_command_changed_is_the_shells():
     session.shell("cat > f.go <<'EOF'\nfunc a() {\nb(c)\n}\nEOF")
     session.shell("sed -i 's/c/d/' f.go")
     session.shell("cat f.go", "func a() {\nb(d)\n}\n")
-    assert session.said() == {1: ("ai", SHELL), 2: ("shell", SHELL), 3: ("ai", SHELL)}
+    assert session.said() == {
+        1: ("ai", EVIDENCE_SHELL),
+        2: ("shell", EVIDENCE_SHELL),
+        3: ("ai", EVIDENCE_SHELL),
+    }
 
 
 def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_lines():
@@ -210,7 +214,7 @@ def test_lines_that_a_formatter_of_a_folder_laid_out_stay_whose_they_were():
         session.shell(command)
         session.shell("cat f.go", LAID_OUT)
         assert not session.replay.files[f"{ROOT}/f.go"].dirty
-        assert session.said() == dict.fromkeys((1, 2, 3), ("ai", SHELL))
+        assert session.said() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
 
 
 def test_what_a_formatter_put_there_is_nobodys_call():
@@ -227,7 +231,7 @@ def test_what_a_formatter_put_there_is_nobodys_call():
 
 
 def test_a_file_of_the_base_that_a_formatter_may_have_rewritten_is_doubtful_when_it_is_first_named():
-    base = Base("1" * 40, frozenset(["f.go"]), lambda _: CODE.encode())
+    base = BaseFiles("1" * 40, frozenset(["f.go"]), lambda _: CODE.encode())
     patch = "*** Begin Patch\n*** Update File: f.go\n@@\n-b( c )\n+b(d)\n*** End Patch"
     for command, known in (("true", True), ("gofmt -w .", False), ("markdownlint --fix .", True)):
         session = Session("codex-cli", base)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from vacr.attribution.shell.lexer import parse
+from vacr.attribution.shell.parser import parse_shell_script
 
 BASH = shutil.which("bash")
 
 
 def words_of(text):
-    return [(command.joined, command.words) for command in parse(text).commands]
+    return [(command.joined, command.words) for command in parse_shell_script(text).commands]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def words_of(text):
 )
 def test_words(text, commands):
     assert words_of(text) == commands
-    assert not parse(text).opaque
+    assert not parse_shell_script(text).opaque
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_words(text, commands):
     ],
 )
 def test_what_is_not_read_ends_a_script(text, before):
-    script = parse(text)
+    script = parse_shell_script(text)
     assert script.opaque
     assert len(script.commands) == before
 
@@ -111,7 +111,7 @@ def test_what_is_not_read_ends_a_script(text, before):
     ],
 )
 def test_here_documents(text, bodies):
-    script = parse(text)
+    script = parse_shell_script(text)
     assert [
         r.body
         for command in script.commands
@@ -126,7 +126,9 @@ def test_here_documents(text, bodies):
 
 
 def test_redirections():
-    redirects = parse("a>b 2>/dev/null >>c &>d 2>&1 3<e >|f <<<g").commands[0].redirects
+    redirects = (
+        parse_shell_script("a>b 2>/dev/null >>c &>d 2>&1 3<e >|f <<<g").commands[0].redirects
+    )
     assert [(r.descriptor, r.operator, r.target) for r in redirects] == [
         ("", ">", "b"),
         ("2", ">", "/dev/null"),
@@ -140,12 +142,16 @@ def test_redirections():
 
 
 def test_patterns_are_kept():
-    command = parse("rm repro* a/b?.py 'c'* $d*").commands[0]
+    command = parse_shell_script("rm repro* a/b?.py 'c'* $d*").commands[0]
     assert command.globs == {1: "repro*", 2: "a/b?.py"}
 
 
 def test_what_runs_beside_the_others_is_marked():
-    assert [command.background for command in parse("a & b; c &").commands] == [True, False, True]
+    assert [command.background for command in parse_shell_script("a & b; c &").commands] == [
+        True,
+        False,
+        True,
+    ]
 
 
 PIECE = st.one_of(
@@ -186,7 +192,7 @@ def test_words_are_those_of_bash(lines):
     run = subprocess.run([BASH, "-c", script], capture_output=True, check=True)
     shown = run.stdout.decode().split("\0")
     ours = []
-    parsed = parse(script)
+    parsed = parse_shell_script(script)
     assert not parsed.opaque
     for command in parsed.commands:
         words = command.words[2:] or ([""] if command.words[1] == "%s\\0" else ["\n\n"])
@@ -227,12 +233,12 @@ HOSTILE = [
     )
 )
 def test_any_text_is_read(pieces):
-    parse("".join(pieces))
+    parse_shell_script("".join(pieces))
 
 
 @given(st.text())
 def test_any_characters_are_read(text):
-    parse(text)
+    parse_shell_script(text)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +261,7 @@ def test_time_grows_with_length_only(piece):
     def taken(size):
         text = piece * (size // len(piece))
         start = time.process_time()
-        parse(text)
+        parse_shell_script(text)
         return time.process_time() - start
 
     assert taken(100_000) < 1.5

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from vacr.attribution.events import DiffSeen, Move, Observe
-from vacr.attribution.shell.commands import script_events
-from vacr.attribution.shell.lexer import parse
-from vacr.attribution.shell.results import Result
-from vacr.attribution.text import bare, lines_of
+from vacr.attribution.shell.effects import derive_script_events
+from vacr.attribution.shell.execution import ShellResult
+from vacr.attribution.shell.parser import parse_shell_script
+from vacr.edits.actions import FileMove, ObservedDiff, ObservedLines
+from vacr.edits.lines import split_keeping_ends, strip_line_end
 
 BASH = shutil.which("bash")
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -19,11 +19,13 @@ TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
 
 def looks(script, output, code=0, *, done=True, **more):
-    events = script_events(parse(script), Result(code, done and code == 0, output, **more), "")
+    events = derive_script_events(
+        parse_shell_script(script), ShellResult(code, done and code == 0, output, **more), ""
+    )
     return [
         (one.path, one.first, one.first + len(one.lines) - 1)
         for one in events
-        if isinstance(one, Observe)
+        if isinstance(one, ObservedLines)
     ]
 
 
@@ -145,14 +147,18 @@ def test_a_cut_output_shows_what_is_before_the_cut():
 
 def test_a_window_may_lack_empty_lines_before_it():
     events = list(
-        script_events(
-            parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(6, 20), stripped=True), ""
+        derive_script_events(
+            parse_shell_script("sed -n '5,20p' f"),
+            ShellResult(0, done=True, text=lines(6, 20), stripped=True),
+            "",
         )
     )
     assert [(one.first, one.slack) for one in events] == [(5, 1)]
     events = list(
-        script_events(
-            parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(5, 20), stripped=True), ""
+        derive_script_events(
+            parse_shell_script("sed -n '5,20p' f"),
+            ShellResult(0, done=True, text=lines(5, 20), stripped=True),
+            "",
         )
     )
     assert [(one.first, one.slack) for one in events] == [(5, 0)]
@@ -160,7 +166,11 @@ def test_a_window_may_lack_empty_lines_before_it():
 
 def test_the_end_of_a_beginning_wants_a_long_file():
     events = list(
-        script_events(parse("head -20 f | tail -5"), Result(0, done=True, text=lines(16, 20)), "")
+        derive_script_events(
+            parse_shell_script("head -20 f | tail -5"),
+            ShellResult(0, done=True, text=lines(16, 20)),
+            "",
+        )
     )
     assert [(one.first, one.least) for one in events] == [(16, 20)]
 
@@ -190,17 +200,19 @@ DIFF = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n-a\n+
     ],
 )
 def test_diffs(script, output, found):
-    events = script_events(parse(script), Result(0, done=True, text=output), "")
-    assert [one.path for one in events if isinstance(one, DiffSeen)] == found
+    events = derive_script_events(
+        parse_shell_script(script), ShellResult(0, done=True, text=output), ""
+    )
+    assert [one.path for one in events if isinstance(one, ObservedDiff)] == found
 
 
 def test_renames_that_are_told():
-    events = script_events(
-        parse("git add -A && git status --short"),
-        Result(0, done=True, text="R  a -> b\n M c\n"),
+    events = derive_script_events(
+        parse_shell_script("git add -A && git status --short"),
+        ShellResult(0, done=True, text="R  a -> b\n M c\n"),
         "",
     )
-    assert [(one.path, one.to, one.told) for one in events if isinstance(one, Move)] == [
+    assert [(one.path, one.to, one.told) for one in events if isinstance(one, FileMove)] == [
         ("a", "b", True)
     ]
 
@@ -280,10 +292,10 @@ def holds(look, files):
     path = posixpath.normpath(look.path)
     if path not in files:
         return False
-    known = [bare(line) for line in lines_of(files[path])]
+    known = [strip_line_end(line) for line in split_keeping_ends(files[path])]
     if look.least > len(known):
         return True
-    seen = [bare(line) for line in look.lines]
+    seen = [strip_line_end(line) for line in look.lines]
     return any(
         known[look.first - 1 + by : look.first - 1 + by + len(seen)] == seen
         for by in range(min(look.slack, 30) + 1)
@@ -310,7 +322,7 @@ def test_every_look_is_true_of_the_files(tmp_path, seed):
             output = output.rstrip()
             while output.startswith("\n"):
                 output = output[1:]
-        result = Result(done.returncode, done.returncode == 0, output, stripped=stripped)
-        for event in script_events(parse(script), result, ""):
-            if isinstance(event, Observe):
+        result = ShellResult(done.returncode, done.returncode == 0, output, stripped=stripped)
+        for event in derive_script_events(parse_shell_script(script), result, ""):
+            if isinstance(event, ObservedLines):
                 assert holds(event, files), (script, output, event)

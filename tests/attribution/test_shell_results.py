@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from vacr.attribution.calls import DONE, FAILED, Call
-from vacr.attribution.events import Delete, Observe
-from vacr.attribution.shell.commands import shell_events
-from vacr.attribution.shell.results import result_of
+from vacr.attribution.calls import CALL_DONE, CALL_FAILED, ToolCall
+from vacr.attribution.shell.effects import derive_shell_events
+from vacr.attribution.shell.execution import parse_shell_result
+from vacr.edits.actions import FileDeletion, ObservedLines
 
 
-def called(output, *, name="shell", command="cat f", state=DONE, **native):
-    return Call(
+def called(output, *, name="shell", command="cat f", state=CALL_DONE, **native):
+    return ToolCall(
         name, {"command": command}, "e", "c", "m", "", state=state, output=output, native=native
     )
 
@@ -73,7 +73,7 @@ GEMINI = (
         (called("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
         (called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
         (called("a\n", exit_code=2), 2, False, "a\n", False),
-        (called("Exit code 1\na\n", state=FAILED), 1, False, "a\n", False),
+        (called("Exit code 1\na\n", state=CALL_FAILED), 1, False, "a\n", False),
         (
             called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}),
             None,
@@ -98,28 +98,28 @@ GEMINI = (
     ],
 )
 def test_results(call, code, done, text, cut):
-    result = result_of(call)
+    result = parse_shell_result(call)
     assert (result.code, result.done, result.text, result.cut) == (code, done, text, cut)
 
 
 def test_the_first_codex_tells_its_exit_code_in_json():
     call = called("a\n")
     call.native["output"] = json.dumps({"output": "a\n", "metadata": {"exit_code": 2}})
-    assert result_of(call).code == 2
+    assert parse_shell_result(call).code == 2
 
 
 def test_opencode_tells_its_exit_code_in_a_state():
     call = called("a\n")
     call.native["state"] = {"metadata": {"exit": 1}}
-    assert not result_of(call).done
+    assert not parse_shell_result(call).done
 
 
 def powershell(command, output=""):
-    events = shell_events(called(output, name="PowerShell", command=command))
+    events = derive_shell_events(called(output, name="PowerShell", command=command))
     return [
-        (one.path, one.first, len(one.lines)) if isinstance(one, Observe) else one
+        (one.path, one.first, len(one.lines)) if isinstance(one, ObservedLines) else one
         for one in events
-        if isinstance(one, Observe | Delete)
+        if isinstance(one, ObservedLines | FileDeletion)
     ]
 
 
@@ -141,4 +141,4 @@ def test_powershell(command, found):
 
 
 def test_powershell_removes():
-    assert powershell("Remove-Item -Recurse a.txt") == [Delete("a.txt", folder=True)]
+    assert powershell("Remove-Item -Recurse a.txt") == [FileDeletion("a.txt", folder=True)]

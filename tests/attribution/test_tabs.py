@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from tests.attribution.sessions import ROOT, Claude, records_of
-from vacr.attribution import attribute, replayed
+from vacr.attribution.attribute import attribute_records, replay_records
 
 PATH = {"file_path": f"{ROOT}/m.go"}
 BEFORE = "func main() {\n\tif ok {\n\t\trun(1)\n\t}\n\t  odd()\n}\n"
@@ -44,9 +44,9 @@ def recorded(original, old, new, *, read=True):
 @pytest.mark.parametrize(("original", "read"), [(BEFORE, True), (BEFORE, False), (None, True)])
 def test_a_file_with_tabs_keeps_them(tmp_path, original, read):
     records = records_of(tmp_path, recorded(original, "run(1)", "run(2)\n\t\tstop()", read=read))
-    (tracked,) = replayed(records)[0].files.values()
+    (tracked,) = replay_records(records)[0].files.values()
     assert "".join(line for chunk in tracked.file.chunks for line in chunk.lines) == AFTER
-    (made,) = attribute(records)
+    (made,) = attribute_records(records)
     ((one,),) = [file["conversations"][0]["ranges"] for file in made["file-attribution"]["files"]]
     assert (one["start-line"], one["end-line"]) == (3, 4)
     assert one["content-hash"] == hashlib.sha256(b"\t\trun(2)\n\t\tstop()\n").hexdigest()
@@ -54,7 +54,7 @@ def test_a_file_with_tabs_keeps_them(tmp_path, original, read):
 
 def test_what_the_call_spells_tells_that_a_file_has_tabs(tmp_path):
     old, new = "\tif ok {\n\t\trun(1)\n", "\tif ok {\n\t\trun(2)\n\t\tstop()\n"
-    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[
+    (tracked,) = replay_records(records_of(tmp_path, recorded(None, old, new, read=False)))[
         0
     ].files.values()
     assert tracked.file.line(4) == "\t\tstop()\n"
@@ -63,7 +63,7 @@ def test_what_the_call_spells_tells_that_a_file_has_tabs(tmp_path):
 
 def test_a_file_with_spaces_keeps_them(tmp_path):
     old, new = "  if ok {\n    run(1)\n", "  if ok {\n    run(2)\n    stop()\n"
-    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[
+    (tracked,) = replay_records(records_of(tmp_path, recorded(None, old, new, read=False)))[
         0
     ].files.values()
     assert tracked.file.line(5) == "  }\n"

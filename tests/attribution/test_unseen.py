@@ -6,22 +6,27 @@ import pytest
 
 from tests.attribution.sessions import ROOT, Codex, OpenCode, records_of
 from tests.attribution.told import Told
-from vacr.attribution import Base, attribute, history, replayed
-from vacr.attribution.result import left_files
-from vacr.attribution.told import gather
+from vacr.attribution.attribute import (
+    attribute_records,
+    list_applied_changes,
+    list_changed_files,
+    replay_records,
+)
+from vacr.attribution.base import BaseFiles
+from vacr.blame.claims import gather_claims
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"
 
 
 def based(**files):
     data = {name.replace("_", "."): text.encode() for name, text in files.items()}
-    return Base("0" * 40, data.keys(), data.__getitem__)
+    return BaseFiles("0" * 40, data.keys(), data.__getitem__)
 
 
 def contributors(records, base=None):
     """Give who is said to have made each line, by file and number."""
     found = {}
-    for record in attribute(records, base):
+    for record in attribute_records(records, base):
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
                 for one in conversation["ranges"]:
@@ -122,9 +127,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
     told.read("a.py", FILE)
     told.edit("a.py", "def f():\n    two = 2\n", "    two = 2\n")
     record = told.record(tmp_path)
-    assert [row["ranges"] for row in history(*replayed([record], based(a_py="\ufeff" + FILE)))] == [
-        []
-    ]
+    assert [
+        row["ranges"]
+        for row in list_applied_changes(*replay_records([record], based(a_py="\ufeff" + FILE)))
+    ] == [[]]
 
 
 def test_a_text_behind_the_indentation_of_a_line_that_may_have_lost_it(tmp_path):
@@ -202,7 +208,7 @@ def test_a_look_that_waited_does_not_hold_against_a_later_one(tmp_path):
     opencode.call("read", path, f"<content>\n{listed}\n\n(End of file - total 5 lines)\n</content>")
     opencode.call("edit", path | {"oldString": "    three = 3\n", "newString": "    three = 33\n"})
     records = records_of(tmp_path, opencode.data(), "export.json")
-    assert [row["ranges"] for row in history(*replayed(records))] == [[[4, 4]]]
+    assert [row["ranges"] for row in list_applied_changes(*replay_records(records))] == [[[4, 4]]]
 
 
 def test_what_git_puts_back_is_not_the_base_once_somebody_else_may_have_committed(tmp_path):
@@ -211,7 +217,9 @@ def test_what_git_puts_back_is_not_the_base_once_somebody_else_may_have_committe
     codex.shell("git restore a.py")
     codex.shell("cat >> a.py <<'EOF'\n    five = 5\nEOF")
     records = records_of(tmp_path, codex.data())
-    assert [row["ranges"] for row in history(*replayed(records, based(a_py=FILE)))] == [[]]
+    assert [
+        row["ranges"] for row in list_applied_changes(*replay_records(records, based(a_py=FILE)))
+    ] == [[]]
 
 
 def test_a_last_line_whose_end_was_put_back_is_nobodys(tmp_path):
@@ -287,7 +295,9 @@ def test_a_file_that_git_put_back_by_its_name_is_known_no_further_than_it_is_see
     records = records_of(tmp_path, codex.data())
     assert [
         row["ranges"]
-        for row in history(*replayed(records, based(a_py=FILE) if with_base else None))
+        for row in list_applied_changes(
+            *replay_records(records, based(a_py=FILE) if with_base else None)
+        )
     ][1:] == [[]]
 
 
@@ -305,7 +315,7 @@ def test_a_look_that_only_meets_lines_that_may_have_moved_says_nothing_of_them(t
     )
     opencode.call("edit", path | {"oldString": "    four = 4\n", "newString": "    four = 44\n"})
     records = records_of(tmp_path, opencode.data(), "export.json")
-    assert [row["ranges"] for row in history(*replayed(records))][1:] == [[]]
+    assert [row["ranges"] for row in list_applied_changes(*replay_records(records))][1:] == [[]]
 
 
 def test_an_edit_that_begins_with_an_empty_line_that_is_not_known_joins_no_lines(tmp_path):
@@ -371,9 +381,9 @@ def test_a_last_line_that_was_only_ended_is_nobodys_to_blame(tmp_path):
     told = Told()
     told.read("a.py", "def f():\n    two = 2")
     told.write("a.py", "def f():\n    two = 2\n    three = 3\n", "update")
-    assert [piece.lines for piece in gather([told.record(tmp_path)], lambda _: None).pieces] == [
-        ("    three = 3\n",)
-    ]
+    assert [
+        piece.lines for piece in gather_claims([told.record(tmp_path)], lambda _: None).pieces
+    ] == [("    three = 3\n",)]
 
 
 def test_a_last_line_that_an_edit_without_a_place_kept_without_its_end_is_nobodys_to_blame(
@@ -381,9 +391,9 @@ def test_a_last_line_that_an_edit_without_a_place_kept_without_its_end_is_nobody
 ):
     told = Told()
     told.edit("a.py", "    two = 2\n    three = 3", "    four = 4\n    two = 2")
-    assert [piece.lines for piece in gather([told.record(tmp_path)], lambda _: None).pieces] == [
-        ("    four = 4\n",)
-    ]
+    assert [
+        piece.lines for piece in gather_claims([told.record(tmp_path)], lambda _: None).pieces
+    ] == [("    four = 4\n",)]
 
 
 def test_a_window_that_an_edit_emptied_is_no_window(tmp_path):
@@ -449,7 +459,7 @@ def test_a_file_that_somebody_changed_and_that_is_shown_up_to_its_last_line_is_k
     codex = Codex()
     codex.shell("sed -n '1,3p' a.py", "".join(line + "\n" for line in shown.split("\n")[:3]))
     codex.shell(command, shown)
-    left = left_files(*replayed(records_of(tmp_path, codex.data()), based(a_py=text)))
+    left = list_changed_files(*replay_records(records_of(tmp_path, codex.data()), based(a_py=text)))
     assert [data for _, data, _ in left] == ([shown.encode()] if whole else [])
 
 
@@ -463,5 +473,7 @@ def test_a_listing_up_to_the_last_line_shows_a_file_that_somebody_changed_whole(
         "total 4 lines)\n</content>"
     )
     session.call("read", {"filePath": f"{ROOT}/a.py"}, output)
-    ((_, data, _),) = left_files(*replayed(records_of(tmp_path, session.data()), based(a_py=FILE)))
+    ((_, data, _),) = list_changed_files(
+        *replay_records(records_of(tmp_path, session.data()), based(a_py=FILE))
+    )
     assert data == CHANGED.encode()

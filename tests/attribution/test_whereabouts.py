@@ -12,7 +12,7 @@ from tests.attribution.sessions import (
     records_of,
     rows,
 )
-from vacr.attribution import replayed
+from vacr.attribution.attribute import replay_records
 
 WRITE = "cat > made.txt <<'E'\nalpha\nE"
 SUB = f"{ROOT}/sub"
@@ -113,7 +113,7 @@ def test_a_lost_shell_shows_no_file(tmp_path):
     shell(claude, "cat seen.txt", "alpha\nbeta")
 
     claude.call("Grep", {"pattern": "a", "output_mode": "content", "-n": True}, "seen.txt:1:alpha")
-    replay, _ = replayed(records_of(tmp_path, claude.data()))
+    replay, _ = replay_records(records_of(tmp_path, claude.data()))
     assert list(replay.files) == []
 
 
@@ -183,7 +183,7 @@ def test_git_tells_paths_from_the_top_of_the_work_tree(tmp_path, folder, told, p
         f"diff --git a/{told} b/{told}\n--- a/{told}\n+++ b/{told}\n@@ -1 +1 @@\n-a\n+b\n",
         before=folder,
     )
-    replay, _ = replayed(records_of(tmp_path, claude.data()))
+    replay, _ = replay_records(records_of(tmp_path, claude.data()))
     assert list(replay.files) == [f"{ROOT}/{path}"]
 
 

@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vacr.capture import hook as script
-from vacr.capture.spool import Event, read, spools
+from vacr.capture.hook import __file__
+from vacr.capture.spool import HookEvent, list_spools, read_hook_events
 
-HOOK = str(Path(script.__file__))
+HOOK = str(Path(__file__))
 COMMAND = [sys.executable, "-I", "-S", HOOK]
 
 
@@ -28,15 +28,15 @@ def spooled(state: Path) -> dict[tuple[str, str], list[bytes]]:
     """Give the payloads of all spools, by agent and session."""
     return {
         (spool.agent, spool.session): [event.payload for event in all_events(spool.path)]
-        for spool in spools(state)
+        for spool in list_spools(state)
     }
 
 
-def all_events(path: Path) -> list[Event]:
+def all_events(path: Path) -> list[HookEvent]:
     """Read a spool to its end."""
     events, offset = [], 0
     while True:
-        found, offset = read(path, offset)
+        found, offset = read_hook_events(path, offset)
         if not found:
             return events
         events += found

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture import hunks as lines
-from vacr.capture.contents import Content
-from vacr.capture.hunks import hunks
-from vacr.capture.rewrites import added, changes, splice, splices
+from vacr.capture import rewrites as lines
+from vacr.capture.journal import PartContent
+from vacr.capture.rewrites import (
+    find_appended_bytes,
+    find_hunks,
+    find_line_changes,
+    find_splice,
+    find_splices,
+)
 
 LINES = st.lists(
     st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12
@@ -18,7 +23,7 @@ LINES = st.lists(
 
 
 def told(seen, now):
-    return [str(change) for change in changes(seen, now)]
+    return [str(change) for change in find_line_changes(seen, now)]
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
@@ -28,7 +33,7 @@ def test_a_splice_makes_the_one_of_the_other(front, middle, back):
         (front + middle + back, back),
         (middle, front),
     ):
-        at, cut, data = splice(old, new)
+        at, cut, data = find_splice(old, new)
         assert old[:at] + data + old[at + cut :] == new
         assert len(data) + len(old) - cut == len(new)
 
@@ -39,7 +44,7 @@ def test_splices_make_the_one_of_the_other(one, two, common):
     big = [b"x" * 5000 + b"\n"]
     old, new = b"".join(one + big + common + two + big), b"".join(big + two + common + big + one)
     changed = bytearray(old)
-    for at, cut, data in splices(old, new):
+    for at, cut, data in find_splices(old, new):
         changed[at : at + cut] = data
     assert changed == new
 
@@ -51,7 +56,7 @@ def test_lines_that_stay_are_not_in_splices():
         new = list(rows)
         for place in reversed(places):
             new.insert(place, b"new line\n")
-        assert sum(cut + len(data) for _, cut, data in splices(old, b"".join(new))) < 5000
+        assert sum(cut + len(data) for _, cut, data in find_splices(old, b"".join(new))) < 5000
 
 
 @given(LINES, LINES, LINES)
@@ -61,8 +66,8 @@ def test_hunks_are_what_differs(steps, one, two, common):
     """However few steps are taken to find them."""
     old, new = [*one, *common, *two, *common], [*common, *two, *common, *one]
     made, first, begins = [], 0, 0
-    with patch.object(lines, "_COMPARABLE", steps):
-        found = list(hunks(old, new))
+    with patch.object(lines, "_MAX_COMPARISON_STEPS", steps):
+        found = list(find_hunks(old, new))
     for hunk in found:
         assert old[first : hunk.first] == new[begins : hunk.begins]
         made += [*old[first : hunk.first], *new[hunk.begins : hunk.stops]]
@@ -73,9 +78,11 @@ def test_hunks_are_what_differs(steps, one, two, common):
 def test_many_lines_that_are_the_same_are_compared_in_no_time():
     began = time.process_time()
     many = [b"\n"] * 2000
-    assert sum(hunk.stops - hunk.begins for hunk in hunks(many, [b"\n", b"x\n"] * 1000)) >= 1000
+    assert (
+        sum(hunk.stops - hunk.begins for hunk in find_hunks(many, [b"\n", b"x\n"] * 1000)) >= 1000
+    )
     line = b"x" * 20_000_000
-    assert splice(line + b"1" + line, line + b"2" + line) == (len(line), 1, b"2")
+    assert find_splice(line + b"1" + line, line + b"2" + line) == (len(line), 1, b"2")
     assert time.process_time() - began < 5
 
 
@@ -83,7 +90,7 @@ def test_many_lines_that_are_the_same_are_compared_in_no_time():
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20)
 )
 def test_content_follows_changes(steps):
-    content, plain = Content(held=bytearray()), b""
+    content, plain = PartContent(held=bytearray()), b""
     for where, much, data in steps:
         at = min(where, len(plain))
         cut = min(much, len(plain) - at)
@@ -120,19 +127,19 @@ def test_very_many_lines_are_compared_one_by_one():
     seen = b"".join(b"line %d\n" % number for number in range(5000))
     now = seen.replace(b"line 7\n", b"LINE 7\n").replace(b"line 4998\n", b"LINE 4998\n") + b"more\n"
     assert told(seen, now) == ["line 8 changed", "line 4999 changed"]
-    assert added(seen, now) == b"more\n"
+    assert find_appended_bytes(seen, now) == b"more\n"
 
 
 @given(LINES, LINES)
 @settings(max_examples=300)
 def test_what_was_added_is_found(seen, more):
     seen, more = b"".join(seen), b"".join(more)
-    assert added(seen, seen + more) == more
+    assert find_appended_bytes(seen, seen + more) == more
 
 
 def test_what_was_added_after_a_change_is_found():
     seen = b"one\ntwo\nthree\n"
-    assert added(seen, b"one\n2\nthree\nfour\n") == b"four\n"
-    assert added(seen, b"one\nfour\n") == b""  # it may stand for what is gone
-    assert added(seen, b"") == b""
-    assert added(seen, b"three\nfour\n") == b"four\n"
+    assert find_appended_bytes(seen, b"one\n2\nthree\nfour\n") == b"four\n"
+    assert find_appended_bytes(seen, b"one\nfour\n") == b""  # it may stand for what is gone
+    assert find_appended_bytes(seen, b"") == b""
+    assert find_appended_bytes(seen, b"three\nfour\n") == b"four\n"

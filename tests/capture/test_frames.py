@@ -6,19 +6,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture.frames import NOTHING, Broken, Chain, Head, NotWritten, Scan, frames
+from vacr.capture.frames import (
+    EMPTY_CHAIN_HEAD,
+    BrokenJournal,
+    ChainHead,
+    ChainScan,
+    FrameChain,
+    UnwritableJournal,
+    read_frames,
+)
 
 
 def written(path, *payloads):
-    chain = Chain(path)
+    chain = FrameChain(path)
     list(chain.recover())
     head = chain.append(payloads) if payloads else chain.head
     chain.close()
     return head
 
 
-def recovered(path, vouched=NOTHING):
-    chain = Chain(path)
+def recovered(path, vouched=EMPTY_CHAIN_HEAD):
+    chain = FrameChain(path)
     try:
         return [payload for _, payload in chain.recover(vouched)], chain.head
     finally:
@@ -36,11 +44,13 @@ def test_frames_are_read_back(tmp_path):
 
 def test_each_frame_comes_with_the_head_before_it(tmp_path):
     path = tmp_path / "chain"
-    heads = [NOTHING]
+    heads = [EMPTY_CHAIN_HEAD]
     for number in range(5):
         heads.append(written(path, b"%d" % number))
     with path.open("rb") as file:
-        assert [before for before, _ in frames(file, "chain", Scan(), NOTHING)] == heads[:-1]
+        assert [
+            before for before, _ in read_frames(file, "chain", ChainScan(), EMPTY_CHAIN_HEAD)
+        ] == heads[:-1]
 
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=8), st.data())
@@ -77,7 +87,7 @@ def test_what_somebody_vouches_for_is_never_cut(tmp_path_factory, payloads, data
     at = data.draw(st.integers(0, size - 1))
     content[at] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(content)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenJournal):
         recovered(path, vouched)
     assert path.read_bytes() == content
 
@@ -88,7 +98,7 @@ def test_missing_frames_are_told(tmp_path):
     size = path.stat().st_size
     vouched = written(path, b"two", b"three")
     os.truncate(path, size)
-    with pytest.raises(Broken, match="of 3 the rest is missing") as caught:
+    with pytest.raises(BrokenJournal, match="of 3 the rest is missing") as caught:
         recovered(path, vouched)
     assert caught.value.frame == 1
 
@@ -96,7 +106,7 @@ def test_missing_frames_are_told(tmp_path):
 def test_another_chain_of_the_same_length_is_told(tmp_path):
     vouched = written(tmp_path / "chain", b"one", b"two")
     written(tmp_path / "other", b"one", b"too")
-    with pytest.raises(Broken, match="a checkpoint says otherwise"):
+    with pytest.raises(BrokenJournal, match="a checkpoint says otherwise"):
         recovered(tmp_path / "other", vouched)
 
 
@@ -104,8 +114,8 @@ def test_a_length_that_was_overwritten_is_not_read_for(tmp_path):
     path = tmp_path / "chain"
     head = written(path, b"one")
     path.write_bytes(b"\xff\xff\xff\xff" + path.read_bytes()[4:])
-    assert recovered(path) == ([], NOTHING)
-    with pytest.raises(Broken):
+    assert recovered(path) == ([], EMPTY_CHAIN_HEAD)
+    with pytest.raises(BrokenJournal):
         recovered(tmp_path / "chain", head)
 
 
@@ -117,7 +127,7 @@ def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
     import signal
 
     path = tmp_path / "chain"
-    chain = Chain(path)
+    chain = FrameChain(path)
     list(chain.recover())
     head = chain.append([b"one"])
     before, handler = (
@@ -126,7 +136,7 @@ def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
     )
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        with pytest.raises(NotWritten):
+        with pytest.raises(UnwritableJournal):
             chain.append([b"x" * 500, b"y" * 900])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -141,8 +151,8 @@ def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_bytes(b"")
     (tmp_path / "chain").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        list(Chain(tmp_path / "chain").recover())
+        list(FrameChain(tmp_path / "chain").recover())
 
 
 def test_heads_compare_by_what_they_say():
-    assert Head(1, b"x") == Head(1, b"x") != Head(1, b"y")
+    assert ChainHead(1, b"x") == ChainHead(1, b"x") != ChainHead(1, b"y")

@@ -7,19 +7,17 @@ import pytest
 
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
-from vacr.capture import hooked
-from vacr.capture.capturing import Settings
-from vacr.capture.frames import NOTHING
+from vacr.capture import spool as hooked
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, get_session_journal_path, list_session_journals
 from vacr.capture.journal import Journal
-from vacr.capture.layout import names, path_of
-from vacr.capture.spool import spools
-from vacr.capture.watcher import Watcher
+from vacr.capture.spool import _SPOOL_IDLE_SECONDS, list_spools
+from vacr.capture.watcher import Watcher, WatchSettings
 
 
 @pytest.fixture
 def watcher(tmp_path):
     journal = Journal(tmp_path / "journal")
-    yield Watcher(journal, [], tmp_path, Settings(settling=0))
+    yield Watcher(journal, [], tmp_path, WatchSettings(settling=0))
     journal.close()
 
 
@@ -32,13 +30,15 @@ def tell(tmp_path, number, session="s"):
 
 
 def captured(tmp_path):
-    from vacr.capture.frames import Scan, frames
-    from vacr.capture.notes import read
+    from vacr.capture.frames import ChainScan, decode_journal_note, read_frames
 
     found = []
-    for name in names(tmp_path / "journal"):
-        with path_of(tmp_path / "journal", name).open("rb") as file:
-            notes = [read(payload, name, 0) for _, payload in frames(file, name, Scan(), NOTHING)]
+    for name in list_session_journals(tmp_path / "journal"):
+        with get_session_journal_path(tmp_path / "journal", name).open("rb") as file:
+            notes = [
+                decode_journal_note(payload, name, 0)
+                for _, payload in read_frames(file, name, ChainScan(), EMPTY_CHAIN_HEAD)
+            ]
         found += [
             int(note["data"].split(b":")[-1][:-1]) for note in notes if note["kind"] == "event"
         ]
@@ -47,8 +47,8 @@ def captured(tmp_path):
 
 def later(watcher, monkeypatch):
     """Have the watcher tidy up as it would after hours."""
-    monkeypatch.setattr(hooked, "_OLD", -1.0)
-    monkeypatch.setattr(hooked, "_LATE", -1.0)
+    monkeypatch.setattr(hooked, "_SPOOL_IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(hooked, "_HOOK_GRACE_SECONDS", -1.0)
     watcher.events.tidy()
     monkeypatch.undo()
 
@@ -65,17 +65,19 @@ def test_events_are_read_once(tmp_path, watcher):
 
 def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
-    (one,) = spools(tmp_path)
+    (one,) = list_spools(tmp_path)
     late = os.open(
         one.path, os.O_WRONLY | os.O_APPEND
     )  # a hook that has opened it, and writes when it gets to it
     tell(tmp_path, 1, session="other")
-    frame = next(spool for spool in spools(tmp_path) if spool.session == "other").path.read_bytes()
+    frame = next(
+        spool for spool in list_spools(tmp_path) if spool.session == "other"
+    ).path.read_bytes()
     later(watcher, monkeypatch)
-    assert len(list(spools(tmp_path))) == 2  # nothing of it was read yet
+    assert len(list(list_spools(tmp_path))) == 2  # nothing of it was read yet
     watcher.step(None)
     later(watcher, monkeypatch)
-    assert all(spool.is_taken for spool in spools(tmp_path))
+    assert all(spool.is_taken for spool in list_spools(tmp_path))
     os.write(late, frame)
     os.close(late)
     tell(tmp_path, 2)  # a new spool of the same name
@@ -83,7 +85,7 @@ def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watch
     assert sorted(captured(tmp_path)) == [0, 1, 1, 2]
     for _ in range(3):
         later(watcher, monkeypatch)
-    assert list(spools(tmp_path)) == []
+    assert list(list_spools(tmp_path)) == []
     tell(tmp_path, 3)
     watcher.step(None)
     assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
@@ -91,13 +93,13 @@ def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watch
 
 def test_half_an_event_at_the_end_keeps_no_spool(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
-    (one,) = spools(tmp_path)
+    (one,) = list_spools(tmp_path)
     with one.path.open("ab") as file:
         file.write(one.path.read_bytes()[:30])  # its hook was killed, or the power failed
     watcher.step(None)
     for _ in range(3):
         later(watcher, monkeypatch)
-    assert (captured(tmp_path), list(spools(tmp_path))) == ([0], [])
+    assert (captured(tmp_path), list(list_spools(tmp_path))) == ([0], [])
 
 
 def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
@@ -107,13 +109,13 @@ def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
     watcher.journal.checkpoint()
     watcher.journal.close()
     tell(tmp_path, 1)
-    again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, Settings(settling=0))
+    again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, WatchSettings(settling=0))
     try:
         again.step(None)
         assert captured(tmp_path) == [0, 1]
         for _ in range(3):
             later(again, monkeypatch)
-        assert list(spools(tmp_path)) == []
+        assert list(list_spools(tmp_path)) == []
     finally:
         again.journal.close()
 
@@ -122,9 +124,9 @@ def test_what_is_fresh_stays(tmp_path, watcher):
     tell(tmp_path, 0)
     watcher.step(None)
     watcher.events.tidy()
-    (one,) = spools(tmp_path)
+    (one,) = list_spools(tmp_path)
     assert not one.is_taken
-    assert time.time() - one.path.stat().st_mtime < hooked._OLD
+    assert time.time() - one.path.stat().st_mtime < _SPOOL_IDLE_SECONDS
 
 
 # --- sessions of which there is nothing but events, yet ---
@@ -132,15 +134,15 @@ def test_what_is_fresh_stays(tmp_path, watcher):
 
 def test_a_journal_of_events_alone_is_begun_when_nothing_else_will_come(tmp_path):
     journal = Journal(tmp_path / "journal")
-    watcher = Watcher(journal, [], tmp_path, Settings())
+    watcher = Watcher(journal, [], tmp_path, WatchSettings())
     tell(tmp_path, 0)
-    (one,) = spools(tmp_path)
-    for seconds in (0, Settings.settling - 10):
+    (one,) = list_spools(tmp_path)
+    for seconds in (0, WatchSettings.settling - 10):
         os.utime(one.path, (time.time() - seconds,) * 2)
         watcher.step(set())
         watcher.step(None)
         assert captured(tmp_path) == []
-    os.utime(one.path, (time.time() - Settings.settling,) * 2)
+    os.utime(one.path, (time.time() - WatchSettings.settling,) * 2)
     watcher.step(set())
     assert captured(tmp_path) == [0]
     tell(tmp_path, 1)  # from then on it waits no more

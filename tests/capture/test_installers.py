@@ -14,15 +14,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture.hooks import spooled
-from vacr.capture.installers import changes, edits, opencode, settings
-from vacr.capture.installers.agents import AGENTS, LOCAL, PROJECT, USER
-from vacr.capture.installers.command import command_for, missing
-from vacr.capture.installers.jsonc import parse
-from vacr.capture.installers.settings import Layout
+from vacr.capture.hook_settings import (
+    AGENT_HOOKS,
+    LOCAL_SCOPE,
+    PROJECT_SCOPE,
+    USER_SCOPE,
+    HookLayout,
+    add_hooks,
+    build_hook_command,
+    build_plugin_text,
+    find_missing_file,
+    list_hook_commands,
+    remove_hooks,
+)
+from vacr.capture.installers import (
+    HOOKS_BROKEN,
+    HOOKS_DIFFERENT,
+    HOOKS_INSTALLED,
+    HOOKS_NOT_INSTALLED,
+    HOOKS_UNREADABLE,
+    find_hook_status,
+    plan_hook_install,
+    plan_hook_uninstall,
+)
+from vacr.capture.jsonc import add_json_member, parse_jsonc, remove_json_member
 from vacr.errors import UnreadableInput, UsageError
 
-OURS = {"Stop": command_for("claude-code"), "SessionStart": command_for("claude-code")}
-NESTED, FLAT = Layout(handler=(("timeout", 10),)), Layout(nested=False, opening=(("version", 1),))
+OURS = {
+    "Stop": build_hook_command("claude-code"),
+    "SessionStart": build_hook_command("claude-code"),
+}
+NESTED, FLAT = (
+    HookLayout(handler=(("timeout", 10),)),
+    HookLayout(nested=False, opening=(("version", 1),)),
+)
 OTHER = '{"type": "command", "command": "echo mine"}'
 
 FILES = {
@@ -62,8 +87,8 @@ FILES = {
 @pytest.mark.parametrize("layout", [NESTED, FLAT], ids=["nested", "flat"])
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_entries_come_in_and_nothing_else_changes(text, layout):
-    after = settings.installed(text, layout, OURS)
-    before, value = parse(text).value, parse(after).value
+    after = add_hooks(text, layout, OURS)
+    before, value = parse_jsonc(text).value, parse_jsonc(after).value
     for event, command in OURS.items():
         assert value["hooks"][event].pop() == layout.entry(command)
         assert value["hooks"][event] == before.get("hooks", {}).get(event, [])
@@ -73,39 +98,39 @@ def test_entries_come_in_and_nothing_else_changes(text, layout):
     # All that was there still is, in its order: only white space and commas may come between.
     rest = iter(after)
     assert all(letter in rest for letter in text)
-    assert settings.installed(after, layout, OURS) == after
+    assert add_hooks(after, layout, OURS) == after
     assert ("\r\n" in text) == ("\r\n" in after)
     assert "\n" not in after.replace("\r\n", "") or "\r\n" not in after
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_entries_go_out_though_the_file_is_another_by_then(text):
-    after = settings.uninstalled(settings.installed(text, NESTED, OURS))
-    before = parse(text).value
+    after = remove_hooks(add_hooks(text, NESTED, OURS))
+    before = parse_jsonc(text).value
     if before.get("hooks") in ({}, {"Stop": []}):
         # What is empty is not told from what became so.
         before.pop("hooks")
-    assert parse(after).value == before
-    assert settings.uninstalled(text) == text
+    assert parse_jsonc(after).value == before
+    assert remove_hooks(text) == text
     if "hooks" in before or '{\n  "model"' in text:
         assert after == text
 
 
 def test_an_older_command_is_replaced():
-    old = settings.installed(
+    old = add_hooks(
         '{\n  "a": 1\n}\n',
         NESTED,
         {"Stop": "/gone/python -I /old/vacr/capture/hook.py claude-code"},
     )
-    new = settings.installed(old, NESTED, OURS)
-    assert settings.commands(new) == {event: [command] for event, command in OURS.items()}
-    assert settings.uninstalled(new) == '{\n  "a": 1\n}\n'
+    new = add_hooks(old, NESTED, OURS)
+    assert list_hook_commands(new) == {event: [command] for event, command in OURS.items()}
+    assert remove_hooks(new) == '{\n  "a": 1\n}\n'
 
 
 def test_a_hook_of_ours_beside_another_goes_alone():
     ours = json.dumps({"type": "command", "command": OURS["Stop"]})
     text = f'{{"hooks": {{"Stop": [{{"hooks": [{OTHER}, {ours}, {OTHER}]}}]}}}}'
-    assert settings.uninstalled(text) == text.replace(f" {ours},", "")
+    assert remove_hooks(text) == text.replace(f" {ours},", "")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +152,7 @@ def test_a_hook_of_ours_beside_another_goes_alone():
 )
 def test_what_is_not_understood_is_refused(text, message):
     with pytest.raises(UnreadableInput) as error:
-        settings.installed(text, NESTED, OURS)
+        add_hooks(text, NESTED, OURS)
     assert message in error.value.message
 
 
@@ -141,20 +166,20 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(), VALUES), st.sampled_from([None, 0, 2, "\t"]), VALUES)
 def test_any_json_is_read_and_edited_as_its_text_says(value, indent, more):
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    root = parse(text)
+    root = parse_jsonc(text)
     assert root.value == value
-    longer = edits.added(text, root, more, "new")
-    assert parse(longer).value == {**value, "new": more}
+    longer = add_json_member(text, root, more, "new")
+    assert parse_jsonc(longer).value == {**value, "new": more}
     assert json.loads(longer) == {**value, "new": more}
-    grown = parse(longer)
+    grown = parse_jsonc(longer)
     if value:
-        assert edits.removed(longer, grown, grown.members[-1]) == text
+        assert remove_json_member(longer, grown, grown.members[-1]) == text
 
 
 @given(st.text(alphabet='{}[]":,/*\\ \nab1', max_size=40))
 def test_any_text_is_a_value_or_an_error(text):
     with suppress(UnreadableInput):
-        parse(text)
+        parse_jsonc(text)
 
 
 @pytest.fixture
@@ -165,76 +190,76 @@ def places(tmp_path):
     return home, {"HOME": str(home), "PATH": ""}, tmp_path / "state"
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", AGENT_HOOKS)
 @pytest.mark.parametrize("before", [None, "own"])
 def test_installing_and_uninstalling_leaves_the_file_as_it_was(places, name, before):
     home, environment, state = places
-    agent = AGENTS[name]
-    path = agent.path(USER, environment, home)
+    agent = AGENT_HOOKS[name]
+    path = agent.path(USER_SCOPE, environment, home)
     if before and agent.layout:
         path.parent.mkdir(parents=True)
         path.write_text(FILES["comments"])
         path.chmod(0o640)
-    assert changes.status(agent, path, environment)[0] == changes.NOT_INSTALLED
-    change = changes.install(agent, path, environment, state)
+    assert find_hook_status(agent, path, environment)[0] == HOOKS_NOT_INSTALLED
+    change = plan_hook_install(agent, path, environment, state)
     assert "hook.py" in change.diff()
     change.make(state)
-    assert changes.status(agent, path, environment)[0] == changes.INSTALLED
-    assert changes.install(agent, path, environment, state).is_none
-    changes.uninstall(agent, path, state).make(state)
+    assert find_hook_status(agent, path, environment)[0] == HOOKS_INSTALLED
+    assert plan_hook_install(agent, path, environment, state).is_none
+    plan_hook_uninstall(agent, path, state).make(state)
     if before and agent.layout:
         assert path.read_text() == FILES["comments"]
         assert path.stat().st_mode & 0o777 == 0o640
     else:
         assert list(home.rglob("*")) == []
     assert list((state / "hooks").iterdir()) == []
-    assert changes.uninstall(agent, path, state).is_none
+    assert plan_hook_uninstall(agent, path, state).is_none
 
 
 def test_what_others_changed_meanwhile_stays(places):
     home, environment, state = places
-    agent = AGENTS["claude-code"]
-    path = agent.path(USER, environment, home)
-    changes.install(agent, path, environment, state).make(state)
+    agent = AGENT_HOOKS["claude-code"]
+    path = agent.path(USER_SCOPE, environment, home)
+    plan_hook_install(agent, path, environment, state).make(state)
     value = json.loads(path.read_text())
     path.write_text(json.dumps({"model": "opus", **value}, indent=4))
-    changes.uninstall(agent, path, state).make(state)
+    plan_hook_uninstall(agent, path, state).make(state)
     assert path.read_text() == '{\n    "model": "opus"\n}'
 
 
 def test_a_file_made_for_hooks_goes_with_them_though_it_was_written_anew(places):
     home, environment, state = places
-    agent = AGENTS["cursor"]
-    path = agent.path(USER, environment, home)
-    changes.install(agent, path, environment, state).make(state)
+    agent = AGENT_HOOKS["cursor"]
+    path = agent.path(USER_SCOPE, environment, home)
+    plan_hook_install(agent, path, environment, state).make(state)
     path.write_text(json.dumps(json.loads(path.read_text())))
-    changes.uninstall(agent, path, state).make(state)
+    plan_hook_uninstall(agent, path, state).make(state)
     assert list(home.iterdir()) == []
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_link_stays_a_link(places, tmp_path, there):
     home, environment, state = places
-    agent = AGENTS["claude-code"]
-    path = agent.path(USER, environment, home)
+    agent = AGENT_HOOKS["claude-code"]
+    path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     dotfiles = tmp_path / "dotfiles.json"
     if there:
         dotfiles.write_text("{}")
     path.symlink_to(dotfiles)
-    changes.install(agent, path, environment, state).make(state)
+    plan_hook_install(agent, path, environment, state).make(state)
     assert path.is_symlink()
     assert "hook.py" in dotfiles.read_text()
-    changes.uninstall(agent, path, state).make(state)
+    plan_hook_uninstall(agent, path, state).make(state)
     assert path.is_symlink()
     assert dotfiles.exists() == there
 
 
 def test_a_file_that_changes_while_the_user_is_asked_is_left_alone(places):
     home, environment, state = places
-    agent = AGENTS["gemini-cli"]
-    path = agent.path(USER, environment, home)
-    change = changes.install(agent, path, environment, state)
+    agent = AGENT_HOOKS["gemini-cli"]
+    path = agent.path(USER_SCOPE, environment, home)
+    change = plan_hook_install(agent, path, environment, state)
     path.parent.mkdir()
     path.write_text("{}")
     with pytest.raises(UnreadableInput, match="changed meanwhile"):
@@ -244,53 +269,53 @@ def test_a_file_that_changes_while_the_user_is_asked_is_left_alone(places):
 
 def test_what_is_damaged_or_lost_of_our_memory_does_no_harm(places):
     home, environment, state = places
-    agent = AGENTS["claude-code"]
-    path = agent.path(USER, environment, home)
+    agent = AGENT_HOOKS["claude-code"]
+    path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     path.write_text(FILES["no hooks"])
-    changes.install(agent, path, environment, state).make(state)
+    plan_hook_install(agent, path, environment, state).make(state)
     for kept in (state / "hooks").iterdir():
         kept.write_text('{"before": 7}')
-    changes.uninstall(agent, path, state).make(state)
+    plan_hook_uninstall(agent, path, state).make(state)
     assert path.read_text() == FILES["no hooks"]
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b'{"hooks": 1}'])
 def test_an_invalid_file_is_refused_untouched(places, content):
     home, environment, state = places
-    agent = AGENTS["codex-cli"]
-    path = agent.path(USER, environment, home)
+    agent = AGENT_HOOKS["codex-cli"]
+    path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     path.write_bytes(content)
     with pytest.raises(UnreadableInput):
-        changes.install(agent, path, environment, state)
+        plan_hook_install(agent, path, environment, state)
     with pytest.raises(UnreadableInput):
-        changes.uninstall(agent, path, state)
+        plan_hook_uninstall(agent, path, state)
     assert path.read_bytes() == content
-    assert changes.status(agent, path, environment)[0] == changes.UNREADABLE
+    assert find_hook_status(agent, path, environment)[0] == HOOKS_UNREADABLE
 
 
 def test_a_plugin_of_another_is_left_alone(places):
     home, environment, state = places
-    agent = AGENTS["opencode"]
-    path = agent.path(USER, environment, home)
+    agent = AGENT_HOOKS["opencode"]
+    path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
     with pytest.raises(UnreadableInput, match="no plugin of vacr's"):
-        changes.install(agent, path, environment, state)
+        plan_hook_install(agent, path, environment, state)
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", AGENT_HOOKS)
 def test_a_command_whose_python_is_gone_is_told(places, name):
     home, environment, state = places
-    agent = AGENTS[name]
-    path = agent.path(USER, environment, home)
-    changes.install(agent, path, environment, state).make(state)
+    agent = AGENT_HOOKS[name]
+    path = agent.path(USER_SCOPE, environment, home)
+    plan_hook_install(agent, path, environment, state).make(state)
     whole = path.read_text()
     path.write_text(whole.replace(sys.executable, "/gone/bin/python"))
-    assert changes.status(agent, path, environment)[0] == changes.BROKEN
+    assert find_hook_status(agent, path, environment)[0] == HOOKS_BROKEN
     path.write_text(whole.replace("-I -S", "-I").replace('"-I", "-S"', '"-S", "-I"'))
-    assert changes.status(agent, path, environment)[0] == changes.OTHER
+    assert find_hook_status(agent, path, environment)[0] == HOOKS_DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -308,16 +333,19 @@ def test_a_command_whose_python_is_gone_is_told(places, name):
     ],
 )
 def test_settings_are_where_the_agent_has_them(tmp_path, name, variables, path):
-    assert str(AGENTS[name].path(USER, {"HOME": "/h", **variables}, tmp_path)) == path
+    assert str(AGENT_HOOKS[name].path(USER_SCOPE, {"HOME": "/h", **variables}, tmp_path)) == path
 
 
 def test_projects_have_settings_too(tmp_path):
     assert (
-        AGENTS["claude-code"].path(LOCAL, {}, tmp_path) == tmp_path / ".claude/settings.local.json"
+        AGENT_HOOKS["claude-code"].path(LOCAL_SCOPE, {}, tmp_path)
+        == tmp_path / ".claude/settings.local.json"
     )
-    assert AGENTS["codex-cli"].path(PROJECT, {}, tmp_path) == tmp_path / ".codex/hooks.json"
+    assert (
+        AGENT_HOOKS["codex-cli"].path(PROJECT_SCOPE, {}, tmp_path) == tmp_path / ".codex/hooks.json"
+    )
     with pytest.raises(UsageError, match="--local"):
-        AGENTS["codex-cli"].path(LOCAL, {}, tmp_path)
+        AGENT_HOOKS["codex-cli"].path(LOCAL_SCOPE, {}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -335,19 +363,19 @@ def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(
 ):
     (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
     (tmp_path / "claude").chmod(0o755)
-    events = AGENTS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
+    events = AGENT_HOOKS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
     assert ("StopFailure" in events) == more
     assert "SessionStart" in events
     assert not {"WorktreeCreate", "WorktreeRemove", "MessageDisplay"} & set(events)
 
 
-@pytest.mark.parametrize("name", [name for name, agent in AGENTS.items() if agent.layout])
+@pytest.mark.parametrize("name", [name for name, agent in AGENT_HOOKS.items() if agent.layout])
 @pytest.mark.parametrize("gone", [False, True])
 @pytest.mark.parametrize(
     "shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
 )
 def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, name, gone, shell):
-    agent = AGENTS[name]
+    agent = AGENT_HOOKS[name]
     for event, command in agent.commands({"PATH": ""}).items():
         line = command.replace("hook.py", "gone.py") if gone else command
         sent = b'{"session_id":"s","conversation_id":"s"}'
@@ -361,13 +389,15 @@ def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, n
 
 def test_a_command_names_what_it_misses(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", f"{tmp_path}/my python/bin/python")
-    assert missing(command_for("cursor", "{}")) == f"{tmp_path}/my python/bin/python"
-    assert missing("'") == "'"
+    assert (
+        find_missing_file(build_hook_command("cursor", "{}")) == f"{tmp_path}/my python/bin/python"
+    )
+    assert find_missing_file("'") == "'"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 def test_the_plugin_tells_what_is_done_and_waits_for_nothing(tmp_path):
-    (tmp_path / "vacr.mjs").write_text(opencode.plugin())
+    (tmp_path / "vacr.mjs").write_text(build_plugin_text())
     (tmp_path / "run.mjs").write_text("""
         import { VacrPlugin } from "./vacr.mjs"
         const plugin = await VacrPlugin()

@@ -5,12 +5,18 @@ import shutil
 
 import pytest
 
-from vacr.capture.checking import check
-from vacr.capture.frames import NOTHING, Broken, Scan, encode, frames
-from vacr.capture.history import first_seen
-from vacr.capture.journal import Journal
-from vacr.capture.layout import names, path_of
-from vacr.capture.session_journal import SessionJournal, states
+from vacr.capture.frames import (
+    EMPTY_CHAIN_HEAD,
+    BrokenJournal,
+    ChainScan,
+    encode_frame,
+    get_session_journal_path,
+    list_session_journals,
+    read_frames,
+)
+from vacr.capture.history import restore_first_seen_parts
+from vacr.capture.journal import Journal, SessionJournal, replay_journal
+from vacr.capture.journal_checks import check_journal
 from vacr.errors import UnreadableInput, UsageError
 
 NAME = "claude-code/abc-0123456789abcdef"
@@ -39,12 +45,12 @@ def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
 
 
 def contents(folder, name=NAME):
-    *_, state = states(path_of(folder, name), name, NOTHING)
+    *_, state = replay_journal(get_session_journal_path(folder, name), name, EMPTY_CHAIN_HEAD)
     return {part.name: bytes(part.content.held) for part in state.parts}
 
 
 def found(folder, **asked):
-    return check(folder, **asked).findings
+    return check_journal(folder, **asked).findings
 
 
 def test_what_is_captured_is_covered_and_holds(journal, folder):
@@ -53,11 +59,13 @@ def test_what_is_captured_is_covered_and_holds(journal, folder):
     made = journal.checkpoint()
     assert made.sessions == {NAME: journal.session(NAME).head}
     assert journal.uncovered() == {}
-    checked = check(folder)
+    checked = check_journal(folder)
     assert (checked.findings, checked.notices) == ([], [])
     assert (checked.sessions, checked.frames, checked.checkpoints, checked.epochs) == (1, 4, 2, 1)
     captured(journal, b"three\n")
-    assert check(folder).notices == [f"{NAME}: 1 frames are not covered by a checkpoint yet"]
+    assert check_journal(folder).notices == [
+        f"{NAME}: 1 frames are not covered by a checkpoint yet"
+    ]
     assert contents(folder) == {"abc.jsonl": b"one\ntwo\nthree\n"}
 
 
@@ -93,7 +101,7 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
     journal.checkpoint()
     assert len(keys) == 3
     assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
-    checked = check(folder)
+    checked = check_journal(folder)
     assert (checked.findings, checked.epochs) == ([], 4)
     # The key of this epoch signs for no other: what an older one covered cannot be signed anew.
     journal.close()
@@ -135,7 +143,7 @@ def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeyp
 def test_a_frame_that_was_changed_is_named(journal, folder):
     captured(journal, b"one\n", b"two\n")
     journal.checkpoint()
-    path = path_of(folder, NAME)
+    path = get_session_journal_path(folder, NAME)
     path.write_bytes(path.read_bytes().replace(b"one\n", b"uno\n"))
     assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
 
@@ -144,10 +152,10 @@ def test_a_chain_that_was_made_anew_is_named(journal, folder):
     """Whoever can compute hashes can chain other frames; the checkpoint has the old ones."""
     captured(journal, b"one\n", b"two\n")
     journal.checkpoint()
-    path = path_of(folder, NAME)
+    path = get_session_journal_path(folder, NAME)
     forged, before = b"", bytes(32)
     for _, payload in _frames(path):
-        frame, before = encode(payload.replace(b"one\n", b"uno\n"), before)
+        frame, before = encode_frame(payload.replace(b"one\n", b"uno\n"), before)
         forged += frame
     path.write_bytes(forged)
     assert found(folder) == [f"{NAME}: a checkpoint says otherwise of what is in frame 3"]
@@ -155,13 +163,13 @@ def test_a_chain_that_was_made_anew_is_named(journal, folder):
 
 def _frames(path):
     with path.open("rb") as file:
-        return list(frames(file, "x", Scan(), NOTHING))
+        return list(read_frames(file, "x", ChainScan(), EMPTY_CHAIN_HEAD))
 
 
 def test_a_journal_that_is_gone_is_named(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
-    path_of(folder, NAME).unlink()
+    get_session_journal_path(folder, NAME).unlink()
     assert found(folder) == [f"{NAME}: the journal of 3 frames is missing"]
 
 
@@ -185,7 +193,7 @@ def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
             payloads[1] = payloads[1][:-1] + bytes([payloads[1][-1] ^ 1])
         forged, before = b"", bytes(32)
         for payload in payloads:
-            frame, before = encode(payload, before)
+            frame, before = encode_frame(payload, before)
             forged += frame
         path.write_bytes(forged)
         assert any("checkpoint" in finding for finding in found(folder)), change
@@ -203,7 +211,7 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
         f"{NAME}: abc.jsonl: lines 1 to 4 vanished",
     ]
     assert contents(folder) == {"abc.jsonl": b""}
-    assert first_seen(path_of(folder, NAME), NAME, session.head) == {
+    assert restore_first_seen_parts(get_session_journal_path(folder, NAME), NAME, session.head) == {
         "abc.jsonl": b"one\ntwo\nthree\nfour\n"
     }
 
@@ -214,13 +222,13 @@ def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, fol
     session.change(part, (0, 0, b"{\n}\n"))
     session.change(part, (0, 2, b"[\n"))
     assert found(folder) == []
-    assert "line 1 changed after it had been captured" in check(folder).remarks[0]
+    assert "line 1 changed after it had been captured" in check_journal(folder).remarks[0]
     session.seal(session.head, bytes(32), bytes(32))
     assert session.state.unsealed == 0
     session.change(part, (0, 2, b"{\n"))
     assert session.state.unsealed == 1
     assert found(folder) == []
-    assert len(check(folder).remarks) == 2
+    assert len(check_journal(folder).remarks) == 2
 
 
 def test_transcripts_are_compared(journal, folder, tmp_path):
@@ -230,7 +238,7 @@ def test_transcripts_are_compared(journal, folder, tmp_path):
     now = b"one\ntwo\n"
 
     def look(**asked):
-        checked = check(folder, current=lambda _state: {"abc.jsonl": now}, **asked)
+        checked = check_journal(folder, current=lambda _state: {"abc.jsonl": now}, **asked)
         return checked.findings, checked.notices
 
     assert look() == ([], [])
@@ -254,7 +262,7 @@ def test_what_is_broken_stays_and_another_one_goes_on(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
     journal.close()
-    path = path_of(folder, NAME)
+    path = get_session_journal_path(folder, NAME)
     broken = path.read_bytes().replace(b"one", b"eno")
     path.write_bytes(broken)
     again = Journal(folder)
@@ -266,7 +274,7 @@ def test_what_is_broken_stays_and_another_one_goes_on(journal, folder):
         again.close()
     assert path.read_bytes() == broken
     assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
-    assert list(names(folder)) == [NAME, f"{NAME}~2"]
+    assert list(list_session_journals(folder)) == [NAME, f"{NAME}~2"]
 
 
 def test_what_is_retired_is_missed_by_nobody(journal, folder):
@@ -276,22 +284,22 @@ def test_what_is_retired_is_missed_by_nobody(journal, folder):
     session.seal(session.head, bytes(range(32)), bytes(32))
     journal.checkpoint()
     journal.retire({NAME: bytes(range(32))})
-    checked = check(folder)
+    checked = check_journal(folder)
     assert (checked.findings, checked.sessions, checked.retired) == ([], 1, 1)
     assert journal.session(NAME).name == f"{NAME}~2"  # a name that was retired is not used again
 
 
 def test_a_note_that_is_none_is_told(tmp_path):
     path = tmp_path / "x.frames"
-    frame, _ = encode(json.dumps({"kind": "began"}).encode(), bytes(32))
+    frame, _ = encode_frame(json.dumps({"kind": "began"}).encode(), bytes(32))
     path.write_bytes(frame)
-    with pytest.raises(Broken, match="no note of this version"):
+    with pytest.raises(BrokenJournal, match="no note of this version"):
         SessionJournal("x", path)
 
 
 def test_no_journal_is_an_error_that_says_so(tmp_path):
     with pytest.raises(UnreadableInput) as caught:
-        check(tmp_path)
+        check_journal(tmp_path)
     assert caught.value.hint == "vacr watch makes one."
 
 

@@ -8,18 +8,19 @@ import pytest
 from tests.capture.test_journal import captured
 from tests.capture.watching import lines
 from tests.log.running import Running
-from vacr.capture.covered import Covered, covered_by
+from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
 from vacr.capture.journal import Journal
-from vacr.capture.log_entries import beyond
-from vacr.log.folder import make
-from vacr.receipts.entries import entry_of
-from vacr.signing import ATTACHED, Claims, KeySigner, keys, sign
-from vacr.signing.sign1 import parse
+from vacr.capture.journal_checks import find_missing_checkpoints
+from vacr.log.folder import create_log
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, compute_thumbprint_uri, generate_key
+from vacr.signing.statement import ATTACHED, StatementClaims, sign
+from vacr.transparency.receipt import build_log_entry
 
 
 def covered_in(folder):
-    covered = Covered("x")
-    for _ in covered_by(folder, covered):
+    covered = JournalCoverage("x")
+    for _ in read_checkpoints(folder, covered):
         pass
     return covered
 
@@ -29,33 +30,33 @@ def logged(tmp_path):
     """A journal of three epochs whose checkpoints are in a log, and what it was after each
     of them.
     """
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     journal = Journal(tmp_path / "journal")
     with closing(log.ledger()) as ledger:
         for number in range(6):
             captured(journal, b"line %d\n" % number)
             journal.checkpoint(ends_epoch=number % 2 == 1)
-            ledger.append([entry_of(parse(journal.covered.statement))])
+            ledger.append([build_log_entry(parse_sign1(journal.covered.statement))])
             shutil.copytree(tmp_path / "journal", tmp_path / f"after-{number}")
-        claims = Claims(subject=keys.thumbprint_uri(journal.covered.first_key))
-        other = sign(b"x", KeySigner(keys.generate("eddsa")), profile=ATTACHED, claims=claims)
-        ledger.append([entry_of(parse(other))])
+        claims = StatementClaims(subject=compute_thumbprint_uri(journal.covered.first_key))
+        other = sign(b"x", KeySigner(generate_key("eddsa")), profile=ATTACHED, claims=claims)
+        ledger.append([build_log_entry(parse_sign1(other))])
     journal.close()
     return tmp_path
 
 
 def test_what_is_whole_lacks_nothing(logged):
-    found = beyond(covered_in(logged / "journal"), str(logged / "log"))
+    found = find_missing_checkpoints(covered_in(logged / "journal"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([], 1)  # somebody pretends
 
 
 def test_what_was_set_back_is_found_out(logged):
-    found = beyond(covered_in(logged / "after-2"), str(logged / "log"))
+    found = find_missing_checkpoints(covered_in(logged / "after-2"), str(logged / "log"))
     assert (found.missing, found.unknown) == (
         [4],
         3,
     )  # one by the key of its epoch, two by that of the next
-    found = beyond(covered_in(logged / "after-4"), str(logged / "log"))
+    found = find_missing_checkpoints(covered_in(logged / "after-4"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([6], 1)
 
 
@@ -65,7 +66,7 @@ def test_over_http_and_by_the_command(machine):
     path.write_bytes(lines(3))
     machine.once("--no-seal")
     shutil.copytree(machine.journal, machine.state / "older")
-    with Running(make(str(machine.state / "log")).path) as service:
+    with Running(create_log(str(machine.state / "log")).path) as service:
         path.write_bytes(lines(5))
         machine.once("--no-seal", "--service", service.url)
         # The log publishes a little after it answers.

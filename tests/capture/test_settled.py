@@ -9,13 +9,12 @@ from contextlib import closing
 import pytest
 
 from tests.sources.opencode_database import SESSION, filled
-from vacr.capture.checking import check
-from vacr.capture.history import first_seen
+from vacr.agents.documents import encode_session_rows
+from vacr.capture.frames import get_session_journal_path
+from vacr.capture.history import restore_first_seen_parts
 from vacr.capture.journal import Journal
-from vacr.capture.layout import path_of
-from vacr.capture.rewrites import splices
-from vacr.capture.sayings import sayings
-from vacr.readers.export import export
+from vacr.capture.journal_checks import check_journal
+from vacr.capture.rewrites import find_splices, parse_comparable_entries
 
 NAME = "opencode/ses_1-0123456789abcdef"
 SECOND = 1_000_000_000
@@ -57,11 +56,15 @@ NEXT = [message(30, "user"), text(30, "and now?", of=30)]
 def rows(*given):
     """Write rows in the order of the database: the messages, then the parts."""
     tables = ("session", "message", "part")
-    return export("opencode-sqlite", "ses_1", sorted(given, key=lambda row: tables.index(row[0])))
+    return encode_session_rows(
+        "opencode-sqlite", "ses_1", sorted(given, key=lambda row: tables.index(row[0]))
+    )
 
 
 def said(data):
-    return [(str(one), one.words) for one in sayings("opencode", [("x.jsonl", data)])]
+    return [
+        (str(one), one.words) for one in parse_comparable_entries("opencode", [("x.jsonl", data)])
+    ]
 
 
 class Captured:
@@ -79,7 +82,7 @@ class Captured:
         """Capture what there is some seconds after the last time."""
         self.now += after * SECOND
         self.session.change(
-            self.part, *splices(self.session.content(self.part), data), seen=self.now
+            self.part, *find_splices(self.session.content(self.part), data), seen=self.now
         )
 
     def seal(self):
@@ -89,7 +92,7 @@ class Captured:
         """Check it; gives what was found, without names and times."""
         self.journal.checkpoint()
         current = None if now is None else lambda _state: {self.part.name: now}
-        checked = check(self.folder, current=current)
+        checked = check_journal(self.folder, current=current)
         assert checked.notices == [] or now is not None
         plain = [
             [one.removeprefix(f"{NAME}: ").partition(" after it")[0] for one in told]
@@ -98,7 +101,9 @@ class Captured:
         return plain[0], plain[1]
 
     def first_seen(self):
-        (data,) = first_seen(path_of(self.folder, NAME), NAME, self.session.head).values()
+        (data,) = restore_first_seen_parts(
+            get_session_journal_path(self.folder, NAME), NAME, self.session.head
+        ).values()
         return data
 
     def says(self, data):

@@ -13,38 +13,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture.hooks import COMMAND, all_events, environment
-from vacr.capture.hook import MAGIC
-from vacr.capture.spool import Spool, read, spools
+from vacr.capture.hook import FRAME_MAGIC
+from vacr.capture.spool import Spool, list_spools, read_hook_events
 from vacr.errors import UnreadableInput
 
 
 def frame(payload: bytes, time: int = 1) -> bytes:
-    head = MAGIC + pack(">IQ", len(payload), time)
+    head = FRAME_MAGIC + pack(">IQ", len(payload), time)
     return head + pack(">I", crc32(head + payload)) + payload
 
 
 def payloads(source, offset=0):
-    events, after = read(source, offset)
+    events, after = read_hook_events(source, offset)
     return [event.payload for event in events], after
 
 
 def test_frames_are_read_in_order_with_time_and_place():
     data = frame(b"one", 5) + frame(b"", 6) + frame(b"three", 7)
-    events, after = read(data)
+    events, after = read_hook_events(data)
     assert [(event.time, event.payload, event.offset, event.passed) for event in events] == [
         (5, b"one", 0, 0),
         (6, b"", 23, 0),
         (7, b"three", 43, 0),
     ]
     assert after == len(data)
-    assert read(data, 23) == (events[1:], after)
-    assert read(data, after) == ([], after)
+    assert read_hook_events(data, 23) == (events[1:], after)
+    assert read_hook_events(data, after) == ([], after)
 
 
 def test_a_torn_frame_is_passed_over_once_a_whole_one_follows():
     torn = frame(b"lost")[:-2]
-    assert read(torn) == ([], 0)
-    (event,), after = read(torn + frame(b"kept"))
+    assert read_hook_events(torn) == ([], 0)
+    (event,), after = read_hook_events(torn + frame(b"kept"))
     assert (event.payload, event.offset, event.passed, after) == (
         b"kept",
         len(torn),
@@ -67,7 +67,7 @@ def test_a_changed_frame_is_not_taken():
 
 
 def test_a_length_beyond_all_bounds_is_torn():
-    assert payloads(MAGIC + b"\xff" * 16 + frame(b"one"))[0] == [b"one"]
+    assert payloads(FRAME_MAGIC + b"\xff" * 16 + frame(b"one"))[0] == [b"one"]
 
 
 CUTS = st.none() | st.integers(0, 50)
@@ -107,13 +107,13 @@ def test_reading_on_while_hooks_write_gives_every_whole_frame_once(written, leng
 
 def test_a_torn_frame_that_the_next_one_completes_by_chance_is_torn():
     cut = frame(b"lost\xff")[:-1]
-    (event,), _ = read(cut + frame(b"kept"))
+    (event,), _ = read_hook_events(cut + frame(b"kept"))
     assert (event.payload, event.passed) == (b"kept", len(cut))
 
 
 @given(st.binary(max_size=60))
 def test_other_bytes_are_passed_over(noise):
-    (event,), _ = read(noise.replace(MAGIC, b"") + frame(b"kept"))
+    (event,), _ = read_hook_events(noise.replace(FRAME_MAGIC, b"") + frame(b"kept"))
     assert event.payload == b"kept"
 
 
@@ -123,7 +123,7 @@ def test_a_file_is_read_in_pieces_that_grow_with_the_frame(tmp_path):
     path.write_bytes(b"".join(map(frame, wanted)))
     found, offset = [], 0
     while True:
-        events, offset = read(path, offset, most=100)
+        events, offset = read_hook_events(path, offset, most=100)
         if not events:
             break
         found += [event.payload for event in events]
@@ -135,9 +135,9 @@ def test_a_spool_that_became_shorter_is_an_error(tmp_path):
     path = tmp_path / "s.spool"
     path.write_bytes(frame(b"one"))
     with pytest.raises(UnreadableInput, match="shorter"):
-        read(path, 100)
+        read_hook_events(path, 100)
     with pytest.raises(UnreadableInput, match="cannot be read"):
-        read(tmp_path / "none")
+        read_hook_events(tmp_path / "none")
 
 
 def test_spools_are_found_with_their_names(tmp_path):
@@ -146,8 +146,8 @@ def test_spools_are_found_with_their_names(tmp_path):
     (folder / "a%2Fb.spool").write_bytes(b"")
     (folder / "other").write_bytes(b"")
     (folder / "link.spool").symlink_to("a%2Fb.spool")
-    assert list(spools(tmp_path)) == [Spool("claude-code", "a/b", folder / "a%2Fb.spool")]
-    assert list(spools(tmp_path / "none")) == []
+    assert list(list_spools(tmp_path)) == [Spool("claude-code", "a/b", folder / "a%2Fb.spool")]
+    assert list(list_spools(tmp_path / "none")) == []
 
 
 def test_many_hooks_at_once_of_which_some_are_killed(tmp_path):
@@ -176,7 +176,7 @@ def test_many_hooks_at_once_of_which_some_are_killed(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         kept = [event for event in pool.map(run, range(len(sizes))) if event is not None]
-    (spool,) = spools(tmp_path)
+    (spool,) = list_spools(tmp_path)
     found = [event.payload for event in all_events(spool.path)]
     assert len(set(found)) == len(found)
     assert set(kept) <= set(found)

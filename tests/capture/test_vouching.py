@@ -7,7 +7,7 @@ import pytest
 
 from tests.capture.test_journal import NAME, captured
 from vacr.capture.journal import Journal
-from vacr.capture.vouching import check_record
+from vacr.capture.journal_checks import check_sealed_record
 from vacr.errors import UnreadableInput
 
 
@@ -34,16 +34,16 @@ def test_they_speak_of_each_other(journal, tmp_path):
     head = session.head
     captured(journal, b"two\n")
     digest = record_of(journal, head, tmp_path / "x.json")
-    assert check_record(journal.folder, str(tmp_path / "x.json")) == [
+    assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
         f"{NAME}: does not name the record as one that was sealed from it"
     ]
     session.seal(head, digest, bytes(32))
     journal.checkpoint()
-    assert check_record(journal.folder, str(tmp_path / "x.json")) == []
+    assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
     journal.retire({NAME: digest})
-    assert check_record(journal.folder, str(tmp_path / "x.json")) == []
+    assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
     record_of(journal, head, tmp_path / "other.json", more=1)
-    assert check_record(journal.folder, str(tmp_path / "other.json")) == [
+    assert check_sealed_record(journal.folder, str(tmp_path / "other.json")) == [
         f"{NAME}: was deleted, sealed as another record"
     ]
 
@@ -63,12 +63,14 @@ def test_what_does_not_fit_is_told(journal, tmp_path, other, told):
     digest = record_of(journal, session.head, tmp_path / "x.json", **other)
     session.seal(session.head, digest, bytes(32))
     journal.checkpoint()
-    assert told in check_record(journal.folder, str(tmp_path / "x.json"))[0]
+    assert told in check_sealed_record(journal.folder, str(tmp_path / "x.json"))[0]
 
 
 def test_what_is_no_record_is_told(journal, tmp_path):
     (tmp_path / "x.json").write_text("no")
     with pytest.raises(UnreadableInput, match="no record"):
-        check_record(journal.folder, str(tmp_path / "x.json"))
+        check_sealed_record(journal.folder, str(tmp_path / "x.json"))
     (tmp_path / "x.json").write_text("[1]")
-    assert check_record(journal.folder, str(tmp_path / "x.json")) == ["the record names no journal"]
+    assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
+        "the record names no journal"
+    ]

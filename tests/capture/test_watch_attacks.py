@@ -11,11 +11,16 @@ import struct
 import pytest
 
 from tests.capture.watching import Machine, add, heads, line, lines
-from vacr.capture.epoch_keys import EpochKeys
-from vacr.capture.frames import NOTHING, Chain, Scan, frames
-from vacr.capture.layout import path_of
-from vacr.capture.notes import note
-from vacr.signing import keys
+from vacr.capture.checkpoints import EpochKeys
+from vacr.capture.frames import (
+    EMPTY_CHAIN_HEAD,
+    ChainScan,
+    FrameChain,
+    encode_journal_note,
+    get_session_journal_path,
+    read_frames,
+)
+from vacr.signing.keys import THUMBPRINT_URI_PREFIX, encode_private_pem, generate_key
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +46,9 @@ def attacked(origin, tmp_path):
 
 def cut(path, boundary):
     """Cut a chain after so many frames."""
-    scan = Scan()
+    scan = ChainScan()
     with path.open("rb") as file:
-        for _ in frames(file, "", scan, NOTHING):
+        for _ in read_frames(file, "", scan, EMPTY_CHAIN_HEAD):
             if scan.head.frames == boundary:
                 break
     os.truncate(path, scan.size)
@@ -61,7 +66,7 @@ def findings(machine):
 
 @pytest.mark.parametrize("part", range(10))
 def test_a_bit_of_a_session(attacked, part):
-    path = path_of(attacked.journal, attacked.names_of[0])
+    path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     flip(path, path.stat().st_size * part // 10 + 1)
     (found,) = findings(attacked)
     assert "what was written has changed in frame" in found
@@ -72,8 +77,8 @@ def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
     path = attacked.journal / "checkpoints"
     size = 0
     with path.open("rb") as file:
-        scan = Scan()
-        for _ in frames(file, "", scan, NOTHING):
+        scan = ChainScan()
+        for _ in read_frames(file, "", scan, EMPTY_CHAIN_HEAD):
             if scan.head.frames == frame:
                 size = scan.size
     assert list(heads(path))[-1].frames > frame + 1 or frame == 3
@@ -93,7 +98,9 @@ def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
 
 
 def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
-    one, two, three = (path_of(attacked.journal, name) for name in attacked.names_of)
+    one, two, three = (
+        get_session_journal_path(attacked.journal, name) for name in attacked.names_of
+    )
     cut(one, 3)
     data, other = two.read_bytes(), three.read_bytes()
     two.write_bytes(other)
@@ -108,7 +115,7 @@ def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
 
 
 def test_a_session_that_was_made_by_somebody_else(attacked):
-    path = path_of(attacked.journal, attacked.names_of[0])
+    path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     path.unlink()
     forge(path, b"forged\n", 5)
     (found,) = findings(attacked)
@@ -116,12 +123,14 @@ def test_a_session_that_was_made_by_somebody_else(attacked):
 
 
 def forge(path, data, count):
-    chain = Chain(path)
+    chain = FrameChain(path)
     list(chain.recover())
-    began = note("began", 1, agent="claude-code", path=b"/x", session="", recorder="0")
-    part = note("part", 1, part=0, name="x", path=b"/x", rewritten=False)
+    began = encode_journal_note(
+        "began", 1, agent="claude-code", path=b"/x", session="", recorder="0"
+    )
+    part = encode_journal_note("part", 1, part=0, name="x", path=b"/x", rewritten=False)
     more = [
-        note("bytes", 1, part=0, at=number * len(data), cut=0, data=data)
+        encode_journal_note("bytes", 1, part=0, at=number * len(data), cut=0, data=data)
         for number in range(count - 2)
     ]
     chain.append([began, part, *more])
@@ -133,9 +142,9 @@ def test_frames_that_are_added_without_a_checkpoint(attacked):
     next checkpoint.
     """
     name = attacked.names_of[0]
-    chain = Chain(path_of(attacked.journal, name))
+    chain = FrameChain(get_session_journal_path(attacked.journal, name))
     size = sum(len(payload) > 0 for _, payload in chain.recover())
-    chain.append([note("bytes", 1, part=0, at=0, cut=0, data=b"forged\n")])
+    chain.append([encode_journal_note("bytes", 1, part=0, at=0, cut=0, data=b"forged\n")])
     chain.close()
     found = attacked.verify("--no-transcripts")
     assert f"{name}: 1 frames are not covered by a checkpoint yet" in found["notices"]
@@ -167,19 +176,21 @@ def test_a_checkpoint_by_another_key(attacked):
     """Somebody who took the key of this epoch cannot sign for an earlier one; who has none cannot
     sign at all.
     """
-    (attacked.journal / "epoch-key.pem").write_bytes(keys.private_pem(keys.generate("eddsa")))
+    (attacked.journal / "epoch-key.pem").write_bytes(encode_private_pem(generate_key("eddsa")))
     (told,) = findings(attacked)
     assert "the key that is there is not the one" in told
     EpochKeys(attacked.journal).known()
     path = attacked.journal / "checkpoints"
     kept = path.read_bytes()
     cut(path, 1)
-    chain = Chain(path)
+    chain = FrameChain(path)
     first = [payload for _, payload in chain.recover()]
-    from vacr.capture.checkpoints import Checkpoint
-    from vacr.signing import KeySigner
+    from vacr.capture.checkpoints import JournalCheckpoint
+    from vacr.signing.keys import KeySigner
 
-    forged = Checkpoint(1, 1, 0, chain.head, {}).sign(KeySigner(keys.generate("eddsa")), "urn:x")
+    forged = JournalCheckpoint(1, 1, 0, chain.head, {}).sign(
+        KeySigner(generate_key("eddsa")), "urn:x"
+    )
     chain.append([forged])
     chain.close()
     assert any("the key of its epoch did not sign" in one for one in findings(attacked))
@@ -189,9 +200,9 @@ def test_a_checkpoint_by_another_key(attacked):
 
 def test_checkpoints_in_another_order_or_gone(attacked):
     path = attacked.journal / "checkpoints"
-    payloads = [payload for _, payload in Chain(path).recover()]
+    payloads = [payload for _, payload in FrameChain(path).recover()]
     path.unlink()
-    chain = Chain(path)
+    chain = FrameChain(path)
     list(chain.recover())
     chain.append([payloads[0], payloads[2], payloads[1]])
     chain.close()
@@ -221,7 +232,7 @@ def test_an_older_copy_of_the_whole_folder(attacked):
 def test_another_journal_in_its_place(attacked):
     name = attacked.verify("--no-transcripts")["identity"]
     assert attacked.verify("--no-transcripts", "--identity", name)["findings"] == []
-    as_in_records = base64.urlsafe_b64decode(name.removeprefix(keys.THUMBPRINT_URI) + "=").hex()
+    as_in_records = base64.urlsafe_b64decode(name.removeprefix(THUMBPRINT_URI_PREFIX) + "=").hex()
     assert attacked.verify("--no-transcripts", "--identity", as_in_records)["findings"] == []
     done = attacked.run("journal", "verify", "--no-transcripts", "--identity", "mine")
     assert (done.returncode, "mine is no name of a journal" in done.err) == (2, True)
@@ -233,7 +244,7 @@ def test_another_journal_in_its_place(attacked):
 
 @pytest.mark.parametrize("length", [0, 1, 0xFFFFFFFF, 1 << 30])
 def test_lengths_that_lie(attacked, length):
-    path = path_of(attacked.journal, attacked.names_of[0])
+    path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     data = path.read_bytes()
     path.write_bytes(struct.pack(">I", length) + data[4:])
     assert "what was written has changed in frame 0" in findings(attacked)[0]

@@ -8,7 +8,7 @@ import sys
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
 from tests.log.running import Running
-from vacr.log.folder import make
+from vacr.log.folder import create_log
 
 
 def test_nothing_comes_back(machine):
@@ -38,7 +38,7 @@ def test_nothing_comes_back(machine):
 
 
 def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         url, port = service.url, service.url.rpartition(":")[2].strip("/")
     path = machine.transcript()
@@ -78,7 +78,7 @@ def test_an_agent_that_is_none_is_refused(machine):
 
 def test_no_anchor_to_check_is_told(machine, tmp_path):
     machine.once()
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     assert machine.holds("--log-key", log.path)["notices"] == [
         "no checkpoint is anchored in a log: vacr watch --service does that"
     ]

@@ -9,9 +9,9 @@ import pytest
 
 from tests.capture.hooks import hook
 from tests.capture.watching import SESSION, add, heads, line, lines
-from vacr.capture.covered import Covered, covered_by
+from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
+from vacr.capture.frames import get_session_journal_path
 from vacr.capture.journal import Journal
-from vacr.capture.layout import path_of
 
 
 def verified(machine, record):
@@ -35,7 +35,7 @@ def test_a_session_that_ends_goes_on_and_ends_again(machine):
     said = record["vacr"]["inputs"]["journal"]
     name = machine.name_of(path)
     assert said["session"] == name
-    head = list(heads(path_of(machine.journal, name)))[said["frames"] - 1]
+    head = list(heads(get_session_journal_path(machine.journal, name)))[said["frames"] - 1]
     assert (head.frames, head.hash.hex()) == (said["frames"], said["head"])
     assert len(record["session"]["entries"]) == 3
     # What comes after is not over because what was before it is.
@@ -193,9 +193,11 @@ def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
     names = sealed_sessions(machine, 3)
     open_one = machine.transcript("open")
     add(open_one, lines(50, session="open"))
-    sizes = {name: path_of(machine.journal, name).stat().st_size for name in names}
+    sizes = {name: get_session_journal_path(machine.journal, name).stat().st_size for name in names}
     machine.once("--no-seal")
-    total = sum(path_of(machine.journal, name).stat().st_size for name in machine.names())
+    total = sum(
+        get_session_journal_path(machine.journal, name).stat().st_size for name in machine.names()
+    )
     machine.once("--no-seal", "--limit", (total - sizes[names[0]] - 1) / 1e6)
     assert set(machine.names()) == {names[2], machine.name_of(open_one)}
     machine.once("--no-seal", "--limit", 0, "--keep", 0)
@@ -216,7 +218,7 @@ def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
 
 def test_a_journal_that_is_broken_is_not_deleted(machine):
     (name,) = sealed_sessions(machine, 1)
-    path = path_of(machine.journal, name)
+    path = get_session_journal_path(machine.journal, name)
     data = bytearray(path.read_bytes())
     data[200] ^= 1
     path.write_bytes(data)
@@ -233,10 +235,10 @@ def test_a_journal_that_is_broken_is_not_deleted(machine):
 
 def test_a_deletion_that_was_interrupted_is_finished(machine):
     (name,) = sealed_sessions(machine, 1)
-    data = path_of(machine.journal, name).read_bytes()
+    data = get_session_journal_path(machine.journal, name).read_bytes()
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
-    path_of(machine.journal, name).write_bytes(data)
+    get_session_journal_path(machine.journal, name).write_bytes(data)
     assert machine.holds()["notices"] == [
         f"{name}: is sealed and was to be deleted, and is still there"
     ]
@@ -246,22 +248,24 @@ def test_a_deletion_that_was_interrupted_is_finished(machine):
 
 
 def test_what_is_deleted_while_it_is_verified_is_not_missing(machine, monkeypatch):
-    from vacr.capture import checking
+    from vacr.capture import journal_checks as checking
+    from vacr.capture.frames import list_session_journals
+    from vacr.capture.journal_checks import check_journal
 
     (name,) = sealed_sessions(machine, 1)
-    listed = checking.names
+    listed = list_session_journals
 
     def names_after_deleting(folder):
         journal = Journal(folder)
         try:
-            if path_of(folder, name).exists():
+            if get_session_journal_path(folder, name).exists():
                 journal.retire({name: bytes(32)})
         finally:
             journal.close()
         return listed(folder)
 
-    monkeypatch.setattr(checking, "names", names_after_deleting)
-    assert checking.check(machine.journal).findings == []
+    monkeypatch.setattr(checking, "list_session_journals", names_after_deleting)
+    assert check_journal(machine.journal).findings == []
 
 
 @pytest.mark.unprivileged
@@ -277,8 +281,8 @@ def test_keys_last_across_restarts_no_longer_than_their_epoch(machine):
     for number in range(3):
         add(path, line(number))
         machine.once("--no-seal", "--epoch", 0)
-    covered = Covered("")
-    for _ in covered_by(machine.journal, covered):
+    covered = JournalCoverage("")
+    for _ in read_checkpoints(machine.journal, covered):
         pass
     assert covered.last.epoch >= 2
     assert machine.holds()["epochs"] == covered.last.epoch + 1

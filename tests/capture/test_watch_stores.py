@@ -17,13 +17,13 @@ from tests.conftest import FIXTURES, ROOT
 from tests.sources import cursor_databases, homes, writer
 from tests.sources.opencode_database import CHILD, SESSION, filled
 from tests.sources.test_cursor_editor import CID, FORMS
-from vacr.capture.following import exported, sessions_at
-from vacr.capture.places import Place
+from vacr.capture.following import export_store_parts, list_stored_sessions
+from vacr.capture.session_places import SessionPlace
 
 
 def now(path, agent, session):
     """Give what a store holds of a session, by itself."""
-    return {part.name: part.data for part in exported(Place(agent, path, session))}
+    return {part.name: part.data for part in export_store_parts(SessionPlace(agent, path, session))}
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def test_a_chat_of_cursor_is_as_new_as_its_file(machine):
     """It says when it was begun, and nothing later; the log beside it counts as the file does."""
     homes.cursor_chats(machine.home / ".cursor")
     path = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
-    (session,) = sessions_at(path, "cursor")
+    (session,) = list_stored_sessions(path, "cursor")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = wal")
         connection.execute("CREATE TABLE IF NOT EXISTS written (it)")
@@ -176,7 +176,7 @@ def test_the_databases_of_cursor(machine, ways):
     homes.cursor_editor(machine.home / ".config" / "Cursor")
     chat = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
     editor = machine.home / ".config" / "Cursor" / "User" / "globalStorage" / "state.vscdb"
-    (session,) = sessions_at(chat, "cursor")
+    (session,) = list_stored_sessions(chat, "cursor")
     watching = machine.watch("--all", *ways)
     for path, name in ((chat, session), (editor, CID)):
         watching.until(

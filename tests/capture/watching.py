@@ -11,12 +11,11 @@ from pathlib import Path
 from tests import forking
 from tests.capture.hooks import hook
 from tests.conftest import ROOT
-from vacr.capture.frames import NOTHING
-from vacr.capture.history import first_seen
-from vacr.capture.layout import names, path_of
-from vacr.capture.places import Place
-from vacr.capture.session_journal import State, states
-from vacr.sources.files import as_text
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, get_session_journal_path, list_session_journals
+from vacr.capture.history import restore_first_seen_parts
+from vacr.capture.journal import SessionState, replay_journal
+from vacr.capture.session_places import SessionPlace
+from vacr.files.reading import format_path
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
 ALONE = (
@@ -135,18 +134,18 @@ class Machine:
     # --- what the journal holds ---
 
     def names(self) -> list[str]:
-        return list(names(self.journal))
+        return list(list_session_journals(self.journal))
 
     def name_of(self, path: Path, agent: str = "claude-code", session: str = "") -> str:
-        return Place(agent, path, session).name
+        return SessionPlace(agent, path, session).name
 
-    def state_of(self, name: str) -> State | None:
+    def state_of(self, name: str) -> SessionState | None:
         """Give what a journal adds up to now; nothing where there is none yet."""
-        path = path_of(self.journal, name)
+        path = get_session_journal_path(self.journal, name)
         if not path.exists():
             return None
         found = None
-        for found in states(path, name, NOTHING):  # noqa: B007 - the last is what counts
+        for found in replay_journal(path, name, EMPTY_CHAIN_HEAD):  # noqa: B007 - the last is what counts
             pass
         return found
 
@@ -163,14 +162,14 @@ class Machine:
 
     def captured(self, path: Path) -> bytes | None:
         """Give what the journal last saw of a transcript."""
-        return self.last_seen(path).get(as_text(path.name))
+        return self.last_seen(path).get(format_path(path.name))
 
     def first_seen(
         self, path: Path, agent: str = "claude-code", session: str = ""
     ) -> dict[str, bytes]:
         name = self.name_of(path, agent, session)
-        *_, head = heads(path_of(self.journal, name))
-        return first_seen(path_of(self.journal, name), name, head)
+        *_, head = heads(get_session_journal_path(self.journal, name))
+        return restore_first_seen_parts(get_session_journal_path(self.journal, name), name, head)
 
     def sealed(self) -> list[Path]:
         """Give the records that were sealed."""
@@ -185,11 +184,11 @@ class Machine:
 
 def heads(path: Path):
     """Give the heads of a chain, one frame after the other."""
-    from vacr.capture.frames import Scan, frames
+    from vacr.capture.frames import ChainScan, read_frames
 
-    scan = Scan()
+    scan = ChainScan()
     with path.open("rb") as file:
-        for _ in frames(file, str(path), scan, NOTHING):
+        for _ in read_frames(file, str(path), scan, EMPTY_CHAIN_HEAD):
             yield scan.head
 
 

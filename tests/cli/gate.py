@@ -4,7 +4,7 @@ without racing it.
 
 READER = """
 import os, signal, time
-from vacr.readers.assemble import Session
+from vacr.agents.lift import SessionBuilder
 
 name = "gated"
 formats = ("gated-jsonl",)
@@ -19,7 +19,7 @@ def read(source):
     open(line["gate"] + ".reached", "a").close()
     while not os.path.exists(line["gate"]):
         time.sleep(0.01)
-    session = Session("gated-jsonl", "gated")
+    session = SessionBuilder("gated-jsonl", "gated")
     session.session_id = line["id"]
     session.entries.append({"type": "assistant", "content": line["id"]})
     yield session.reading(source)

@@ -8,12 +8,12 @@ import pytest
 
 from tests.cli.attested import BACKGROUND, NONCE, PASSPORT, POLICY, TRUST
 from tests.conftest import EXAMPLES
-from vacr.evidence import cmw, cwt, labels
-from vacr.identity import identify
+from vacr.evidence.tokens import CLAIM_AGENT, CLAIM_JOURNAL, decode_cmw, parse_cwt
+from vacr.record.identity import assign_record_id
 
 
 def claims_of(path):
-    return cwt.read_token(cmw.decode(path.read_bytes()).value).claims
+    return parse_cwt(decode_cmw(path.read_bytes()).value).claims
 
 
 def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
@@ -33,7 +33,7 @@ def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
         "affirming",
         "s.acr.json.result.cbor",
     )
-    assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.AGENT] == {
+    assert claims_of(ready / "s.acr.json.evidence.cbor")[CLAIM_AGENT] == {
         "name": "claude-code",
         "version": "2.1.72",
     }
@@ -161,10 +161,10 @@ def test_the_journal_comes_from_the_record_or_from_options(ready, attest, apprai
     record = json.loads((ready / "s.acr.json").read_bytes())
     head = {"identity": "aa" * 32, "frames": 12, "head": "bb" * 32}
     record["vacr"]["inputs"] = {"journal": head}
-    (ready / "j.acr.json").write_bytes(b"".join(identify(record)))
+    (ready / "j.acr.json").write_bytes(b"".join(assign_record_id(record)))
     wanted = {"identity": b"\xaa" * 32, "frames": 12, "head": b"\xbb" * 32}
     assert "journal" not in attest(record="j.acr.json").err
-    assert claims_of(ready / "j.acr.json.evidence.cbor")[labels.JOURNAL] == wanted
+    assert claims_of(ready / "j.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
     assert (
         appraise("--record", "j.acr.json", evidence="j.acr.json.evidence.cbor")[1]["journal"]
         == head
@@ -172,10 +172,10 @@ def test_the_journal_comes_from_the_record_or_from_options(ready, attest, apprai
     (ready / "head.json").write_text(json.dumps(head))
     for given in ("head.json", f"{'aa' * 32}:12:{'bb' * 32}"):
         assert attest("--journal-head", given).returncode == 0
-        assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.JOURNAL] == wanted
+        assert claims_of(ready / "s.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
     assert attest("--journal-head", "aa:1:bb", record="j.acr.json").returncode == 2
     record["vacr"]["inputs"] = {"journal": {"identity": "xx"}}
-    (ready / "k.acr.json").write_bytes(b"".join(identify(record)))
+    (ready / "k.acr.json").write_bytes(b"".join(assign_record_id(record)))
     done = attest(record="k.acr.json")
     assert (done.returncode, "names a journal" in done.err) == (3, True)
 

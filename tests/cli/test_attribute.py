@@ -8,7 +8,7 @@ import pytest
 from tests.attribution.acting import commit, repository
 from tests.attribution.told import ROOT, Told
 from tests.sources.opencode_database import OpenCode, conversation
-from vacr.identity import identify
+from vacr.record.identity import assign_record_id
 
 TEXT = "one\ntwo\nthree\n"
 
@@ -144,7 +144,7 @@ def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
     good = tmp_path / "checked/s.attributed.acr.json"
     forged = json.loads(good.read_bytes())
     forged["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
-    identify(forged)
+    assign_record_id(forged)
     (tmp_path / "checked/t.acr.json").write_text(json.dumps(forged))
     done = vacr("attribute", "--check", "checked", "--format", "json")
     assert done.returncode == 1
@@ -205,7 +205,7 @@ def test_what_a_check_needs_is_said(vacr, tmp_path):
         vacr("attribute", "s.jsonl")
         record = json.loads(path.read_bytes())
         record["vacr"]["attribution"][member] = {} if member == "files" else 0
-        identify(record)
+        assign_record_id(record)
         path.write_text(json.dumps(record))
         assert said in vacr("attribute", "--check", path).out
 

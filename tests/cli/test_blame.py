@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.attribution.acting import Agent, commit, git, repository
-from vacr.identity import identify
+from vacr.record.identity import assign_record_id
 
 START = "def first():\n    return 1\n\n\ndef last():\n    return 9\n"
 ADDED = """
@@ -582,7 +582,7 @@ def test_what_a_record_says_about_itself_may_be_anything(vacr, worked, tmp_path,
     path = tmp_path / "odd/session-one.attributed.acr.json"
     record = json.loads(path.read_bytes())
     record["vacr"] = ours
-    path.write_bytes(b"".join(identify(record)))
+    path.write_bytes(b"".join(assign_record_id(record)))
     assert kinds(blame(vacr, worked, "app.py", records="odd")) == AI
 
 

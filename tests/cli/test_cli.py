@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr import __version__
-from vacr.cli.restore import _refuse_clashes
+from vacr.cli.restore import _check_part_paths
 from vacr.errors import InvalidRecord
-from vacr.identity import record_id
+from vacr.record.identity import compute_record_id
+from vacr.version import __version__
 
 COMMAND = f"{shlex.quote(sys.executable)} -m vacr"
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -221,7 +221,7 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["vacr"]["source"]["parts"][0]["name"] = name
-    record["id"] = record_id(record)
+    record["id"] = compute_record_id(record)
     (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
     done = vacr("restore", "claude-code.acr.json", "-o", "deep/back/")
     assert done.returncode == 1
@@ -241,11 +241,11 @@ def test_restore_compares_names_once_each(tmp_path):
             raise AssertionError("goes through all names for one of them")
 
     paths = Walked(tmp_path / f"part/{number}.json" for number in range(100))
-    _refuse_clashes(tmp_path, paths)
+    _check_part_paths(tmp_path, paths)
     assert paths.begun < 5
     for clash in (tmp_path / "part/7.json", tmp_path / "part"):
         with pytest.raises(InvalidRecord, match="twice"):
-            _refuse_clashes(tmp_path, [*paths, clash])
+            _check_part_paths(tmp_path, [*paths, clash])
 
 
 def test_restore_replaces_nothing_unasked(vacr, tmp_path):
@@ -757,7 +757,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(vacr, tmp_path, change):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["vacr"]["source"]["parts"][0] |= change
-    record["id"] = record_id(record)
+    record["id"] = compute_record_id(record)
     (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
     assert vacr("restore", "claude-code.acr.json", "-o", "back/").returncode == 1
     assert not (tmp_path / "back").exists()
@@ -833,7 +833,7 @@ def test_a_users_schema_may_use_our_names_for_other_things(vacr, tmp_path):
 def test_signed_records(vacr, tmp_path):
     import cbor2
 
-    from vacr import codec
+    from vacr.record.encoding import encode
 
     vacr("record", CLAUDE)
     payload = (tmp_path / "claude-code.acr.json").read_bytes()
@@ -845,11 +845,11 @@ def test_signed_records(vacr, tmp_path):
         "timestamp-start": "2026-01-01T00:00:00Z",
         "content-hash": digest,
     }
-    protected = codec.encode({1: -8, 3: "application/json"}, "cbor")
+    protected = encode({1: -8, 3: "application/json"}, "cbor")
 
     def verdict(content, **changes):
         signed = cbor2.CBORTag(18, [protected, {100: metadata | changes}, content, bytes(64)])
-        (tmp_path / "x.cose").write_bytes(codec.encode(signed, "cbor"))
+        (tmp_path / "x.cose").write_bytes(encode(signed, "cbor"))
         return vacr("validate", "x.cose").returncode
 
     assert verdict(payload) == 0
@@ -868,11 +868,11 @@ def test_signed_records(vacr, tmp_path):
 
 
 def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_path):
-    from vacr import codec
+    from vacr.record.encoding import encode
 
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes()) | {"blob": b"\x00"}
-    (tmp_path / "odd.cbor").write_bytes(codec.encode(record, "cbor"))
+    (tmp_path / "odd.cbor").write_bytes(encode(record, "cbor"))
     done = vacr("validate", "odd.cbor", "claude-code.acr.json")
     assert done.returncode == 1
     assert "odd.cbor: invalid" in done.out

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from tests.schema.test_schema_v1 import RECORD as V1
-from vacr import codec
+from vacr.record.encoding import encode
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -20,7 +20,7 @@ def attributed(vacr, tmp_path):
     record["file-attribution"] = {
         "files": [{"path": "a.py", "conversations": [{"ranges": ranges}]}]
     }
-    (tmp_path / "full.acr.json").write_bytes(codec.encode(record))
+    (tmp_path / "full.acr.json").write_bytes(encode(record))
     return "full.acr.json"
 
 
@@ -71,7 +71,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("given", "to", "written"), NAMES)
 def test_names(vacr, tmp_path, given, to, written):
-    data = codec.encode(V1, "cbor" if given.endswith("cbor") else "json")
+    data = encode(V1, "cbor" if given.endswith("cbor") else "json")
     if given != "-":
         (tmp_path / given).write_bytes(data)
     done = vacr("convert", given, "--to", to, stdin=data)
@@ -93,7 +93,7 @@ def test_a_name_of_the_other_form_is_refused(vacr, tmp_path, to, output):
 
 
 def test_no_other_file_is_lost(vacr, tmp_path):
-    (tmp_path / "a.v2.acr.json").write_bytes(codec.encode(V1))
+    (tmp_path / "a.v2.acr.json").write_bytes(encode(V1))
     (tmp_path / "a.acr.json").write_text("mine")
     refused = vacr("convert", "a.v2.acr.json", "--to", "v3")
     assert refused.returncode == 2
@@ -104,7 +104,7 @@ def test_no_other_file_is_lost(vacr, tmp_path):
 
 
 def test_version_1_and_back_on_standard_output(vacr):
-    data = codec.encode(V1)
+    data = encode(V1)
     for version in ("v3", "v2"):
         newer = vacr("convert", "-", "--to", version, "-o", "-", stdin=data).stdout
         done = vacr("convert", "-", "--to", "v1", "-o", "-", stdin=newer)
@@ -157,7 +157,7 @@ def test_what_is_no_record_is_refused(vacr, value):
 
 
 def test_integer_keys_stay_in_cbor(vacr, tmp_path):
-    (tmp_path / "a.v1.acr.cbor").write_bytes(codec.encode(V1 | {"metadata": {7: 1}}, "cbor"))
+    (tmp_path / "a.v1.acr.cbor").write_bytes(encode(V1 | {"metadata": {7: 1}}, "cbor"))
     assert vacr("convert", "a.v1.acr.cbor", "--to", "v3").returncode == 0
     refused = vacr("convert", "a.acr.cbor", "--to", "json")
     assert refused.returncode == 1
@@ -170,7 +170,7 @@ def test_nothing_is_written_that_is_too_deep(vacr, tmp_path):
     deep = 0
     for _ in range(398):
         deep = [deep]
-    (tmp_path / "a.json").write_bytes(codec.encode(record | {"deep": deep}))
+    (tmp_path / "a.json").write_bytes(encode(record | {"deep": deep}))
     done = vacr("convert", "a.json", "--to", "v2")
     assert done.returncode == 1
     assert "nested deeper than" in done.err

@@ -14,7 +14,7 @@ from tests.evidence.test_endorsement import (
     challenged,
     request,
 )
-from vacr.evidence import endorsement
+from vacr.evidence.endorsement import encode_enrolment
 
 CHALLENGE = (
     "endorse",
@@ -39,8 +39,8 @@ def folder(tmp_path, vacr):
         certificate(OTHER, "maker", "maker", OTHER, usage=None, ca=True).public_bytes(Encoding.PEM)
     )
     (tmp_path / "kept.cbor").write_bytes(made_of.kept)
-    (tmp_path / "answer.cbor").write_bytes(endorsement.encode("answer", {"secret": SECRETS[0]}))
-    (tmp_path / "wrong.cbor").write_bytes(endorsement.encode("answer", {"secret": bytes(32)}))
+    (tmp_path / "answer.cbor").write_bytes(encode_enrolment("answer", {"secret": SECRETS[0]}))
+    (tmp_path / "wrong.cbor").write_bytes(encode_enrolment("answer", {"secret": bytes(32)}))
     assert vacr("key", "generate", "-o", "keys/").returncode == 0
     return tmp_path
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.attested import BACKGROUND, PASSPORT, TRUST
 from tests.evidence.test_messages import ENDORSED
-from vacr.evidence.messages import Messages, read
+from vacr.evidence.messages import RatsMessages, parse_messages
 
 KEY = ("--key", "verifier/signing.pem")
 FORMS = {"cwt": b"\xd8\x3d", "jwt": b"ey", "cbor": b"\x83", "json": b"["}
@@ -66,7 +66,7 @@ def test_a_passport_is_one_file_for_either_kind_of_relying_party(
 
 
 def test_endorsements_go_along_with_evidence(ready, attest, appraise):
-    (ready / "e.cbor").write_bytes(Messages(endorsements=(ENDORSED,)).encode("cbor"))
+    (ready / "e.cbor").write_bytes(RatsMessages(endorsements=(ENDORSED,)).encode("cbor"))
     assert (
         json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
     )
@@ -76,7 +76,9 @@ def test_endorsements_go_along_with_evidence(ready, attest, appraise):
         0,
         "not counted: nobody who is trusted signed the endorsement",
     )
-    assert read((ready / "s.acr.json.passport.cbor").read_bytes()).endorsements == (ENDORSED,)
+    assert parse_messages((ready / "s.acr.json.passport.cbor").read_bytes()).endorsements == (
+        ENDORSED,
+    )
     done = attest("--endorsement", "reference.cbor")
     assert (done.returncode, "vacr endorse makes" in done.err) == (3, True)
     assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2

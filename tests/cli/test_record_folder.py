@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli import gate
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.recording.files import make_folder
+from vacr.files.writing import make_folder_tree
 
 WAIT = 60
 SESSIONS = 240
@@ -453,7 +453,7 @@ def test_all_that_is_in_a_folder_is_recorded_or_named(vacr, tmp_path):
 
 def test_folders_may_be_as_deep_as_they_like(vacr, deep):
     codex(deep / "in" / "a.jsonl", "a")
-    make_folder(Path(f"{deep}/in" + "/d" * 1100))
+    make_folder_tree(Path(f"{deep}/in" + "/d" * 1100))
     codex(Path(f"{deep}/in" + "/d" * 1100 + "/x.jsonl"), "deep")
     done = vacr("record", "in", "-o", "out/", "--format", "json", cwd=deep)
     assert {record["session-id"] for record in json.loads(done.out)["records"]} == {"a", "deep"}

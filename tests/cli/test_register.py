@@ -15,9 +15,9 @@ from tests.log.test_client import certified
 from tests.receipts.logs import Log
 from tests.vectors.certificates import Authority
 from tests.vectors.statements import Key
-from vacr.log.outbox import Outbox
-from vacr.receipts.transparent import receipts_in
-from vacr.signing.sign1 import parse
+from vacr.registration.outbox import Outbox
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.receipt import parse_receipts
 
 NOBODY = "http://127.0.0.1:1"
 TRUST = ("--trust", "keys/signing.pub.pem")
@@ -51,7 +51,7 @@ def outbox(folder):
 
 
 def receipts(path):
-    return receipts_in(parse(path.read_bytes()))
+    return parse_receipts(parse_sign1(path.read_bytes()))
 
 
 def test_a_receipt_in_the_statement(vacr, signed, service):
@@ -120,7 +120,7 @@ def test_elsewhere(vacr, signed, service):
     assert vacr("register", "r/a.acr.json", "--service", service.url, "-o", "out/").returncode == 0
     assert len(receipts(signed / "out" / "a.acr.json.cose")) == 1
     piped = vacr("register", "r/a.acr.json", "--service", service.url, "-o", "-")
-    assert len(receipts_in(parse(piped.stdout))) == 1
+    assert len(parse_receipts(parse_sign1(piped.stdout))) == 1
     assert path.read_bytes() == before
     shutil.copy(path, signed / "out" / "x.cose")
     refused = vacr("register", "r/a.acr.json", "--service", service.url, "-o", "out/x.cose")

@@ -10,10 +10,10 @@ from tests.conftest import FIXTURES
 from tests.log.scrapi import Scrapi
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
-from vacr.log.outbox import Outbox
-from vacr.receipts.transparent import receipts_in
-from vacr.signing import keys
-from vacr.signing.sign1 import parse
+from vacr.registration.outbox import Outbox
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import encode_private_pem
+from vacr.transparency.receipt import parse_receipts
 
 NOBODY = "http://127.0.0.1:1"
 TRUST = ("--trust", "keys/signing.pub.pem")
@@ -109,10 +109,10 @@ def test_without_network_and_later(vacr, home, service):
     before = files(home / "sealed")
     done = vacr("seal", "a.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
     assert (done.returncode, "signed before by" in done.out) == (0, True)
-    statement = parse((home / "sealed" / "a.acr.json.cose").read_bytes())
-    assert (len(receipts_in(statement)), statement.signature) == (
+    statement = parse_sign1((home / "sealed" / "a.acr.json.cose").read_bytes())
+    assert (len(parse_receipts(statement)), statement.signature) == (
         1,
-        parse(before["a.acr.json.cose"]).signature,
+        parse_sign1(before["a.acr.json.cose"]).signature,
     )
 
 
@@ -203,7 +203,7 @@ def test_a_base_and_certificates(vacr, home):
         ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True
     )
     (home / "root.pem").write_bytes(root.pem)
-    (home / "key.pem").write_bytes(keys.private_pem(key.private, b"sesame"))
+    (home / "key.pem").write_bytes(encode_private_pem(key.private, b"sesame"))
     (home / "key.pem").chmod(0o600)
     (home / "secret").write_text("sesame\n")
     asked = ("--key", "key.pem", "--passphrase-file", "secret", "--base", "repo", "-o", "sealed/")

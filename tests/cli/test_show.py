@@ -11,7 +11,7 @@ import cbor2
 import pytest
 
 from tests.conftest import EXAMPLES
-from vacr.viewer.rows import KINDS
+from vacr.viewer.rows import ROW_KINDS
 
 
 def test_a_session_and_its_record_show_the_same(vacr, tmp_path):
@@ -86,7 +86,7 @@ def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
         "records/r.acr.cbor",
         "--detail",
         "full",
-        *(one for kind in KINDS for one in ("--only", kind)),
+        *(one for kind in ROW_KINDS for one in ("--only", kind)),
     )
     assert done.returncode == 0, done.err
     assert "asked" in done.out

@@ -17,8 +17,13 @@ from tests.receipts.logs import Log
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
 from tests.vectors.timestamps import TimeAuthority
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import keys
+from vacr.signing.keys import (
+    NEW_KEY_ALGORITHMS,
+    build_cose_key,
+    compute_thumbprint_uri,
+    encode_private_pem,
+)
+from vacr.transparency.receipt import add_receipt
 
 EXAMPLE = "examples/claude-code.jsonl"
 
@@ -209,7 +214,7 @@ def test_names_of_keys(vacr, signed):
     assert f"✓ claims: by {name}" in told
     root = Authority("root")
     (signed / "root.pem").write_bytes(root.pem)
-    assert keys.thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
+    assert compute_thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
     assert "keys/signing.pem: a private key" in vacr("key", "show", "keys/signing.pem").err
 
 
@@ -275,7 +280,7 @@ def test_the_summary_of_a_record_stands_beside_the_signature(vacr, signed, profi
     }
 
 
-@pytest.mark.parametrize("kind", keys.KINDS)
+@pytest.mark.parametrize("kind", NEW_KEY_ALGORITHMS)
 def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
     (signed / "secret").write_text("open sesame\n")
     with_it = ("--passphrase-file", "secret")
@@ -307,7 +312,7 @@ def test_certificates_and_a_timestamp(vacr, signed):
         cwd=signed,
         check=True,
     )
-    (signed / "key.pem").write_bytes(keys.private_pem(key.private))
+    (signed / "key.pem").write_bytes(encode_private_pem(key.private))
     (signed / "key.pem").chmod(0o600)
     (signed / "root.pem").write_bytes(root.pem)
     (signed / "time").mkdir()
@@ -474,12 +479,12 @@ def test_odd_certificates_make_no_warnings(vacr, tmp_path):
 def test_receipts(vacr, signed):
     statement, log = signed / "s.acr.json.cose", Log()
     bare = statement.read_bytes()
-    statement.write_bytes(with_receipt(bare, log.receipt(bare)))
+    statement.write_bytes(add_receipt(bare, log.receipt(bare)))
     (signed / "log").mkdir()
     (signed / "log" / "receipt-keys.pem").write_bytes(
         Key.made("es256").public_pem + Key(log.signer.key).public_pem
     )
-    (signed / "log.cbor").write_bytes(cbor2.dumps([keys.to_cose(log.key), {1: 4711}]))
+    (signed / "log.cbor").write_bytes(cbor2.dumps([build_cose_key(log.key), {1: 4711}]))
     (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
     for name in ("log/", "log/receipt-keys.pem", "log.cbor"):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from vacr import read
-from vacr.identity import identify
+from vacr.record.identity import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -131,7 +131,7 @@ def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for entry in record["session"]["entries"]:
         entry.setdefault("token-usage", {})["cost"] = 1e308
-    (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert (
         groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"][
             "micro-dollars"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.cli.tables import columns_of, end_of, laid_out
+from vacr.cli.tables import align_columns, get_terminal_width, truncate_start
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from vacr.cli.tables import columns_of, end_of, laid_out
     ids=["plain", "wide", "emoji", "one", "combined", "control"],
 )
 def test_what_follows_stands_in_one_column(text):
-    rows = laid_out([("x", "end"), (text, "end")], right=frozenset())
+    rows = align_columns([("x", "end"), (text, "end")], right=frozenset())
     places = {"ab": 2, "日": 2, "👩": 2, "é": 1, "e\u0301b": 2, "\x1b": 4}[text]
     assert rows[0] == "x" + " " * (places + 1) + "end"
     assert rows[1].endswith("  end")
@@ -27,17 +27,17 @@ def test_what_follows_stands_in_one_column(text):
     ],
 )
 def test_the_last_column_is_cut_to_a_width_only(width, shown):
-    assert laid_out([("agent", "日本語日本語日本語日本語")], right=frozenset(), width=width) == [
-        shown
-    ]
+    assert align_columns(
+        [("agent", "日本語日本語日本語日本語")], right=frozenset(), width=width
+    ) == [shown]
 
 
 def test_the_end_of_a_path():
-    assert end_of("/home/nora", 10) == "/home/nora"
-    assert end_of("/home/nora", 5) == "…nora"
-    assert end_of("/日本語", 6) == "…本語"
+    assert truncate_start("/home/nora", 10) == "/home/nora"
+    assert truncate_start("/home/nora", 5) == "…nora"
+    assert truncate_start("/日本語", 6) == "…本語"
 
 
 def test_only_a_terminal_has_a_width(tmp_path):
     with (tmp_path / "file").open("w") as file:
-        assert columns_of(file) is None
+        assert get_terminal_width(file) is None

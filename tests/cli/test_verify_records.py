@@ -8,8 +8,8 @@ import pytest
 
 from tests.attribution.acting import commit, repository
 from tests.attribution.told import Told
-from vacr.codec import encode
-from vacr.identity import identify
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
 
 TEXT = "one\ntwo\nthree\n"
 TRUST = ("--trust", "keys/signing.pub.pem")
@@ -68,7 +68,7 @@ def test_an_attribution_that_the_record_does_not_yield_fails_whoever_signed_it(
     vacr("attribute", "s.jsonl")
     record = json.loads((tmp_path / "s.attributed.acr.json").read_bytes())
     record["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
-    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert checked("r.acr.json")[1] == "attribution-mismatch"
 
 
@@ -76,7 +76,7 @@ def test_a_record_that_its_source_does_not_yield_fails_whoever_signed_it(vacr, c
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["session"]["entries"].pop()
-    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert checked("r.acr.json")[1] is None
     assert checked("r.acr.json", source="s.jsonl")[1] == "source-mismatch"
 
@@ -87,7 +87,7 @@ def test_a_record_that_says_another_version_made_it_cannot_be_compared_with_a_so
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["recording-agent"]["version"] = "0.0.0"
-    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert checked("r.acr.json")[1] is None
     assert checked("r.acr.json", source="s.jsonl")[1] == "source-undecided"
 
@@ -96,7 +96,7 @@ def test_what_stands_for_a_time_and_is_none_is_left_out_of_the_summary(vacr, che
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["session"]["session-end"] = 2**70
-    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert checked("r.acr.json")[1] is None
 
 
@@ -155,7 +155,7 @@ def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["version"] = "3.1.0"
-    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
     outcomes, reason = checked("r.acr.json")
     assert (outcomes["metadata"], reason) == ("passed", None)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.cli import view_server
-from vacr.identity import identify
+from vacr.cli.view_server import PageServer, _PageHandler
+from vacr.record.identity import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -289,9 +289,9 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
 
 def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):
     (tmp_path / "a.html").write_text("x")
-    assert view_server._Handler.timeout <= 60, "none by default"
-    monkeypatch.setattr(view_server._Handler, "timeout", 0.2)
-    with view_server.PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
+    assert _PageHandler.timeout <= 60, "none by default"
+    monkeypatch.setattr(_PageHandler, "timeout", 0.2)
+    with PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as silent:
             silent.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -304,7 +304,7 @@ def test_what_vacr_says_in_a_record_may_be_of_any_type(vacr, tmp_path):
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for number, said in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
         record["vacr"]["parent"] = said
-        data = b"".join(identify(record))
+        data = b"".join(assign_record_id(record))
         (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
     assert vacr("view", "records", "-o", "site/").returncode == 0
     assert len(list((tmp_path / "site").iterdir())) == 7

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codec.strategies import JSON, KEYS
-from vacr.codec import canonical_json as codec
-from vacr.codec.depth import MAX_DEPTH
 from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.record.canonical_json import decode_json, encode_canonical_json, encode_decoded_json
+from vacr.record.json_text import MAX_DEPTH
 
 
 def safe(value):
@@ -26,14 +26,14 @@ def safe(value):
 @given(JSON)
 def test_agrees_with_rfc_8785_where_that_takes_the_value(value):
     if safe(value):
-        assert codec.encode(value) == rfc8785.dumps(value)
+        assert encode_canonical_json(value) == rfc8785.dumps(value)
 
 
 @given(JSON)
 def test_canonical_bytes_read_back_to_themselves(value):
-    data = codec.encode(value)
-    assert codec.encode(codec.decode(data)) == data
-    assert codec.encode_decoded(codec.decode(data)) == data
+    data = encode_canonical_json(value)
+    assert encode_canonical_json(decode_json(data)) == data
+    assert encode_decoded_json(decode_json(data)) == data
     assert msgspec.json.decode(data) == json.loads(data)
 
 
@@ -41,7 +41,9 @@ def test_canonical_bytes_read_back_to_themselves(value):
 def test_keys_are_in_utf16_order(value):
     keys = [
         key
-        for key, _ in json.JSONDecoder(object_pairs_hook=list).decode(codec.encode(value).decode())
+        for key, _ in json.JSONDecoder(object_pairs_hook=list).decode(
+            encode_canonical_json(value).decode()
+        )
     ]
     assert keys == sorted(value, key=lambda key: key.encode("utf-16-be"))
 
@@ -51,7 +53,7 @@ def test_keys_are_in_utf16_order(value):
 def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(before, after):
     odd = f"{before}\U0001f600{after}"
     for value in ({odd: 1, f"{before}\ue000": 2}, {"a": odd, odd: 1, f"{before}\ue000": odd}):
-        assert list(json.loads(codec.encode(value))) == sorted(
+        assert list(json.loads(encode_canonical_json(value))) == sorted(
             value, key=lambda key: key.encode("utf-16-be")
         )
 
@@ -59,7 +61,7 @@ def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(bef
 @given(JSON, st.sampled_from([None, 1, "\t"]), st.booleans())
 def test_any_spelling_of_a_value_reads_as_the_value(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
-    assert codec.encode(codec.decode(text)) == codec.encode(value)
+    assert encode_canonical_json(decode_json(text)) == encode_canonical_json(value)
 
 
 REFUSED = [
@@ -107,13 +109,13 @@ REFUSED = [
 )
 def test_refused_with_the_place(data, message):
     with pytest.raises(UnreadableInput) as caught:
-        codec.decode(data)
+        decode_json(data)
     assert message in str(caught.value)
 
 
 def test_the_deepest_value_that_is_read():
     data = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
-    assert codec.encode(codec.decode(data)) == data
+    assert encode_canonical_json(decode_json(data)) == data
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_the_deepest_value_that_is_read():
 )
 def test_what_json_cannot_say_is_refused_with_the_pointer(value, message):
     with pytest.raises(InvalidRecord) as caught:
-        codec.encode(value)
+        encode_canonical_json(value)
     assert message in str(caught.value)
 
 
@@ -137,7 +139,7 @@ def test_a_value_too_deep_to_be_read_again_is_not_written():
     for _ in range(MAX_DEPTH + 5):
         value = [value]
     with pytest.raises(InvalidRecord, match="nested deeper"):
-        codec.encode(value)
+        encode_canonical_json(value)
 
 
 @given(
@@ -146,22 +148,22 @@ def test_a_value_too_deep_to_be_read_again_is_not_written():
 )
 def test_any_bytes_give_a_value_or_our_error(data):
     try:
-        value = codec.decode(data)
+        value = decode_json(data)
     except UnreadableInput:
         return
-    assert codec.decode(codec.encode(value)) == value
+    assert decode_json(encode_canonical_json(value)) == value
 
 
 @given(JSON, st.data())
 def test_mutated_bytes_give_a_value_or_our_error(value, data):
-    text = bytearray(codec.encode(value))
+    text = bytearray(encode_canonical_json(value))
     for _ in range(data.draw(st.integers(1, 3))):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
     try:
-        canonical = codec.encode(codec.decode(bytes(text)))
+        canonical = encode_canonical_json(decode_json(bytes(text)))
     except UnreadableInput:
         return
-    assert codec.encode(codec.decode(canonical)) == canonical
+    assert encode_canonical_json(decode_json(canonical)) == canonical
 
 
 @pytest.mark.parametrize(
@@ -175,4 +177,4 @@ def test_mutated_bytes_give_a_value_or_our_error(value, data):
 )
 def test_a_repeated_member_is_found_whatever_the_text_looks_like(text):
     with pytest.raises(UnreadableInput, match="more than once"):
-        codec.decode(text)
+        decode_json(text)

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 
 from tests.codec.strategies import JSON
-from vacr.codec import canonical_json, json_text
-from vacr.codec.depth import MAX_DEPTH
-from vacr.readers.lines import decode_native
+from vacr.agents.documents import decode_native_json
+from vacr.record.canonical_json import decode_json, encode_canonical_json
+from vacr.record.json_text import (
+    MAX_DEPTH,
+    _make_native_fragment,
+    _native_encoder,
+    _sorted_encoder,
+    encode_native_json,
+    encode_sorted_json,
+)
 
 
 def nested(levels):
@@ -25,25 +32,25 @@ REFUSED = {
 
 @given(JSON)
 def test_both_encoders_write_the_same(value):
-    decoded = canonical_json.decode(canonical_json.encode(value))
-    assert json_text.native_text(decoded) == json_text._native_encoder.encode(decoded)
-    assert json_text.sorted_text(decoded) == json_text._sorted_encoder.encode(decoded)
-    assert json_text.native_text(decoded, indented=True) == msgspec.json.format(
-        json_text._native_encoder.encode(decoded), indent=2
+    decoded = decode_json(encode_canonical_json(value))
+    assert encode_native_json(decoded) == _native_encoder.encode(decoded)
+    assert encode_sorted_json(decoded) == _sorted_encoder.encode(decoded)
+    assert encode_native_json(decoded, indented=True) == msgspec.json.format(
+        _native_encoder.encode(decoded), indent=2
     )
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
 def test_what_orjson_refuses_is_written_too(text):
-    value = decode_native(text)
+    value = decode_native_json(text)
     with pytest.raises(TypeError):
-        orjson.dumps(value, default=json_text._native_fragment)
-    assert json_text.native_text(value) == text
-    assert json.loads(json_text.native_text(value, indented=True)) == json.loads(text)
-    assert json_text.sorted_text(value) == canonical_json.encode(value)
+        orjson.dumps(value, default=_make_native_fragment)
+    assert encode_native_json(value) == text
+    assert json.loads(encode_native_json(value, indented=True)) == json.loads(text)
+    assert encode_sorted_json(value) == encode_canonical_json(value)
 
 
-@pytest.mark.parametrize("write", [json_text.native_text, json_text.sorted_text])
+@pytest.mark.parametrize("write", [encode_native_json, encode_sorted_json])
 def test_what_json_has_no_type_for_is_refused(write):
     with pytest.raises(TypeError, match="not a type of JSON"):
         write([object()])
@@ -51,4 +58,4 @@ def test_what_json_has_no_type_for_is_refused(write):
 
 def test_a_text_that_is_none_is_refused():
     with pytest.raises(UnicodeEncodeError):
-        json_text.native_text(["\ud800"])
+        encode_native_json(["\ud800"])

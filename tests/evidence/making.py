@@ -10,22 +10,25 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from vacr.evidence import cwt
-from vacr.evidence.attester import Agent, Subject, attest
-from vacr.evidence.components import Component, of_files
-from vacr.evidence.journal import JournalHead
-from vacr.evidence.policy import AppraisalPolicy
-from vacr.evidence.quote import Quoted
-from vacr.evidence.tpm_structures import read_attestation_key
-from vacr.evidence.verifier import appraise
-from vacr.signing import KeySigner, keys
+from vacr.evidence.attester import (
+    Component,
+    EvidenceSubject,
+    JournalHead,
+    SessionAgent,
+    build_file_component,
+    create_evidence,
+)
+from vacr.evidence.tokens import parse_cwt, sign_cwt
+from vacr.evidence.tpm_structures import SignedQuote, parse_attestation_key
+from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence
+from vacr.signing.keys import KeySigner, generate_key
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 MADE = int(NOW.timestamp()) - 60
 NONCE = bytes(range(32))
 RECORD = hashlib.sha256(b"a record").digest()
-ATTESTER = KeySigner(keys.generate("eddsa"))
-STRANGER = KeySigner(keys.generate("es256"))
+ATTESTER = KeySigner(generate_key("eddsa"))
+STRANGER = KeySigner(generate_key("es256"))
 JOURNAL = JournalHead(b"\x01" * 32, 7, b"\x02" * 32)
 
 
@@ -38,10 +41,12 @@ FILES = {
     "readers/lines.py": digest("lines"),
     "signing/keys.py": digest("keys"),
 }
-PACKAGE = of_files("vacr", "0.1.0", FILES)
+PACKAGE = build_file_component("vacr", "0.1.0", FILES)
 PYTHON = Component("python", digest("python"), "3.11.7")
 SETTINGS = Component("configuration:vacr.toml", digest("settings"))
-SUBJECT = Subject(RECORD, "0.1.0", (PACKAGE, PYTHON), JOURNAL, Agent("claude-code", "2.1.72"))
+SUBJECT = EvidenceSubject(
+    RECORD, "0.1.0", (PACKAGE, PYTHON), JOURNAL, SessionAgent("claude-code", "2.1.72")
+)
 
 _ATTRIBUTES = 0x00050072
 _PCRS = {0: b"\x00" * 32, 7: b"\x07" * 32}
@@ -73,7 +78,7 @@ class StandIn:
         shown = b"".join(value for _, value in sorted((pcrs or self.pcrs).items()))
         return (
             struct.pack(">IH", magic, kind)
-            + sized(read_attestation_key(self.public()).qualified_name)
+            + sized(parse_attestation_key(self.public()).qualified_name)
             + sized(extra)
             + struct.pack(">QIIBQ", 1234, 3, 1, 1, 0x2019102300163636)
             + struct.pack(">IHB", 1, 0x0B, 3)
@@ -91,7 +96,7 @@ class StandIn:
 
     def quote(self, extra):
         said = self.attest(extra)
-        return Quoted(said, self.sign(said), self.public(), self.pcrs)
+        return SignedQuote(said, self.sign(said), self.public(), self.pcrs)
 
 
 def sized(data: bytes) -> bytes:
@@ -109,15 +114,15 @@ POLICY = AppraisalPolicy(
 
 def made(subject=SUBJECT, nonce=NONCE, when=MADE, signer=ATTESTER, tpm=TPM):
     """Make evidence; without a TPM it is a software attester's."""
-    return attest(subject, nonce, when, signer, tpm.quote if tpm is not None else None)
+    return create_evidence(subject, nonce, when, signer, tpm.quote if tpm is not None else None)
 
 
 def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, **more):
-    return appraise(evidence, policy, nonce=nonce, record=record, now=now, **more)
+    return appraise_evidence(evidence, policy, nonce=nonce, record=record, now=now, **more)
 
 
 def changed(evidence, change, signer=ATTESTER):
     """Change the claims of evidence, and sign them again."""
-    claims = cwt.read_token(evidence).claims
+    claims = parse_cwt(evidence).claims
     change(claims)
-    return cwt.sign_claims(claims, signer)
+    return sign_cwt(claims, signer)

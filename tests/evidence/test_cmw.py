@@ -6,21 +6,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence import cmw
-from vacr.evidence.cmw import Collection, Record
+from vacr.evidence.tokens import (
+    COLLECTION_TYPE_MEMBER,
+    CmwCollection,
+    CmwRecord,
+    compute_format_tag,
+    decode_cmw,
+    encode_cmw_cbor,
+    encode_cmw_json,
+    list_cmw_records,
+)
+from vacr.record.canonical_json import encode_canonical_json
 
 types = st.sampled_from(
     ["application/eat+cwt", 'application/eat+cwt; eat_profile="urn:x"', "application/vnd.x+cbor"]
 )
 indicators = st.none() | st.integers(0, 31)
-records = st.builds(Record, types | st.integers(0, 65535), st.binary(max_size=20), indicators)
-text_records = st.builds(Record, types, st.binary(min_size=1, max_size=20), indicators)
-names = st.text(min_size=1, max_size=5).filter(lambda name: name != cmw.COLLECTION_TYPE)
+records = st.builds(CmwRecord, types | st.integers(0, 65535), st.binary(max_size=20), indicators)
+text_records = st.builds(CmwRecord, types, st.binary(min_size=1, max_size=20), indicators)
+names = st.text(min_size=1, max_size=5).filter(lambda name: name != COLLECTION_TYPE_MEMBER)
 kinds = st.none() | st.sampled_from(["tag:example.org,2026:x", "1.3.6.1.4.1", "urn:example:y"])
 
 
 def collections(inner, labels):
-    return st.builds(Collection, st.dictionaries(labels, inner, min_size=1, max_size=3), kinds)
+    return st.builds(CmwCollection, st.dictionaries(labels, inner, min_size=1, max_size=3), kinds)
 
 
 wrapped = st.recursive(
@@ -30,28 +39,28 @@ text_wrapped = st.recursive(text_records, lambda inner: collections(inner, names
 
 
 def depth(one):
-    return 0 if isinstance(one, Record) else 1 + max(map(depth, one.members.values()))
+    return 0 if isinstance(one, CmwRecord) else 1 + max(map(depth, one.members.values()))
 
 
 @given(wrapped.filter(lambda one: depth(one) <= 4))
 def test_cbor_there_and_back(one):
-    assert cmw.decode(cmw.encode_cbor(one)) == one
+    assert decode_cmw(encode_cmw_cbor(one)) == one
 
 
 @given(text_wrapped.filter(lambda one: depth(one) <= 4))
 def test_json_there_and_back(one):
-    assert cmw.decode(cmw.encode_json(one)) == one
+    assert decode_cmw(encode_cmw_json(one)) == one
 
 
 @given(st.integers(0, 65024), st.binary(max_size=10))
 def test_tags_there_and_back(number, value):
-    assert cmw.decode(cbor2.dumps(cbor2.CBORTag(cmw.tag_of(number), value))) == Record(
+    assert decode_cmw(cbor2.dumps(cbor2.CBORTag(compute_format_tag(number), value))) == CmwRecord(
         number, value
     )
 
 
 def test_the_tags_of_rfc_9277():
-    assert [cmw.tag_of(number) for number in (0, 254, 255, 273)] == [
+    assert [compute_format_tag(number) for number in (0, 254, 255, 273)] == [
         1668546817,
         1668547071,
         1668547073,
@@ -67,13 +76,15 @@ def test_an_example_with_all_forms():
             "c": ["application/eat+jwt", b"ey", 8],
         }
     )
-    found = cmw.decode(data)
-    assert [one.indicator for one in cmw.records_in(found)] == [4, None, 8]
-    assert found.members["b"] == Record(30000 + (1668576935 - cmw.tag_of(30000)), b"\x01")
+    found = decode_cmw(data)
+    assert [one.indicator for one in list_cmw_records(found)] == [4, None, 8]
+    assert found.members["b"] == CmwRecord(
+        30000 + (1668576935 - compute_format_tag(30000)), b"\x01"
+    )
 
 
 def json_record(value, kind="application/eat+cwt"):
-    return cmw.canonical_json.encode([kind, value])
+    return encode_canonical_json([kind, value])
 
 
 NONE = {
@@ -90,8 +101,8 @@ NONE = {
     "bits that nobody knows": cbor2.dumps([1, b"x", 32]),
     "bits that are no number": cbor2.dumps([1, b"x", "4"]),
     "an empty collection": cbor2.dumps({}),
-    "a collection of a type alone": cbor2.dumps({cmw.COLLECTION_TYPE: "urn:x:y"}),
-    "a collection whose type is no URI": cbor2.dumps({cmw.COLLECTION_TYPE: "x", "a": [1, b"x"]}),
+    "a collection of a type alone": cbor2.dumps({COLLECTION_TYPE_MEMBER: "urn:x:y"}),
+    "a collection whose type is no URI": cbor2.dumps({COLLECTION_TYPE_MEMBER: "x", "a": [1, b"x"]}),
     "a member without a name": cbor2.dumps({"": [1, b"x"]}),
     "a member named by bytes": cbor2.dumps({b"a": [1, b"x"]}),
     "another tag": cbor2.dumps(cbor2.CBORTag(61, b"x")),
@@ -113,21 +124,21 @@ NONE = {
 @pytest.mark.parametrize("data", NONE.values(), ids=NONE)
 def test_what_is_no_wrapped_message(data):
     with pytest.raises(InvalidStatement) as refused:
-        cmw.decode(data)
+        decode_cmw(data)
     assert refused.value.reason == "cmw-malformed"
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_give_a_message_or_our_error(data):
     try:
-        found = cmw.decode(data)
+        found = decode_cmw(data)
     except InvalidStatement:
         return
-    assert isinstance(found, Record | Collection)
+    assert isinstance(found, CmwRecord | CmwCollection)
 
 
 def test_what_json_cannot_hold_is_said():
     with pytest.raises(UsageError, match="content format"):
-        cmw.encode_json(Record(263, b"x"))
+        encode_cmw_json(CmwRecord(263, b"x"))
     with pytest.raises(UsageError, match="name"):
-        cmw.encode_json(Collection({1: Record("application/eat+cwt", b"x")}))
+        encode_cmw_json(CmwCollection({1: CmwRecord("application/eat+cwt", b"x")}))

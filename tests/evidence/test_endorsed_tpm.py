@@ -28,11 +28,21 @@ from tests.evidence.test_endorsement import (
     certificate,
 )
 from vacr.errors import Unreachable
-from vacr.evidence import endorsement
-from vacr.evidence.credential import ECC, RSA, ek_of, kind_of, make_credential
-from vacr.evidence.tpm_structures import name_of
-from vacr.signing.certificates import load_certificates
-from vacr.sources.tpm import Tpm
+from vacr.evidence.endorsement import (
+    EK_ECC,
+    EK_RSA,
+    create_challenge,
+    create_endorsement,
+    decode_enrolment,
+    encode_enrolment,
+    get_ek_kind,
+    get_endorsed_key_name,
+    get_endorsement_key,
+    make_credential,
+)
+from vacr.evidence.tpm import Tpm
+from vacr.evidence.tpm_structures import compute_key_name
+from vacr.signing.certificates import parse_pem_certificates
 
 pytestmark = needs_swtpm
 
@@ -66,32 +76,32 @@ def on_a_curve():
 @pytest.fixture
 def of_rsa(software_tpm):
     tcti, folder = software_tpm
-    roots = load_certificates((folder / "ca" / "swtpm-localca-rootca-cert.pem").read_bytes())
-    return Tpm(tcti), roots, load_certificates((folder / "ca" / "issuercert.pem").read_bytes())
+    roots = parse_pem_certificates((folder / "ca" / "swtpm-localca-rootca-cert.pem").read_bytes())
+    return Tpm(tcti), roots, parse_pem_certificates((folder / "ca" / "issuercert.pem").read_bytes())
 
 
-@pytest.fixture(params=[RSA, ECC])
+@pytest.fixture(params=[EK_RSA, EK_ECC])
 def certified(request):
     """A TPM with certificates of its maker, and which kind of key they are for."""
     return *request.getfixturevalue(
-        "of_rsa" if request.param == RSA else "on_a_curve"
+        "of_rsa" if request.param == EK_RSA else "on_a_curve"
     ), request.param
 
 
 def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(certified):
     tpm, roots, between, kind = certified
-    asked = endorsement.encode(
+    asked = encode_enrolment(
         "request",
         {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()},
     )
-    made_of = endorsement.challenge(
+    made_of = create_challenge(
         asked, roots, between, datetime.now(UTC), (os.urandom(32), os.urandom(32))
     )
-    sent = endorsement.decode(made_of.sent, "challenge")
+    sent = decode_enrolment(made_of.sent, "challenge")
     assert sent["ek"] == kind
-    answer = endorsement.encode("answer", {"secret": tpm.activate(sent["credential"], sent["ek"])})
-    name = endorsement.endorsed_key(
-        bare(endorsement.confirm(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key]
+    answer = encode_enrolment("answer", {"secret": tpm.activate(sent["credential"], sent["ek"])})
+    name = get_endorsed_key_name(
+        bare(create_endorsement(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key]
     )
     policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
     assert appraised(made(tpm=tpm), policy).vector == {
@@ -103,18 +113,20 @@ def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(certified):
 
 def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(certified):
     tpm, _, _, kind = certified
-    ek = ek_of(x509.load_der_x509_certificate(tpm.ek_certificate()))
-    assert kind_of(ek) == kind
-    other = EK.public_key() if kind == RSA else ec.generate_private_key(ec.SECP256R1()).public_key()
+    ek = get_endorsement_key(x509.load_der_x509_certificate(tpm.ek_certificate()))
+    assert get_ek_kind(ek) == kind
+    other = (
+        EK.public_key() if kind == EK_RSA else ec.generate_private_key(ec.SECP256R1()).public_key()
+    )
     with pytest.raises(Unreachable):
         tpm.activate(
-            make_credential(ek, name_of(TPM.public()), *SECRETS), kind
+            make_credential(ek, compute_key_name(TPM.public()), *SECRETS), kind
         )  # another attestation key
     with pytest.raises(Unreachable):
         tpm.activate(
-            make_credential(other, name_of(tpm.attestation_key()), *SECRETS), kind
+            make_credential(other, compute_key_name(tpm.attestation_key()), *SECRETS), kind
         )  # another TPM
     assert (
-        tpm.activate(make_credential(ek, name_of(tpm.attestation_key()), *SECRETS), kind)
+        tpm.activate(make_credential(ek, compute_key_name(tpm.attestation_key()), *SECRETS), kind)
         == SECRETS[0]
     )

@@ -11,11 +11,18 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from tests.evidence.making import NOW, TPM, StandIn, made
 from vacr.errors import InvalidStatement
-from vacr.evidence import endorsement, messages
-from vacr.evidence.tpm_structures import name_of
-from vacr.signing import KeySigner, keys
+from vacr.evidence.endorsement import (
+    create_challenge,
+    create_endorsement,
+    decode_enrolment,
+    encode_enrolment,
+    get_endorsed_key_name,
+)
+from vacr.evidence.messages import parse_messages
+from vacr.evidence.tpm_structures import compute_key_name
+from vacr.signing.keys import KeySigner, generate_key
 
-ENDORSER = KeySigner(keys.generate("es256"))
+ENDORSER = KeySigner(generate_key("es256"))
 SECRETS = (b"\x05" * 32, b"\x06" * 32)
 EK_USAGE = ObjectIdentifier("2.23.133.8.1")
 
@@ -45,15 +52,15 @@ GOOD = certificate(EK, "tpm", "between", BETWEEN)
 
 def request(found=GOOD, key=TPM):
     der = found.public_bytes(Encoding.DER)
-    return endorsement.encode("request", {"attestation-key": key.public(), "ek-certificate": der})
+    return encode_enrolment("request", {"attestation-key": key.public(), "ek-certificate": der})
 
 
 def challenged(data, roots=(ROOT,), between=(MIDDLE,)):
-    return endorsement.challenge(data, roots, between, NOW, SECRETS)
+    return create_challenge(data, roots, between, NOW, SECRETS)
 
 
 def bare(endorsed):
-    (found,) = messages.read(endorsed).endorsements
+    (found,) = parse_messages(endorsed).endorsements
     return found
 
 
@@ -65,35 +72,37 @@ def refused(function, *arguments):
 
 def test_an_answer_that_is_the_secret_is_endorsed():
     made_of = challenged(request())
-    answer = endorsement.encode("answer", {"secret": SECRETS[0]})
-    endorsed = endorsement.confirm(made_of.kept, answer, ENDORSER, 1)
-    assert endorsement.endorsed_key(bare(endorsed), [ENDORSER.public_key]) == name_of(TPM.public())
+    answer = encode_enrolment("answer", {"secret": SECRETS[0]})
+    endorsed = create_endorsement(made_of.kept, answer, ENDORSER, 1)
+    assert get_endorsed_key_name(bare(endorsed), [ENDORSER.public_key]) == compute_key_name(
+        TPM.public()
+    )
     assert SECRETS[0] not in made_of.sent
 
 
 def test_a_challenge_says_for_which_key_of_the_tpm_it_is():
     on_curve = certificate(ec.generate_private_key(ec.SECP256R1()), "tpm", "between", BETWEEN)
     for found, kind in ((GOOD, "rsa"), (on_curve, "ecc")):
-        assert endorsement.decode(challenged(request(found)).sent, "challenge")["ek"] == kind
+        assert decode_enrolment(challenged(request(found)).sent, "challenge")["ek"] == kind
 
 
 def test_another_answer_is_not():
-    answer = endorsement.encode("answer", {"secret": bytes(32)})
+    answer = encode_enrolment("answer", {"secret": bytes(32)})
     assert (
-        refused(endorsement.confirm, challenged(request()).kept, answer, ENDORSER, 1)
+        refused(create_endorsement, challenged(request()).kept, answer, ENDORSER, 1)
         == "enrolment-answer"
     )
 
 
 def test_endorsements_of_nobody_who_is_trusted():
-    answer = endorsement.encode("answer", {"secret": SECRETS[0]})
-    endorsed = bare(endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1))
+    answer = encode_enrolment("answer", {"secret": SECRETS[0]})
+    endorsed = bare(create_endorsement(challenged(request()).kept, answer, ENDORSER, 1))
     assert (
-        refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key])
+        refused(get_endorsed_key_name, endorsed, [KeySigner(generate_key("es256")).public_key])
         == "endorsement-untrusted"
     )
-    assert refused(endorsement.endorsed_key, endorsed, []) == "endorsement-untrusted"
-    assert refused(endorsement.endorsed_key, made(), [ENDORSER.public_key]) == "evidence-malformed"
+    assert refused(get_endorsed_key_name, endorsed, []) == "endorsement-untrusted"
+    assert refused(get_endorsed_key_name, made(), [ENDORSER.public_key]) == "evidence-malformed"
 
 
 CERTIFICATES = {
@@ -131,8 +140,8 @@ def test_keys_that_could_leave_are_not_endorsed():
 def test_messages_in_each_others_places():
     sent = challenged(request()).sent
     assert refused(challenged, sent) == "enrolment-malformed"
-    assert refused(endorsement.decode, request(), "answer") == "enrolment-malformed"
+    assert refused(decode_enrolment, request(), "answer") == "enrolment-malformed"
     assert (
-        refused(endorsement.decode, endorsement.encode("answer", {"secret": b"short"}), "answer")
+        refused(decode_enrolment, encode_enrolment("answer", {"secret": b"short"}), "answer")
         == "evidence-malformed"
     )

@@ -6,15 +6,24 @@ from hypothesis import strategies as st
 from tests.evidence.making import ATTESTER, NONCE, NOW, POLICY, RECORD, TPM, appraised, made
 from tests.evidence.test_results import PASSPORT, result
 from vacr.errors import InvalidStatement
-from vacr.evidence import cmw, cwt, labels
-from vacr.evidence.messages import Messages
-from vacr.evidence.relying_party import Needed, check
-from vacr.evidence.tpm_structures import read_attestation_key, read_quote, read_signature
-from vacr.evidence.trust_tiers import Tier
+from vacr.evidence.messages import RatsMessages
+from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
+from vacr.evidence.results import Tier
+from vacr.evidence.tokens import (
+    EAT_CWT_MEDIA_TYPE,
+    EAT_SUBMODS,
+    INDICATOR_EVIDENCE,
+    KEY_STORAGE_TPM,
+    CmwRecord,
+    encode_cmw_cbor,
+    parse_cwt,
+    sign_cwt,
+)
+from vacr.evidence.tpm_structures import parse_attestation_key, parse_quote, parse_quote_signature
 
 EVIDENCE = made()
 RESULTS = (result(), result(as_jwt=True))
-BACKGROUND = Needed(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
+BACKGROUND = EvidenceRequirement(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**66), 2**66) | st.floats(allow_nan=False, allow_infinity=False)
@@ -26,7 +35,7 @@ values = st.recursive(
 
 def is_affirmed(data, needed):
     try:
-        check(data, RECORD, needed, NOW)
+        check_evidence_requirement(data, RECORD, needed, NOW)
     except InvalidStatement:
         return False
     return True
@@ -72,30 +81,30 @@ def test_any_bytes(data):
 @settings(max_examples=400)
 @given(st.data(), values)
 def test_other_claims_signed_by_the_attester_are_not_affirmed(data, value):
-    claims = cwt.read_token(EVIDENCE).claims
+    claims = parse_cwt(EVIDENCE).claims
     label = data.draw(st.sampled_from(sorted(claims)))
     if value == claims[label]:
         return
     claims[label] = value
-    assert not is_affirmed(cwt.sign_claims(claims, ATTESTER), BACKGROUND)
+    assert not is_affirmed(sign_cwt(claims, ATTESTER), BACKGROUND)
 
 
 @settings(max_examples=300)
 @given(st.data(), values)
 def test_another_submodule_is_not_affirmed(data, value):
-    claims = cwt.read_token(EVIDENCE).claims
-    module = claims[labels.SUBMODS][labels.TPM]
+    claims = parse_cwt(EVIDENCE).claims
+    module = claims[EAT_SUBMODS][KEY_STORAGE_TPM]
     label = data.draw(st.sampled_from(sorted(module)))
     before = module[label]
     module[label] = mutated(before, data.draw) if isinstance(before, bytes) else value
     if module[label] != before:
-        assert not is_affirmed(cwt.sign_claims(claims, ATTESTER), BACKGROUND)
+        assert not is_affirmed(sign_cwt(claims, ATTESTER), BACKGROUND)
 
 
 @settings(max_examples=400)
 @given(st.sampled_from(RESULTS), st.data())
 def test_a_changed_passport_is_believed_for_its_result_alone(token, data):
-    passport = Messages(EVIDENCE, token).encode("cbor")
+    passport = RatsMessages(EVIDENCE, token).encode("cbor")
     assert is_affirmed(passport, PASSPORT)
     other = mutated(passport, data.draw)
     assert not is_affirmed(other, PASSPORT) or token in other
@@ -104,9 +113,9 @@ def test_a_changed_passport_is_believed_for_its_result_alone(token, data):
 
 QUOTED = TPM.quote(b"\x01" * 32)
 STRUCTURES = (
-    (read_quote, QUOTED.quote),
-    (read_signature, QUOTED.signature),
-    (read_attestation_key, QUOTED.attestation_key),
+    (parse_quote, QUOTED.quote),
+    (parse_quote_signature, QUOTED.signature),
+    (parse_attestation_key, QUOTED.attestation_key),
 )
 
 
@@ -130,7 +139,7 @@ def test_structures_of_a_tpm_are_read_or_refused(structure, data):
 @settings(max_examples=200)
 @given(st.data())
 def test_a_changed_wrapper_is_never_affirmed_as_something_else(data):
-    wrapped = cmw.encode_cbor(cmw.Record(labels.EAT_CWT, EVIDENCE, cmw.EVIDENCE))
+    wrapped = encode_cmw_cbor(CmwRecord(EAT_CWT_MEDIA_TYPE, EVIDENCE, INDICATOR_EVIDENCE))
     other = mutated(wrapped, data.draw)
     if is_affirmed(other, BACKGROUND):
         assert EVIDENCE in other

@@ -26,51 +26,67 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement
-from vacr.evidence import labels
-from vacr.evidence.components import Component, of_files
-from vacr.evidence.trust_tiers import Tier
+from vacr.evidence.attester import Component, build_file_component
+from vacr.evidence.results import Tier
+from vacr.evidence.tokens import (
+    CLAIM_JOURNAL,
+    CLAIM_KEY_STORAGE,
+    CLAIM_MANIFESTS,
+    CLAIM_PCRS,
+    CLAIM_RECORD,
+    EAT_IAT,
+    EAT_MEASUREMENTS,
+    EAT_NONCE,
+    EAT_PROFILE,
+    EAT_SUBMODS,
+    KEY_STORAGE_SOFTWARE,
+    KEY_STORAGE_TPM,
+    NAMED_INFO_SHA256,
+)
 
 SOFTWARE = replace(POLICY, software_is_enough=True)
 
 
 def submodule(claims):
-    return claims[labels.SUBMODS][labels.TPM]
+    return claims[EAT_SUBMODS][KEY_STORAGE_TPM]
 
 
 def other_quote(claims):
     """Take the quote of other evidence, of the same TPM, for another nonce."""
-    from vacr.evidence import cwt
+    from vacr.evidence.tokens import parse_cwt
 
-    submodule(claims).update(submodule(cwt.read_token(made(nonce=b"\xff" * 32)).claims))
+    submodule(claims).update(submodule(parse_cwt(made(nonce=b"\xff" * 32)).claims))
 
 
 def strip(claims):
-    del claims[labels.SUBMODS]
+    del claims[EAT_SUBMODS]
 
 
 def strip_and_admit(claims):
     strip(claims)
-    claims[labels.KEY_STORAGE] = labels.SOFTWARE
+    claims[CLAIM_KEY_STORAGE] = KEY_STORAGE_SOFTWARE
 
 
 def other_journal(claims):
-    claims[labels.JOURNAL] = {"identity": b"\x01" * 32, "frames": 8, "head": b"\x03" * 32}
+    claims[CLAIM_JOURNAL] = {"identity": b"\x01" * 32, "frames": 8, "head": b"\x03" * 32}
 
 
 def other_pcr(claims):
-    submodule(claims)[labels.PCRS] = {0: b"\x01" * 32, 7: b"\x07" * 32}
+    submodule(claims)[CLAIM_PCRS] = {0: b"\x01" * 32, 7: b"\x07" * 32}
 
 
 def more_pcrs(claims):
-    submodule(claims)[labels.PCRS] = {0: b"\x00" * 32, 3: b"\x00" * 32, 7: b"\x07" * 32}
+    submodule(claims)[CLAIM_PCRS] = {0: b"\x00" * 32, 3: b"\x00" * 32, 7: b"\x07" * 32}
 
 
 def other_record(claims):
-    claims[labels.RECORD] = [labels.SHA256, digest("another")]
+    claims[CLAIM_RECORD] = [NAMED_INFO_SHA256, digest("another")]
 
 
 def of_package(**files):
-    return replace(SUBJECT, components=(of_files("vacr", "0.1.0", {**FILES, **files}), PYTHON))
+    return replace(
+        SUBJECT, components=(build_file_component("vacr", "0.1.0", {**FILES, **files}), PYTHON)
+    )
 
 
 CHANGED = {"readers/lines.py": digest("lines, changed")}
@@ -115,7 +131,7 @@ CASES = {
         "key-in-software",
     ),
     "a quote beside a key in software": (
-        changed(made(), lambda c: c.update({labels.KEY_STORAGE: "software"})),
+        changed(made(), lambda c: c.update({CLAIM_KEY_STORAGE: "software"})),
         POLICY,
         "quote-swapped",
     ),
@@ -249,7 +265,7 @@ def test_a_file_that_differs_is_named():
     (check,) = [
         one
         for one in appraised(
-            made(replace(SUBJECT, components=(of_files("vacr", "0.1.0", gone), PYTHON)))
+            made(replace(SUBJECT, components=(build_file_component("vacr", "0.1.0", gone), PYTHON)))
         ).checks
         if one.name == "vacr"
     ]
@@ -289,45 +305,45 @@ def malformed(change):
 
 MALFORMED = {
     "another profile": (
-        malformed(lambda c: c.update({labels.EAT_PROFILE: "urn:example:other"})),
+        malformed(lambda c: c.update({EAT_PROFILE: "urn:example:other"})),
         "profile",
     ),
-    "no nonce": (malformed(lambda c: c.pop(labels.NONCE)), "evidence-malformed"),
+    "no nonce": (malformed(lambda c: c.pop(EAT_NONCE)), "evidence-malformed"),
     "a nonce that is too short": (
-        malformed(lambda c: c.update({labels.NONCE: b"1234567"})),
+        malformed(lambda c: c.update({EAT_NONCE: b"1234567"})),
         "evidence-malformed",
     ),
     "a time that is no number": (
-        malformed(lambda c: c.update({labels.IAT: 1.5})),
+        malformed(lambda c: c.update({EAT_IAT: 1.5})),
         "evidence-malformed",
     ),
     "a claim nobody knows": (malformed(lambda c: c.update({-75099: 1})), "evidence-malformed"),
     "a record of another hash": (
-        malformed(lambda c: c.update({labels.RECORD: [7, b"\x00" * 32]})),
+        malformed(lambda c: c.update({CLAIM_RECORD: [7, b"\x00" * 32]})),
         "evidence-malformed",
     ),
     "another place for the key": (
-        malformed(lambda c: c.update({labels.KEY_STORAGE: "hsm"})),
+        malformed(lambda c: c.update({CLAIM_KEY_STORAGE: "hsm"})),
         "evidence-malformed",
     ),
     "no measurements": (
-        malformed(lambda c: c.update({labels.MEASUREMENTS: []})),
+        malformed(lambda c: c.update({EAT_MEASUREMENTS: []})),
         "evidence-malformed",
     ),
     "measurements of another format": (
-        malformed(lambda c: c[labels.MEASUREMENTS].append([258, b"\xa0"])),
+        malformed(lambda c: c[EAT_MEASUREMENTS].append([258, b"\xa0"])),
         "evidence-malformed",
     ),
     "a component twice": (
-        malformed(lambda c: c[labels.MEASUREMENTS].append(c[labels.MEASUREMENTS][0])),
+        malformed(lambda c: c[EAT_MEASUREMENTS].append(c[EAT_MEASUREMENTS][0])),
         "evidence-malformed",
     ),
     "files of nothing": (
-        malformed(lambda c: c[labels.MANIFESTS].update({"x": {}})),
+        malformed(lambda c: c[CLAIM_MANIFESTS].update({"x": {}})),
         "evidence-malformed",
     ),
     "files of another digest": (
-        malformed(lambda c: c[labels.MANIFESTS]["vacr"].update({"a.py": b"\x00" * 32})),
+        malformed(lambda c: c[CLAIM_MANIFESTS]["vacr"].update({"a.py": b"\x00" * 32})),
         "manifest-mismatch",
     ),
 }
@@ -341,10 +357,10 @@ def test_what_is_no_evidence_of_the_profile_raises(evidence, reason):
 
 
 def test_a_signed_statement_is_no_evidence_whatever_it_is_about():
-    from vacr.evidence import cwt
-    from vacr.signing import sign
+    from vacr.evidence.tokens import parse_cwt
+    from vacr.signing.statement import sign
 
-    payload = cwt.read_token(made(tpm=None)).message.payload
+    payload = parse_cwt(made(tpm=None)).message.payload
     with pytest.raises(InvalidStatement) as refused:
         appraised(sign(payload, ATTESTER, profile="attached"), SOFTWARE)
     assert refused.value.reason == "typ"

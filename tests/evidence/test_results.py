@@ -20,28 +20,43 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence import cmw, cwt, ear, jwt, labels
-from vacr.evidence.relying_party import Needed, check
-from vacr.evidence.tpm_structures import name_of
-from vacr.evidence.trust_tiers import Tier
-from vacr.signing import KeySigner, keys
+from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
+from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
+from vacr.evidence.tokens import (
+    EAR_PROFILE,
+    EAT_CWT_MEDIA_TYPE,
+    EAT_SUBMODS,
+    INDICATOR_EVIDENCE,
+    INDICATOR_RESULTS,
+    CmwCollection,
+    CmwRecord,
+    encode_cmw_cbor,
+    encode_cmw_json,
+    looks_like_jwt,
+    parse_cwt,
+    sign_cwt,
+)
+from vacr.evidence.tpm_structures import compute_key_name
+from vacr.signing.keys import KeySigner, generate_key
 
-VERIFIERS = {kind: KeySigner(keys.generate(kind)) for kind in ("eddsa", "es256", "es384", "es512")}
+VERIFIERS = {kind: KeySigner(generate_key(kind)) for kind in ("eddsa", "es256", "es384", "es512")}
 VERIFIER = VERIFIERS["eddsa"]
-STRANGER = KeySigner(keys.generate("eddsa"))
-PASSPORT = Needed(Tier.AFFIRMING, verifiers=(VERIFIER.public_key,))
-BACKGROUND = Needed(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
+STRANGER = KeySigner(generate_key("eddsa"))
+PASSPORT = EvidenceRequirement(Tier.AFFIRMING, verifiers=(VERIFIER.public_key,))
+BACKGROUND = EvidenceRequirement(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
 
 
 def result(
     evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MADE, *, as_jwt=False
 ):
-    return ear.encode(appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt)
+    return encode_signed_result(
+        appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt
+    )
 
 
 def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
     with pytest.raises(InvalidStatement) as error:
-        check(data, record, needed, now, journal)
+        check_evidence_requirement(data, record, needed, now, journal)
     return error.value.reason
 
 
@@ -49,7 +64,7 @@ def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
 @pytest.mark.parametrize("as_jwt", [False, True], ids=["cwt", "jwt"])
 def test_a_result_says_what_was_found(kind, as_jwt):
     signer = VERIFIERS[kind]
-    found = ear.decode(
+    found = decode_signed_result(
         result(signer=signer, as_jwt=as_jwt), [STRANGER.public_key, signer.public_key]
     )
     assert (found.status, found.vector) == (
@@ -80,27 +95,31 @@ def test_a_jwt_has_the_names_of_the_draft():
 
 
 def test_a_result_that_warns_or_refuses_is_written_too():
-    assert ear.decode(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
     assert (
-        ear.decode(result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]).status
+        decode_signed_result(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
+    )
+    assert (
+        decode_signed_result(
+            result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]
+        ).status
         is Tier.CONTRAINDICATED
     )
 
 
 def test_a_passport_is_enough():
     for as_jwt in (False, True):
-        assert check(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith(
+        assert check_evidence_requirement(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith(
             "affirming by verifier"
         )
-    assert check(result(), RECORD, replace(PASSPORT, nonce=NONCE), NOW)
-    assert check(
+    assert check_evidence_requirement(result(), RECORD, replace(PASSPORT, nonce=NONCE), NOW)
+    assert check_evidence_requirement(
         result(made(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW
     ).startswith("warning")
 
 
 def test_a_background_check_is_enough():
     assert (
-        check(made(), RECORD, BACKGROUND, NOW)
+        check_evidence_requirement(made(), RECORD, BACKGROUND, NOW)
         == f"affirming by {POLICY.id}; by a TPM that nothing shows to be a chip"
     )
 
@@ -121,7 +140,9 @@ def test_passports_that_are_not_enough():
 
 def test_a_result_holds_for_just_as_long_as_it_says():
     until = NOW - timedelta(seconds=60) + timedelta(seconds=10)
-    assert check(result(validity=10), RECORD, PASSPORT, until - timedelta(seconds=1))
+    assert check_evidence_requirement(
+        result(validity=10), RECORD, PASSPORT, until - timedelta(seconds=1)
+    )
     assert refused(result(validity=10), now=until) == "result-expired"
 
 
@@ -129,24 +150,30 @@ def test_the_weaker_claim_of_a_key_in_software_is_told_and_can_be_refused():
     enough = replace(POLICY, software_is_enough=True)
     for as_jwt in (False, True):
         passport = result(made(tpm=None), enough, as_jwt=as_jwt)
-        found = ear.decode(passport, [VERIFIER.public_key])
+        found = decode_signed_result(passport, [VERIFIER.public_key])
         assert (found.key_storage, found.vector) == ("software", {"file-system": 2, "hardware": 0})
-        assert check(passport, RECORD, PASSPORT, NOW).endswith(
+        assert check_evidence_requirement(passport, RECORD, PASSPORT, NOW).endswith(
             "the weaker claim of a key in software"
         )
         assert refused(passport, replace(PASSPORT, hardware=True)) == "hardware-missing"
-    told = check(made(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW)
+    told = check_evidence_requirement(
+        made(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW
+    )
     assert told == f"affirming by {POLICY.id}; the weaker claim of a key in software"
 
 
 def test_hardware_can_be_demanded():
-    endorsed = replace(POLICY, endorsed=frozenset((name_of(TPM.public()),)))
+    endorsed = replace(POLICY, endorsed=frozenset((compute_key_name(TPM.public()),)))
     for data, needed in ((result(), PASSPORT), (made(), BACKGROUND)):
         assert refused(data, replace(needed, hardware=True)) == "hardware-missing"
-    told = check(result(policy=endorsed), RECORD, replace(PASSPORT, hardware=True), NOW)
+    told = check_evidence_requirement(
+        result(policy=endorsed), RECORD, replace(PASSPORT, hardware=True), NOW
+    )
     assert "hardware 2" in told
     assert "weaker" not in told
-    told = check(made(), RECORD, replace(BACKGROUND, policy=endorsed, hardware=True), NOW)
+    told = check_evidence_requirement(
+        made(), RECORD, replace(BACKGROUND, policy=endorsed, hardware=True), NOW
+    )
     assert told == f"affirming by {POLICY.id}"
 
 
@@ -162,29 +189,33 @@ def test_background_checks_that_are_not_enough():
 
 def test_messages_come_out_of_their_wrappers():
     evidence, passport = made(), result()
-    both = cmw.Collection(
+    both = CmwCollection(
         {
-            "evidence": cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE),
-            "result": cmw.Record(
-                f'{labels.EAT_CWT}; eat_profile="{labels.EAR_PROFILE}"', passport, cmw.RESULTS
+            "evidence": CmwRecord(EAT_CWT_MEDIA_TYPE, evidence, INDICATOR_EVIDENCE),
+            "result": CmwRecord(
+                f'{EAT_CWT_MEDIA_TYPE}; eat_profile="{EAR_PROFILE}"', passport, INDICATOR_RESULTS
             ),
         }
     )
-    for data in (cmw.encode_cbor(both), cmw.encode_json(both)):
-        assert check(data, RECORD, PASSPORT, NOW).startswith("affirming by verifier")
-        assert check(data, RECORD, BACKGROUND, NOW).startswith(f"affirming by {POLICY.id}")
-    alone = cmw.encode_cbor(cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE))
+    for data in (encode_cmw_cbor(both), encode_cmw_json(both)):
+        assert check_evidence_requirement(data, RECORD, PASSPORT, NOW).startswith(
+            "affirming by verifier"
+        )
+        assert check_evidence_requirement(data, RECORD, BACKGROUND, NOW).startswith(
+            f"affirming by {POLICY.id}"
+        )
+    alone = encode_cmw_cbor(CmwRecord(EAT_CWT_MEDIA_TYPE, evidence, INDICATOR_EVIDENCE))
     assert refused(alone) == "evidence-undecided"
 
 
 def bent(**changes):
-    claims = cwt.read_token(result()).claims
-    module = claims[labels.SUBMODS]["vacr"]
+    claims = parse_cwt(result()).claims
+    module = claims[EAT_SUBMODS]["vacr"]
     for name, value in changes.items():
         (module if name.startswith("m") else claims).update(
             {int(name[1:].replace("_", "-")): value}
         )
-    return cwt.sign_claims(claims, VERIFIER)
+    return sign_cwt(claims, VERIFIER)
 
 
 @pytest.mark.parametrize(
@@ -228,5 +259,5 @@ def test_jwts_of_another_form():
 
 def test_a_key_that_signs_no_jwt_is_refused():
     with pytest.raises(UsageError, match="JWT"):
-        result(signer=KeySigner(keys.generate("ps256")), as_jwt=True)
-    assert jwt.looks_like_one(result(as_jwt=True))
+        result(signer=KeySigner(generate_key("ps256")), as_jwt=True)
+    assert looks_like_jwt(result(as_jwt=True))

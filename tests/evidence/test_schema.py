@@ -9,9 +9,26 @@ import cbor2
 import pytest
 
 from tests.evidence.making import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, made
-from vacr.codec import deterministic_cbor
-from vacr.evidence import cmw, cwt, labels, reference, structure
-from vacr.schema.cddl import compile_cddl
+from vacr.cddl.schema import compile_cddl
+from vacr.evidence.messages import check_evidence_schema
+from vacr.evidence.tokens import (
+    CLAIM_AGENT,
+    CLAIM_JOURNAL,
+    CLAIM_KEY_STORAGE,
+    CLAIM_MANIFESTS,
+    CLAIM_RECORD,
+    CWT_TAG,
+    EAT_IAT,
+    EAT_NONCE,
+    EAT_PROFILE,
+    ENDORSEMENT_PROFILE,
+    EVIDENCE_PROFILE,
+    decode_cmw,
+    encode_cmw_cbor,
+    parse_cwt,
+)
+from vacr.evidence.verifier import decode_reference_values, encode_reference_values
+from vacr.record.cbor import decode_cbor
 
 TEXT = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")
 SCHEMA = compile_cddl(TEXT, name="evidence.cddl")
@@ -26,40 +43,33 @@ MADE = {
 
 @pytest.mark.parametrize("evidence", MADE.values(), ids=MADE)
 def test_what_is_made_follows_the_schema(evidence):
-    assert (
-        SCHEMA.checker("evidence", json=False).findings(deterministic_cbor.decode(evidence)) == []
-    )
+    assert SCHEMA.checker("evidence", json=False).findings(decode_cbor(evidence)) == []
 
 
 def test_reference_values_follow_the_schema():
-    wrapped = cmw.decode(reference.encode([PACKAGE, PYTHON, SETTINGS]))
-    assert (
-        SCHEMA.checker("reference-values", json=False).findings(
-            deterministic_cbor.decode(wrapped.value)
-        )
-        == []
-    )
-    assert reference.decode(cmw.encode_cbor(wrapped)) == [PACKAGE, PYTHON, SETTINGS]
+    wrapped = decode_cmw(encode_reference_values([PACKAGE, PYTHON, SETTINGS]))
+    assert SCHEMA.checker("reference-values", json=False).findings(decode_cbor(wrapped.value)) == []
+    assert decode_reference_values(encode_cmw_cbor(wrapped)) == [PACKAGE, PYTHON, SETTINGS]
 
 
 def test_the_schema_has_the_names_of_the_code():
-    assert TEXT.count(labels.PROFILE) == 2
-    assert TEXT.count(labels.ENDORSEMENT_PROFILE) == 1
+    assert TEXT.count(EVIDENCE_PROFILE) == 2
+    assert TEXT.count(ENDORSEMENT_PROFILE) == 1
     for number in (
-        labels.RECORD,
-        labels.JOURNAL,
-        labels.MANIFESTS,
-        labels.KEY_STORAGE,
-        labels.AGENT,
+        CLAIM_RECORD,
+        CLAIM_JOURNAL,
+        CLAIM_MANIFESTS,
+        CLAIM_KEY_STORAGE,
+        CLAIM_AGENT,
         *TPM.quote(b"").claims(),
     ):
         assert str(number) in TEXT
 
 
 def test_a_claim_is_known_by_its_type_too():
-    claims = cwt.read_token(MADE["software"]).claims
-    structure.check(claims, "claims", "claims")
-    for label in (labels.IAT, labels.NONCE, labels.EAT_PROFILE):
+    claims = parse_cwt(MADE["software"]).claims
+    check_evidence_schema(claims, "claims", "claims")
+    for label in (EAT_IAT, EAT_NONCE, EAT_PROFILE):
         other = {float(name) if name == label else name: value for name, value in claims.items()}
         assert SCHEMA.checker("claims", json=False).findings(other)
-    assert cbor2.loads(MADE["software"]).tag == labels.CWT_TAG
+    assert cbor2.loads(MADE["software"]).tag == CWT_TAG

@@ -10,11 +10,15 @@ import pytest
 from tests.evidence.making import ATTESTER, NONCE, POLICY, appraised, made
 from tests.evidence.software_tpm import needs_swtpm
 from vacr.errors import Unreachable, UsageError
-from vacr.evidence import cwt, labels
-from vacr.evidence.quote import check_quote, qualifying_data
-from vacr.evidence.tpm_structures import read_attestation_key, read_quote
-from vacr.evidence.trust_tiers import Tier
-from vacr.sources.tpm import Tpm
+from vacr.evidence.results import Tier
+from vacr.evidence.tokens import EAT_SUBMODS, KEY_STORAGE_TPM, parse_cwt, sign_cwt
+from vacr.evidence.tpm import Tpm
+from vacr.evidence.tpm_structures import (
+    check_quote,
+    compute_qualifying_data,
+    parse_attestation_key,
+    parse_quote,
+)
 
 pytestmark = needs_swtpm
 
@@ -35,7 +39,7 @@ def run(tpm, *arguments):
 
 def policy_for(tpm, **rules):
     return replace(
-        POLICY, attestation_keys=(read_attestation_key(tpm.attestation_key()).key,), **rules
+        POLICY, attestation_keys=(parse_attestation_key(tpm.attestation_key()).key,), **rules
     )
 
 
@@ -51,33 +55,35 @@ def test_evidence_of_a_tpm_is_affirmed(tpm):
 def test_the_attestation_key_is_restricted_and_always_the_same(tpm):
     first, second = tpm.attestation_key(), tpm.attestation_key()
     assert first == second
-    assert read_attestation_key(first).is_restricted()
+    assert parse_attestation_key(first).is_restricted()
 
 
 def test_what_a_quote_says_is_what_was_asked(tpm):
     quoted = tpm.quote(b"\x05" * 32)
-    quote = read_quote(quoted.quote)
+    quote = parse_quote(quoted.quote)
     assert (quote.extra_data, quote.selected) == (b"\x05" * 32, (0, 7, 16))
     assert hashlib.sha256(b"".join(quoted.pcrs.values())).digest() == quote.pcr_digest
     assert quote.safe
 
 
 def test_the_quote_is_over_the_journal_and_all_claims(tpm):
-    claims = cwt.read_token(made(tpm=tpm)).claims
-    quote, _ = check_quote(claims[labels.SUBMODS][labels.TPM], claims)
-    assert quote.extra_data == qualifying_data(claims)
-    for label in claims.keys() - {labels.SUBMODS}:
+    claims = parse_cwt(made(tpm=tpm)).claims
+    quote, _ = check_quote(claims[EAT_SUBMODS][KEY_STORAGE_TPM], claims)
+    assert quote.extra_data == compute_qualifying_data(claims)
+    for label in claims.keys() - {EAT_SUBMODS}:
         assert (
-            qualifying_data({name: value for name, value in claims.items() if name != label})
+            compute_qualifying_data(
+                {name: value for name, value in claims.items() if name != label}
+            )
             != quote.extra_data
         )
 
 
 def test_a_quote_of_another_time_is_refused(tpm):
     policy, earlier, later = policy_for(tpm), made(tpm=tpm), made(tpm=tpm, nonce=b"\x09" * 32)
-    claims = cwt.read_token(later).claims
-    claims[labels.SUBMODS] = cwt.read_token(earlier).claims[labels.SUBMODS]
-    appraisal = appraised(cwt.sign_claims(claims, ATTESTER), policy, nonce=b"\x09" * 32)
+    claims = parse_cwt(later).claims
+    claims[EAT_SUBMODS] = parse_cwt(earlier).claims[EAT_SUBMODS]
+    appraisal = appraised(sign_cwt(claims, ATTESTER), policy, nonce=b"\x09" * 32)
     assert (appraisal.status, appraisal.worst_check.reason) == (
         Tier.CONTRAINDICATED,
         "quote-swapped",

@@ -17,9 +17,15 @@ from tests.evidence.making import (
     digest,
     made,
 )
-from vacr.evidence.components import Component
-from vacr.evidence.tpm_structures import name_of
-from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
+from vacr.evidence.attester import Component
+from vacr.evidence.results import (
+    TIERS_BY_LABEL,
+    Tier,
+    find_worst_value,
+    get_tier,
+    is_tier_sufficient,
+)
+from vacr.evidence.tpm_structures import compute_key_name
 
 
 def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
@@ -38,7 +44,9 @@ def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
 
 
 def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
-    policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name_of(TPM.public()),)))
+    policy = replace(
+        POLICY, attestation_keys=(), endorsed=frozenset((compute_key_name(TPM.public()),))
+    )
     assert appraised(made(), policy).vector == {
         "instance-identity": 2,
         "file-system": 2,
@@ -63,7 +71,9 @@ def test_hardware_that_a_policy_asks_for_has_to_be_endorsed():
     policy = replace(POLICY, required=frozenset(("hardware",)))
     assert appraised(made(), policy).vector["hardware"] == 97
     assert (
-        appraised(made(), replace(policy, endorsed=frozenset((name_of(TPM.public()),)))).status
+        appraised(
+            made(), replace(policy, endorsed=frozenset((compute_key_name(TPM.public()),)))
+        ).status
         is Tier.AFFIRMING
     )
 
@@ -168,17 +178,17 @@ def test_evidence_without_a_journal_says_so():
     ],
 )
 def test_tiers_of_values(value, tier):
-    assert tier_of(value) is TIERS[tier]
+    assert get_tier(value) is TIERS_BY_LABEL[tier]
 
 
 def test_the_worst_value_stands_for_all():
-    assert worst([]) == 0
-    assert worst([2, 0]) == 2
-    assert worst([2, -33, 32]) == 32
-    assert worst([99, 2, -97]) == 99
+    assert find_worst_value([]) == 0
+    assert find_worst_value([2, 0]) == 2
+    assert find_worst_value([2, -33, 32]) == 32
+    assert find_worst_value([99, 2, -97]) == 99
 
 
 def test_what_is_not_said_is_never_enough():
-    assert not is_enough(Tier.NONE, Tier.CONTRAINDICATED)
-    assert is_enough(Tier.AFFIRMING, Tier.WARNING)
-    assert not is_enough(Tier.WARNING, Tier.AFFIRMING)
+    assert not is_tier_sufficient(Tier.NONE, Tier.CONTRAINDICATED)
+    assert is_tier_sufficient(Tier.AFFIRMING, Tier.WARNING)
+    assert not is_tier_sufficient(Tier.WARNING, Tier.AFFIRMING)

@@ -7,7 +7,7 @@ import functools
 import vacr
 from tests.conftest import AGENTS, CORPUS, EXAMPLES, FIXTURES, native_files
 from vacr.errors import InvalidRecord, NotASession
-from vacr.exchange.exported import Asked
+from vacr.exchange.export import ExportRequest
 
 
 def all_records():
@@ -45,7 +45,7 @@ def exports(export, **asked):
     """
     for name, record in all_records():
         try:
-            yield name, record, export(record, Asked("ab" * 32, **asked))
+            yield name, record, export(record, ExportRequest("ab" * 32, **asked))
         except InvalidRecord:
             if not {entry["type"] for entry in record["session"]["entries"]} <= {"system-event"}:
                 raise

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 import vacr
 from tests.exchange.sessions import all_records, example
 from tests.interop.judged import judged
-from vacr import codec
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.exchange.agent_trace.reading import read
-from vacr.exchange.agent_trace.writing import export
-from vacr.exchange.exported import Asked
-from vacr.exchange.recognising import format_of
-from vacr.identity import identify
-from vacr.readers.source import Part, Source
+from vacr.exchange.agent_trace import export, read
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.formats import detect_format
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 SCHEMA = json.loads((Path(__file__).parent / "agent-trace.schema.json").read_text())
 TRACE = {
     "version": "0.1.0",
@@ -41,13 +41,13 @@ TRACE = {
 
 def records(data):
     return [
-        json.loads(b"".join(identify(reading.record)))
-        for reading in read(Source((Part("traces.jsonl", data),)))
+        json.loads(b"".join(assign_record_id(reading.record)))
+        for reading in read(Source((SourcePart("traces.jsonl", data),)))
     ]
 
 
 def imported(document):
-    (record,) = records(codec.encode(document))
+    (record,) = records(encode(document))
     return record
 
 
@@ -105,7 +105,7 @@ traces = _open(
 def test_there_and_back_gives_the_same_trace(trace):
     wanted = {name: value for name, value in trace.items() if value is not None}
     record = imported(copy.deepcopy(trace))
-    vacr.validate(record).raise_for_errors()
+    validate(record).raise_for_errors()
     assert exported(record) == wanted
 
 
@@ -170,13 +170,13 @@ def test_what_is_no_address_or_line_is_counted():
 
 def test_many_traces_one_a_line():
     other = {**TRACE, "id": "550e8400-e29b-41d4-a716-446655440001"}
-    data = codec.encode(TRACE) + b"\n\n" + codec.encode(other) + b"\n"
-    assert format_of(data) == "agent-trace"
+    data = encode(TRACE) + b"\n\n" + encode(other) + b"\n"
+    assert detect_format(data) == "agent-trace"
     assert [exported(record) for record in records(data)] == [TRACE, other]
     with pytest.raises(UnreadableInput, match="line 2"):
-        records(codec.encode(TRACE) + b"\n{\n")
+        records(encode(TRACE) + b"\n{\n")
     with pytest.raises(InvalidRecord, match="line 2: /files"):
-        records(codec.encode(TRACE) + b"\n" + codec.encode({**TRACE, "files": 1}))
+        records(encode(TRACE) + b"\n" + encode({**TRACE, "files": 1}))
 
 
 REFUSED = [

@@ -8,36 +8,34 @@ import json
 import pytest
 from hypothesis import given
 
-import vacr
 from tests.exchange.sessions import example, exports
 from tests.exchange.trajectories import trajectories
-from vacr import codec
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.exchange.atif import rules
-from vacr.exchange.atif.reading import read
-from vacr.exchange.atif.writing import export
-from vacr.exchange.exported import Asked
-from vacr.identity import identify
-from vacr.readers.source import Part, Source
-from vacr.viewer.filters import Filter
+from vacr.exchange.atif import check_trajectory, export, read
+from vacr.exchange.export import ExportRequest
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
+from vacr.viewer.rows import RowFilter
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 
 
 def exported(record, **asked):
-    return json.loads(export(record, Asked("ab" * 32, **asked)).data)
+    return json.loads(export(record, ExportRequest("ab" * 32, **asked)).data)
 
 
 def imported(document):
     """Give the record of a document, through its bytes."""
-    reading = read(Source((Part("run.json", codec.encode(document)),)))
-    return json.loads(b"".join(identify(reading.record)))
+    reading = read(Source((SourcePart("run.json", encode(document)),)))
+    return json.loads(b"".join(assign_record_id(reading.record)))
 
 
 @given(trajectories())
 def test_there_and_back_gives_the_same_document(document):
     record = imported(copy.deepcopy(document))
-    vacr.validate(record).raise_for_errors()
+    validate(record).raise_for_errors()
     assert record["vacr"]["source"]["format"] == "atif"
     assert exported(record) == document
 
@@ -45,14 +43,14 @@ def test_there_and_back_gives_the_same_document(document):
 @given(trajectories())
 def test_an_imported_record_is_exported_like_any_other_where_a_version_is_asked_for(document):
     made = exported(imported(document), version="1.8")
-    rules.check(made)
+    check_trajectory(made)
 
 
 def test_every_session_gives_a_trajectory():
     found = 0
     for _, record, made in exports(export):
         document = json.loads(made.data)
-        rules.check(document)
+        check_trajectory(document)
         assert imported(document)
         assert document["extra"]["vacr"]["record"] == record["id"]
         found += 1
@@ -142,13 +140,13 @@ def test_pictures_and_sounds_where_the_version_has_them():
         "media_type": "image/png",
         "path": "data:image/png;base64,AAAA",
     }
-    older = export(seen, Asked("", version="1.5"))
+    older = export(seen, ExportRequest("", version="1.5"))
     assert json.loads(older.data)["steps"][0]["message"] == "look\n[image/png, not exported]"
     assert older.losses["images and sounds"] == 1
     heard = _record({"type": "user", "content": [SOUND]})
     assert exported(heard)["schema_version"] == "ATIF-v1.8"
     assert exported(heard)["steps"][0]["message"][0]["type"] == "audio"
-    assert export(heard, Asked("", version="1.7")).losses["images and sounds"] == 1
+    assert export(heard, ExportRequest("", version="1.7")).losses["images and sounds"] == 1
 
 
 def test_a_result_without_its_call_names_no_call_of_the_step():
@@ -183,13 +181,13 @@ def test_sub_agents_of_the_record_are_trajectories_of_their_own():
 
 def test_filters_are_honoured_and_what_they_leave_out_is_counted():
     record = example("claude-code.jsonl")
-    made = export(record, Asked("", Filter(kinds=frozenset(["user"]))))
+    made = export(record, ExportRequest("", RowFilter(kinds=frozenset(["user"]))))
     document = json.loads(made.data)
     assert {step["source"] for step in document["steps"]} == {"user"}
     assert document["extra"]["vacr"]["partial"] is True
     assert made.left_out > 5
     with pytest.raises(InvalidRecord, match="filters"):
-        export(record, Asked("", Filter(text="no such words")))
+        export(record, ExportRequest("", RowFilter(text="no such words")))
 
 
 def test_what_cannot_be_held_is_counted():
@@ -233,7 +231,7 @@ def test_what_is_no_trajectory_is_refused_with_the_place(document, where):
 
 def test_what_is_no_json_is_refused():
     with pytest.raises(UnreadableInput):
-        read(Source((Part("run.json", b"{"),)))
+        read(Source((SourcePart("run.json", b"{"),)))
 
 
 def test_members_of_later_versions_are_kept():

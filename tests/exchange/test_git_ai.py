@@ -12,17 +12,23 @@ from hypothesis import strategies as st
 
 import vacr
 from tests.exchange.sessions import all_records, example
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.exchange.exported import Asked
-from vacr.exchange.git_ai import notes
-from vacr.exchange.git_ai.notes import Attested, Note
-from vacr.exchange.git_ai.reading import read
-from vacr.exchange.git_ai.writing import export
-from vacr.exchange.recognising import format_of
-from vacr.identity import identify
-from vacr.readers.source import Part, Source
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.formats import detect_format
+from vacr.exchange.git_ai import (
+    AttestedLines,
+    GitAiNote,
+    can_name_file,
+    export,
+    format_note,
+    parse_note,
+    read,
+)
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 NOTE = b"""src/main.rs
   s_a76964380084ef::t_a3a130d3e145e3 1-10,15
   h_dca485b1adf836 11-14
@@ -49,16 +55,16 @@ NOTE = b"""src/main.rs
 
 
 def reading(data):
-    return read(Source((Part("note.txt", data),)))
+    return read(Source((SourcePart("note.txt", data),)))
 
 
 def imported(data):
-    return json.loads(b"".join(identify(reading(data).record)))
+    return json.loads(b"".join(assign_record_id(reading(data).record)))
 
 
 def test_a_note_becomes_a_file_attribution():
     record = imported(NOTE)
-    vacr.validate(record).raise_for_errors()
+    validate(record).raise_for_errors()
     first, second = record["file-attribution"]["files"]
     assert [one["contributor"] for one in first["conversations"]] == [
         {"type": "ai", "model-id": "claude-opus-5"},
@@ -76,12 +82,12 @@ def test_a_note_becomes_a_file_attribution():
 
 def test_there_and_back_gives_the_same_note():
     again = export(imported(NOTE), ASKED).data
-    assert notes.parse(again) == notes.parse(NOTE)
+    assert parse_note(again) == parse_note(NOTE)
     assert again.partition(b"---\n")[0] == NOTE.partition(b"---\n")[0]
 
 
 _paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
-    notes.can_hold
+    can_name_file
 )
 _ranges = st.lists(
     st.tuples(st.integers(1, 50), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))),
@@ -92,7 +98,7 @@ _keys = st.sampled_from(
     ["s_a76964380084ef::t_a3a130d3e145e3", "h_dca485b1adf836", "d4a7828bfdafe456", "abcdef0"]
 )
 _files = st.lists(
-    st.tuples(_paths, st.lists(st.builds(Attested, _keys, _ranges), max_size=2)), max_size=3
+    st.tuples(_paths, st.lists(st.builds(AttestedLines, _keys, _ranges), max_size=2)), max_size=3
 )
 
 
@@ -105,11 +111,11 @@ _files = st.lists(
     ),
 )
 def test_any_note_comes_back(files, more):
-    note = Note(files, {"schema_version": "authorship/3.0.0", "base_commit_sha": "a", **more})
-    assert notes.parse(notes.write(note).encode()) == note
-    record = imported(notes.write(note).encode())
-    vacr.validate(record).raise_for_errors()
-    assert notes.parse(export(record, ASKED).data) == note
+    note = GitAiNote(files, {"schema_version": "authorship/3.0.0", "base_commit_sha": "a", **more})
+    assert parse_note(format_note(note).encode()) == note
+    record = imported(format_note(note).encode())
+    validate(record).raise_for_errors()
+    assert parse_note(export(record, ASKED).data) == note
 
 
 def test_through_a_repository(tmp_path):
@@ -134,7 +140,7 @@ def test_through_a_repository(tmp_path):
     made = export(vacr.attribute(copy.deepcopy(example("claude-code.jsonl"))), ASKED)
     git("notes", "--ref=ai", "add", "-F", "-", "HEAD", data=made.data)
     stored = git("notes", "--ref=ai", "show", "HEAD")
-    assert format_of(stored) == "git-ai-notes"
+    assert detect_format(stored) == "git-ai-notes"
     record = imported(stored)
     (file,) = record["file-attribution"]["files"]
     assert file["path"] == "total.py"
@@ -142,12 +148,12 @@ def test_through_a_repository(tmp_path):
         {"start-line": 1, "end-line": 5},
         {"start-line": 7, "end-line": 7},
     ]
-    assert notes.parse(export(record, ASKED).data) == notes.parse(made.data)
+    assert parse_note(export(record, ASKED).data) == parse_note(made.data)
 
 
 def test_keys_are_those_of_the_standard():
     record = vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
-    note = notes.parse(export(record, ASKED).data)
+    note = parse_note(export(record, ASKED).data)
     ((_, (attested,)),) = note.files
     assert note.metadata["sessions"][attested.key.partition("::")[0]]["agent_id"] == {
         "tool": "claude",
@@ -183,7 +189,7 @@ def test_only_lines_of_the_agent_are_told_and_the_others_counted():
     ]
     record["file-attribution"] = {"files": files}
     made = export(record, ASKED)
-    assert [(path, one.ranges) for path, (one,) in notes.parse(made.data).files] == [
+    assert [(path, one.ranges) for path, (one,) in parse_note(made.data).files] == [
         ("a b.py", [(1, 4), (6, 6)]),
         ("---", [(1, 4), (6, 6)]),
     ]

@@ -9,24 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import vacr
 from tests.exchange.sessions import example
 from tests.exchange.test_git_ai import NOTE
 from tests.exchange.trajectories import trajectories
-from vacr import codec
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import VacrError
-from vacr.exchange.exported import Asked
-from vacr.exchange.formats import FORMATS
-from vacr.exchange.recognising import format_of
-from vacr.identity import identify
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.formats import EXCHANGE_FORMATS, detect_format
 from vacr.model import SCHEMA_VERSION
-from vacr.readers.source import Part, Source
-from vacr.schema import schema_for
-from vacr.signing import KeySigner, keys
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import load_record_schema, validate
+from vacr.signing.keys import KeySigner, generate_key
 
-SIGNER = KeySigner(keys.generate("eddsa"))
-READABLE = [name for name, form in FORMATS.items() if form.reader]
-TRACE = vacr.encode(
+SIGNER = KeySigner(generate_key("eddsa"))
+READABLE = [name for name, form in EXCHANGE_FORMATS.items() if form.reader]
+TRACE = encode(
     {
         "version": "0.1.0",
         "id": "550e8400-e29b-41d4-a716-446655440000",
@@ -43,9 +41,9 @@ TRACE = vacr.encode(
 )
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXCHANGE_FORMATS)
 def test_any_valid_record_is_exported_or_refused(name):
-    schema, made = schema_for(SCHEMA_VERSION), 0
+    schema, made = load_record_schema(SCHEMA_VERSION), 0
     for seed in range(150):
         record = {
             **schema.generate("verifiable-agent-record", seed=seed, json=True),
@@ -58,7 +56,9 @@ def test_any_valid_record_is_exported_or_refused(name):
             )
         with suppress(VacrError):
             assert (
-                FORMATS[name].export(record, Asked("ab" * 32, signer=SIGNER)).data.endswith(b"\n")
+                EXCHANGE_FORMATS[name]
+                .export(record, ExportRequest("ab" * 32, signer=SIGNER))
+                .data.endswith(b"\n")
             )
             made += 1
     assert made >= 5
@@ -68,11 +68,11 @@ def imports(data):
     """Import bytes in every way there is."""
     for name in READABLE:
         with suppress(VacrError):
-            for reading in FORMATS[name].read(Source((Part("x", data),))):
-                identify(reading.record)
-                assert vacr.validate(reading.record).findings == []
+            for reading in EXCHANGE_FORMATS[name].read(Source((SourcePart("x", data),))):
+                assign_record_id(reading.record)
+                assert validate(reading.record).findings == []
     with suppress(VacrError):
-        format_of(data)
+        detect_format(data)
 
 
 @given(st.binary(max_size=40))
@@ -82,7 +82,7 @@ def test_any_bytes_are_imported_or_refused(data):
 
 @given(st.data())
 def test_damaged_documents_are_imported_or_refused(data):
-    whole = data.draw(st.one_of(trajectories().map(codec.encode), st.just(NOTE), st.just(TRACE)))
+    whole = data.draw(st.one_of(trajectories().map(encode), st.just(NOTE), st.just(TRACE)))
     place = data.draw(st.integers(0, len(whole) - 1))
     imports(
         whole[:place]
@@ -93,12 +93,12 @@ def test_damaged_documents_are_imported_or_refused(data):
 
 @given(st.data())
 def test_documents_with_values_of_other_types_are_imported_or_refused(data):
-    document = json.loads(data.draw(st.one_of(trajectories().map(codec.encode), st.just(TRACE))))
+    document = json.loads(data.draw(st.one_of(trajectories().map(encode), st.just(TRACE))))
     holder, key = data.draw(st.sampled_from(list(_places(document))))
     holder[key] = data.draw(
         st.sampled_from([None, True, 0, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, 2**70])
     )
-    imports(codec.encode(document))
+    imports(encode(document))
 
 
 def _places(value):
@@ -109,11 +109,11 @@ def _places(value):
 
 
 def test_deep_nesting_is_no_crash():
-    record = json.loads(codec.encode(example("cursor.jsonl")))
+    record = json.loads(encode(example("cursor.jsonl")))
     entry = {"type": "user", "content": "deepest"}
     for _ in range(150):
         entry = {"type": "assistant", "content": "x", "children": [entry]}
     record["session"]["entries"] = [entry]
     record["session"]["session-start"] = "2026-01-01T00:00:00Z"
     for name in ("markdown", "html", "atif", "otlp"):
-        assert b"deepest" in FORMATS[name].export(record, Asked("ab" * 32)).data
+        assert b"deepest" in EXCHANGE_FORMATS[name].export(record, ExportRequest("ab" * 32)).data

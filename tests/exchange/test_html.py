@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.exchange.sessions import all_records, example
-from vacr.exchange.exported import Asked
+from vacr.exchange.export import ExportRequest
 from vacr.exchange.html import export
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 TAGS = frozenset(
     (
         "html",

@@ -2,10 +2,10 @@
 
 import pytest
 
-from vacr.exchange.exported import Asked
-from vacr.exchange.formats import FORMATS
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.formats import EXCHANGE_FORMATS
 
-CONVERSATIONS = [name for name, form in FORMATS.items() if form.of_rows]
+CONVERSATIONS = [name for name, form in EXCHANGE_FORMATS.items() if form.of_rows]
 MARK = "added-here"
 TIME = "2026-01-01T00:00:0{}Z"
 USAGE = {"input": 1, "output": 2}
@@ -93,8 +93,8 @@ def with_member(place: str, name: str) -> dict:
     [(place, name) for place in PLACES for name in ["own", *CANONICAL.get(place, ())]],
 )
 def test_what_is_added_is_in_the_export_or_counted(form, place, name):
-    before = FORMATS[form].export(record(), Asked("ab" * 32))
-    after = FORMATS[form].export(with_member(place, name), Asked("ab" * 32))
+    before = EXCHANGE_FORMATS[form].export(record(), ExportRequest("ab" * 32))
+    after = EXCHANGE_FORMATS[form].export(with_member(place, name), ExportRequest("ab" * 32))
     held = MARK.encode() in after.data or (name == "session-end" and after.data != before.data)
     as_a_whole = place in WHOLE and any(what.startswith(WHOLE[place]) for what in before.losses)
     assert held or as_a_whole or sum(after.losses.values()) > sum(before.losses.values())
@@ -108,5 +108,8 @@ def test_a_name_that_is_too_long_is_told():
     ]
     made["file-attribution"] = {"files": [{"path": "a", "conversations": [{"ranges": ranges}]}]}
     assert (
-        FORMATS["agent-trace"].export(made, Asked("ab" * 32)).losses["ends of names of models"] == 1
+        EXCHANGE_FORMATS["agent-trace"]
+        .export(made, ExportRequest("ab" * 32))
+        .losses["ends of names of models"]
+        == 1
     )

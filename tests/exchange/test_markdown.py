@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.exchange.sessions import all_records, example
-from vacr.exchange.exported import Asked
+from vacr.exchange.export import ExportRequest
 from vacr.exchange.markdown import export
-from vacr.viewer.filters import Filter
+from vacr.viewer.rows import RowFilter
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 RENDERER = MarkdownIt("commonmark", {"html": True})
 ALPHABET = [
     "`",
@@ -168,10 +168,14 @@ def test_tools_are_a_line_each_and_outputs_are_counted():
 
 
 def test_filters_are_honoured_and_told():
-    made = export(example("claude-code.jsonl"), Asked("", Filter(kinds=frozenset(["user"]))))
+    made = export(
+        example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["user"])))
+    )
     assert headings(made.data.decode()) == ["h1", "h2"]
     assert f"{made.left_out} rows, by filters" in made.data.decode()
-    events = export(example("claude-code.jsonl"), Asked("", Filter(kinds=frozenset(["event"]))))
+    events = export(
+        example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["event"])))
+    )
     assert b"`file-history-snapshot`" in events.data
 
 

@@ -8,17 +8,16 @@ import pytest
 from tests.exchange.sessions import all_records, example
 from tests.interop.judged import judged
 from vacr.errors import InvalidRecord
-from vacr.exchange.exported import Asked
-from vacr.exchange.otlp.writing import export
-from vacr.viewer.filters import Filter
-from vacr.viewer.rows import rows
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.otlp import export
+from vacr.viewer.rows import RowFilter, build_rows
 
-ASKED = Asked("ab" * 32)
+ASKED = ExportRequest("ab" * 32)
 SPAN = {"traceId", "spanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes"}
 
 
 def spans(record, **asked):
-    document = json.loads(export(record, Asked("ab" * 32, **asked)).data)
+    document = json.loads(export(record, ExportRequest("ab" * 32, **asked)).data)
     ((scope,),) = [resource["scopeSpans"] for resource in document["resourceSpans"]]
     return scope["spans"]
 
@@ -84,9 +83,9 @@ def test_the_same_record_gives_the_same_trace_and_another_another():
     record = example("codex-cli.jsonl")
     assert export(record, ASKED).data == export(record, ASKED).data
     ids = {
-        json.loads(export(record, Asked(digest * 32)).data)["resourceSpans"][0]["scopeSpans"][0][
-            "spans"
-        ][0]["traceId"]
+        json.loads(export(record, ExportRequest(digest * 32)).data)["resourceSpans"][0][
+            "scopeSpans"
+        ][0]["spans"][0]["traceId"]
         for digest in ("ab", "cd")
     }
     assert len(ids) == 2
@@ -114,7 +113,7 @@ def test_times_that_are_missing_are_counted_and_a_record_without_any_refused():
     record["session"]["session-start"] = "2026-01-01T00:00:00Z"
     made = export(record, ASKED)
     assert made.losses["rows without a time, which have that of the row before"] == sum(
-        row.kind != "event" for row in rows(record)
+        row.kind != "event" for row in build_rows(record)
     )
     assert {span["startTimeUnixNano"] for span in spans(record)} == {"1767225600000000000"}
 
@@ -139,9 +138,11 @@ def test_what_the_protocol_has_no_number_for():
 
 
 def test_filters_are_honoured():
-    made = export(example("claude-code.jsonl"), Asked("ab" * 32, Filter(tools=frozenset(["Bash"]))))
+    made = export(
+        example("claude-code.jsonl"), ExportRequest("ab" * 32, RowFilter(tools=frozenset(["Bash"])))
+    )
     assert made.left_out > 0
-    found = spans(example("claude-code.jsonl"), chosen=Filter(tools=frozenset(["Bash"])))
+    found = spans(example("claude-code.jsonl"), chosen=RowFilter(tools=frozenset(["Bash"])))
     assert [span["name"] for span in found] == [
         "invoke_agent claude-code",
         "chat claude-opus-4-6",

@@ -10,13 +10,13 @@ import vacr
 from tests.exchange.sessions import example
 from tests.exchange.test_git_ai import NOTE
 from tests.exchange.test_hostile import SIGNER, TRACE
-from vacr import codec
+from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, VacrError
-from vacr.exchange.exported import Asked
-from vacr.exchange.formats import FORMATS
-from vacr.readers.source import Part, Source
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.formats import EXCHANGE_FORMATS
+from vacr.record.encoding import encode
 
-TRAJECTORY = codec.encode(
+TRAJECTORY = encode(
     {
         "schema_version": "ATIF-v1.7",
         "agent": {"name": "a", "version": "1"},
@@ -24,15 +24,17 @@ TRAJECTORY = codec.encode(
     }
 )
 DOCUMENTS = {"atif": TRAJECTORY, "agent-trace": TRACE, "git-ai-notes": NOTE}
-ASKED = Asked("ab" * 32, signer=SIGNER)
+ASKED = ExportRequest("ab" * 32, signer=SIGNER)
 
 
 def copied(record) -> dict:
-    return json.loads(codec.encode(record))
+    return json.loads(encode(record))
 
 
 def imported(name: str) -> dict:
-    return copied(FORMATS[name].read(Source((Part("x", DOCUMENTS[name]),)))[0].record)
+    return copied(
+        EXCHANGE_FORMATS[name].read(Source((SourcePart("x", DOCUMENTS[name]),)))[0].record
+    )
 
 
 def places(value):
@@ -47,28 +49,28 @@ def test_what_was_added_to_a_trajectory_is_not_left_out_of_it():
     record["session"]["entries"].append(
         {"type": "tool-call", "name": "rm", "call-id": "1", "input": {"command": "rm -rf"}}
     )
-    made = FORMATS["atif"].export(record | {"id": "r"}, ASKED)
+    made = EXCHANGE_FORMATS["atif"].export(record | {"id": "r"}, ASKED)
     assert b"rm -rf" in made.data
-    assert made.data != FORMATS["atif"].export(imported("atif") | {"id": "r"}, ASKED).data
+    assert made.data != EXCHANGE_FORMATS["atif"].export(imported("atif") | {"id": "r"}, ASKED).data
 
 
 def test_a_session_that_says_it_was_a_trajectory_is_exported_as_any():
     record = copied(example("claude-code.jsonl"))
-    before = FORMATS["atif"].export(record, ASKED)
+    before = EXCHANGE_FORMATS["atif"].export(record, ASKED)
     record["vacr"]["source"]["format"] = "atif"
-    again = FORMATS["atif"].export(record, ASKED)
+    again = EXCHANGE_FORMATS["atif"].export(record, ASKED)
     assert (again.data, again.losses) == (before.data, before.losses)
 
 
 def test_files_that_were_attributed_since_are_told():
     attribution = {"files": [{"path": "a", "conversations": []}]}
     record = imported("atif")
-    made = FORMATS["atif"].export(record | {"file-attribution": attribution}, ASKED)
-    assert made.data == FORMATS["atif"].export(record, ASKED).data
+    made = EXCHANGE_FORMATS["atif"].export(record | {"file-attribution": attribution}, ASKED)
+    assert made.data == EXCHANGE_FORMATS["atif"].export(record, ASKED).data
     assert made.losses == {"attributed files": 1}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXCHANGE_FORMATS)
 @pytest.mark.parametrize("source", [*DOCUMENTS, "attributed"])
 def test_what_vacr_says_in_a_record_may_be_of_any_type(name, source):
     whole = (
@@ -84,7 +86,7 @@ def test_what_vacr_says_in_a_record_may_be_of_any_type(name, source):
             holder, key = list(places(record["vacr"]))[at]
             holder[key] = odd
             try:
-                FORMATS[name].export(record, ASKED)
+                EXCHANGE_FORMATS[name].export(record, ASKED)
             except VacrError:
                 continue
 
@@ -94,7 +96,7 @@ def test_a_digest_that_is_none_is_no_subject():
     path = record["file-attribution"]["files"][0]["path"]
     record["vacr"]["attribution"]["files"][path] |= {"complete": True, "sha-256": "release-1.0"}
     assert (
-        FORMATS["in-toto"]
+        EXCHANGE_FORMATS["in-toto"]
         .export(record, ASKED)
         .losses["attributed files whose whole content is not known"]
         >= 1
@@ -103,6 +105,6 @@ def test_a_digest_that_is_none_is_no_subject():
 
 def test_lines_beyond_all_numbers_are_no_lines():
     with pytest.raises(InvalidRecord, match="are no lines"):
-        FORMATS["git-ai-notes"].read(
-            Source((Part("x", NOTE.replace(b" 1", b" " + b"9" * 5000, 1)),))
+        EXCHANGE_FORMATS["git-ai-notes"].read(
+            Source((SourcePart("x", NOTE.replace(b" 1", b" " + b"9" * 5000, 1)),))
         )

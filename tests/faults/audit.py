@@ -6,18 +6,15 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from tests.log.statements import statements
-from vacr.log.folder import open_folder
-from vacr.log.fsck import check
-from vacr.log.keyring import descriptions
-from vacr.log.ledger import Tiles
-from vacr.log.proofs import receipt_for
-from vacr.log.service.publishing import Publisher
-from vacr.log.service.reading import Readers
-from vacr.receipts import checkpoint, tree
-from vacr.receipts.entries import entry_of
-from vacr.receipts.notes import ED25519, VerifierKey
-from vacr.receipts.tiles import node_in
-from vacr.signing.sign1 import parse
+from vacr.log.folder import open_log_folder
+from vacr.log.fsck import run_fsck
+from vacr.log.keyring import read_log_descriptions
+from vacr.log.ledger import TileCache, build_inclusion_receipt
+from vacr.log.publishing import Publisher, ReaderPool
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.checkpoint import NOTE_KEY_ED25519, VerifierKey, verify_checkpoint
+from vacr.transparency.receipt import build_log_entry
+from vacr.transparency.tree import compute_root, make_node_lookup
 from vacr.verification.receipts import check_receipt
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -27,16 +24,16 @@ def audit(path, handed, *, told=""):
     """Open a log again, check it against what it handed out, add to it, publish it, and check it
     once more.
     """
-    folder = open_folder(str(path))
+    folder = open_log_folder(str(path))
     with closing(folder.ledger()) as ledger:
-        assert check(folder).findings.found == [], told
+        assert run_fsck(folder).findings.found == [], told
         check_handed(ledger.storage, handed, told)
         fresh = statements(3)
-        placed = ledger.append([entry_of(parse(one)) for one in fresh])
+        placed = ledger.append([build_log_entry(parse_sign1(one)) for one in fresh])
         handed.receipts += [(one, place.receipt) for one, place in zip(fresh, placed, strict=True)]
         check_handed(ledger.storage, handed, told)
     publish(folder)
-    assert check(folder).findings.found == [], told
+    assert run_fsck(folder).findings.found == [], told
     with closing(folder.reader()) as reading:
         size = reading.head().head.size
         entries = reading.entries(0, size)
@@ -46,7 +43,7 @@ def audit(path, handed, *, told=""):
 
 def publish(folder):
     """Publish all there is, as a service that starts does."""
-    readers = Readers(folder.reader)
+    readers = ReaderPool(folder.reader)
     publisher = Publisher(readers, folder.keyring, folder.public, pause=0)
     publisher.start()
     publisher.close()
@@ -60,23 +57,24 @@ def check_handed(reading, handed, told=""):
     """Check that all receipts and checkpoints that a log handed out hold in the log as it
     is now.
     """
-    said = descriptions(reading)
+    said = read_log_descriptions(reading)
     known = [one.receipt_key for one in said]
-    node = node_in(Tiles(reading))
+    node = make_node_lookup(TileCache(reading))
     for statement, receipt in handed.receipts:
-        message = parse(statement)
+        message = parse_sign1(statement)
         logged = check_receipt(message, receipt, known, LATER)
-        assert reading.entries(logged.index, logged.index + 1) == [entry_of(message)], (
+        assert reading.entries(logged.index, logged.index + 1) == [build_log_entry(message)], (
             f"{told}: entry {logged.index} is lost"
         )
-        again = check_receipt(message, receipt_for(reading, logged.index), known, LATER)
+        again = check_receipt(message, build_inclusion_receipt(reading, logged.index), known, LATER)
         assert again.index == logged.index
         assert again.size >= logged.size, f"{told}: the log has shrunk"
     signers = [
-        VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said
+        VerifierKey(one.origin, NOTE_KEY_ED25519, one.checkpoint_key.public_bytes_raw())
+        for one in said
     ]
     for note in handed.checkpoints:
-        published = checkpoint.open_checkpoint(note, *signers)
-        assert tree.root(node, published.size) == published.root, (
+        published = verify_checkpoint(note, *signers)
+        assert compute_root(node, published.size) == published.root, (
             f"{told}: a checkpoint of another tree"
         )

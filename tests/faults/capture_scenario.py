@@ -20,8 +20,9 @@ from tests.capture.hooks import COMMAND, HOOK, environment
 from tests.capture.watching import add, line
 from tests.faults.scenario import tell
 from vacr.__main__ import main
-from vacr.capture import capturing, hooked, sealing, watcher
-from vacr.capture.frames import Chain
+from vacr.capture import sealing, spool, watcher
+from vacr.capture.frames import FrameChain
+from vacr.capture.watcher import WatchSettings
 from vacr.cli import watch
 
 OPTIONS = ("--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
@@ -173,10 +174,11 @@ def _changes(stage, agents):
 if __name__ == "__main__":
     stage, home, state = sys.argv[1:]
     os.environ |= {"HOME": home, "VACR_STATE": state}
-    Chain.append = _telling(Chain.append)
-    watch.Changes = _changes(stage, Agents(home, state))
-    watch.Settings.settling = watcher._RETIRING = capturing._STORE_PAUSE = 0.0
-    hooked._OLD = hooked._LATE = -1.0
+    FrameChain.append = _telling(FrameChain.append)
+    watch.FileChanges = _changes(stage, Agents(home, state))
+    WatchSettings.settling = 0.0
+    watcher._RETIRE_INTERVAL_SECONDS = watcher._STORE_PAUSE_SECONDS = 0.0
+    spool._SPOOL_IDLE_SECONDS = spool._HOOK_GRACE_SECONDS = -1.0
     sealing.ThreadPoolExecutor = _AtOnce
     sys.argv[:] = ["vacr", "watch", *OPTIONS, *LIMIT]
     main()

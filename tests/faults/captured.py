@@ -8,15 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.capture.hooks import hook
-from vacr.capture.checking import check
-from vacr.capture.covered import Covered, covered_by
-from vacr.capture.following import current
-from vacr.capture.frames import NOTHING, Scan, frames
-from vacr.capture.layout import CHECKPOINTS, names, path_of
-from vacr.capture.notes import read
+from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
+from vacr.capture.following import read_current_parts
+from vacr.capture.frames import (
+    CHECKPOINTS_FILE,
+    EMPTY_CHAIN_HEAD,
+    ChainScan,
+    decode_journal_note,
+    get_session_journal_path,
+    list_session_journals,
+    read_frames,
+)
+from vacr.capture.journal_checks import check_journal
 from vacr.errors import UnreadableInput
-from vacr.signing import keys
-from vacr.signing.sign1 import parse
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import parse_public_keys
 
 _HONEST = (
     "half a frame",
@@ -62,22 +68,27 @@ class Journals:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.covered = Covered(str(folder / CHECKPOINTS))
-        if (folder / CHECKPOINTS).exists():
-            for _ in covered_by(folder, self.covered):
+        self.covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
+        if (folder / CHECKPOINTS_FILE).exists():
+            for _ in read_checkpoints(folder, self.covered):
                 pass
-        self.heads = {str(folder / CHECKPOINTS): list(_heads(folder / CHECKPOINTS, []))}
+        self.heads = {str(folder / CHECKPOINTS_FILE): list(_heads(folder / CHECKPOINTS_FILE, []))}
         self.notes = {}
-        for name in names(folder):
+        for name in list_session_journals(folder):
             if name not in self.covered.retired:
                 payloads: list[bytes] = []
-                self.heads[str(path_of(folder, name))] = list(
-                    _heads(path_of(folder, name), payloads)
+                self.heads[str(get_session_journal_path(folder, name))] = list(
+                    _heads(get_session_journal_path(folder, name), payloads)
                 )
-                self.notes[name] = [read(payload, name, at) for at, payload in enumerate(payloads)]
+                self.notes[name] = [
+                    decode_journal_note(payload, name, at) for at, payload in enumerate(payloads)
+                ]
 
     def retired(self, path):
-        return any(str(path_of(self.folder, name)) == path for name in self.covered.retired)
+        return any(
+            str(get_session_journal_path(self.folder, name)) == path
+            for name in self.covered.retired
+        )
 
     def events(self):
         return Counter(
@@ -101,19 +112,19 @@ class Journals:
 
 
 def _heads(path, payloads):
-    scan = Scan()
+    scan = ChainScan()
     if path.exists():
         with path.open("rb") as file:
-            for _, payload in frames(file, str(path), scan, NOTHING):
+            for _, payload in read_frames(file, str(path), scan, EMPTY_CHAIN_HEAD):
                 payloads.append(payload)
                 yield scan.head.frames, scan.head.hash
 
 
 def check_left(machine, told, where):
     """Check what is left: all that was told is there, whole, and nothing is found to be wrong."""
-    is_told = str(machine.journal / CHECKPOINTS) in told.heads
+    is_told = str(machine.journal / CHECKPOINTS_FILE) in told.heads
     try:
-        found = check(machine.journal)
+        found = check_journal(machine.journal)
     except UnreadableInput:
         assert not is_told, where
         return
@@ -145,9 +156,9 @@ def check_sealed(machine, left, told, where):
     assert left.sealed() | told.sealed <= set(there), f"{where}: a sealed record is lost"
     for digest in left.sealed():
         statement = there[digest].with_name(f"{there[digest].name}.cose")
-        assert parse(statement.read_bytes()), f"{where}: {statement} is lost"
+        assert parse_sign1(statement.read_bytes()), f"{where}: {statement} is lost"
     if left.sealed():
-        assert keys.load_public((machine.state / "keys" / "signing.pub.pem").read_bytes()), (
+        assert parse_public_keys((machine.state / "keys" / "signing.pub.pem").read_bytes()), (
             f"{where}: the key is lost"
         )
 
@@ -159,7 +170,7 @@ def check_again(machine, told, where):
     before = Journals(machine.journal)
     hook(machine.state, "claude-code", given=_ANOTHER)
     machine.once("--epoch", "0", "--quiet-after", "0")
-    found = check(machine.journal, current=current)
+    found = check_journal(machine.journal, current=read_current_parts)
     assert found.findings == [], f"{where}: {found.findings}"
     assert [one for one in found.notices if "still there" not in one] == [], (
         f"{where}: {found.notices}"

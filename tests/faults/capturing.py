@@ -5,8 +5,8 @@ next one.
 import shutil
 
 from tests.capture.watching import Machine, add, line, lines
-from vacr.capture.checking import check
-from vacr.capture.following import current
+from vacr.capture.following import read_current_parts
+from vacr.capture.journal_checks import check_journal
 
 OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
 
@@ -52,7 +52,7 @@ def audit(machine, told, sealed=None):
     is sealed, once.
     """
     machine.once("--epoch", "0", "--quiet-after", "0")
-    found = check(machine.journal, current=current)
+    found = check_journal(machine.journal, current=read_current_parts)
     assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), told
     for path in (machine.home / ".claude").rglob("*.jsonl"):
         assert machine.captured(path) == path.read_bytes(), told

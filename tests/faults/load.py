@@ -6,7 +6,8 @@ import time
 from urllib.parse import urlsplit
 
 from tests.faults.handed import Handed
-from vacr.signing import KeySigner, keys, sign
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
 
 _AGAIN = (429, 503)
 """What a service answers that asks to send it again."""
@@ -54,7 +55,7 @@ class Load:
             time.sleep(0.01)
 
     def _call(self, number):
-        signer = KeySigner(keys.generate("es256"))
+        signer = KeySigner(generate_key("es256"))
         count = 0
         while not self.ending.is_set() and not self.wrong:
             content = f"{number} {count}".encode().ljust(self.size)

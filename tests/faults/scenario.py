@@ -18,13 +18,12 @@ from collections.abc import Sequence
 import cbor2
 
 from vacr.errors import VacrError
-from vacr.log import sequencer as sequencing
-from vacr.log.folder import make, open_folder, rotate
-from vacr.log.sequencer import Sequencer
-from vacr.log.service.publishing import Publisher
-from vacr.log.service.reading import Readers
-from vacr.receipts.entries import entry_of
-from vacr.signing.sign1 import parse
+from vacr.log import ledger as ledger_module
+from vacr.log.folder import create_log, open_log_folder, rotate_log_keys
+from vacr.log.ledger import Sequencer
+from vacr.log.publishing import Publisher, ReaderPool
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.receipt import build_log_entry
 
 
 def tell(*words):
@@ -43,10 +42,10 @@ class Running:
     """A sequencer and a publisher on one log, as `vacr.log.service.app` has them."""
 
     def __init__(self, path):
-        self.folder = open_folder(path)
+        self.folder = open_log_folder(path)
         self.done = threading.Semaphore(0)
         self.sequencer = Sequencer(self.folder.ledger(), self.deliver)
-        self.readers = Readers(self.folder.reader)
+        self.readers = ReaderPool(self.folder.reader)
         self.publisher = Publisher(
             self.readers, self.folder.keyring, self.folder.public, pause=0, again=None
         )
@@ -65,7 +64,7 @@ class Running:
         """Have statements added as one batch, and wait until they are published or that failed."""
         with self.sequencer.changed:
             for statement in statements:
-                self.sequencer.submit(entry_of(parse(statement)), statement)
+                self.sequencer.submit(build_log_entry(parse_sign1(statement)), statement)
         self.done.acquire()
         self.publisher.failure = None
         self.publisher.due.set()
@@ -98,7 +97,7 @@ def append(path, statements):
     running.register(statements[1:3])
     running.register([statements[0], *statements[3:5]])
     try:
-        rotate(running.folder)
+        rotate_log_keys(running.folder)
     except VacrError as error:
         tell("failed", str(error).encode())
     running.register(statements[5:])
@@ -114,17 +113,17 @@ def simple(path, statements):
 
 def turn(path, statements):
     """New keys, then one batch."""
-    rotate(open_folder(path))
+    rotate_log_keys(open_log_folder(path))
     tell("rotated")
     simple(path, statements)
 
 
 def crash(path, statements):
     """Two batches by a process that ends at once when one fails."""
-    ledger = open_folder(path).ledger()
+    ledger = open_log_folder(path).ledger()
     ledger._recover = lambda: os._exit(1)
     for batch in (statements[:1], statements[1:]):
-        ledger.append([entry_of(parse(statement)) for statement in batch])
+        ledger.append([build_log_entry(parse_sign1(statement)) for statement in batch])
 
 
 def relapse(path, statements):
@@ -136,7 +135,7 @@ def relapse(path, statements):
 
 def init(path, _):
     """A new log."""
-    make(path)
+    create_log(path)
     tell("made")
 
 
@@ -152,7 +151,9 @@ STAGES = {
 
 
 def main():
-    sequencing._PAUSE = 0.01  # it is for a disk that comes back, and none does here
+    ledger_module._RETRY_PAUSE_SECONDS = (
+        0.01  # it is for a disk that comes back, and none does here
+    )
     try:
         STAGES[sys.argv[1]](sys.argv[2], cbor2.load(sys.stdin.buffer))
     except VacrError as error:

@@ -10,7 +10,7 @@ from tests.faults.audit import audit, publish
 from tests.faults.handed import Handed
 from tests.log.statements import entries
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.folder import make, open_folder
+from vacr.log.folder import create_log, open_log_folder
 
 STAGES = ("append", "simple", "rotate", "init")
 
@@ -20,7 +20,7 @@ def template(stage, path):
     if stage == "init":
         path.parent.mkdir()
         return
-    folder = make(str(path))
+    folder = create_log(str(path))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(2))
         if (
@@ -52,10 +52,10 @@ def audit_made(place, handed, told):
     """There is a log, whole, or there is none and one can be made."""
     if (place / "log.json").exists():
         with pytest.raises(UsageError, match="there is a log at"):
-            make(str(place))
+            create_log(str(place))
     else:
         assert "made" not in handed.others, told
         with pytest.raises(UnreadableInput, match="there is no log"):
-            open_folder(str(place))
-        make(str(place))
+            open_log_folder(str(place))
+        create_log(str(place))
     audit(place, Handed(), told=told)

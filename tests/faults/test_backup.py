@@ -15,11 +15,11 @@ from tests.faults.audit import audit, publish
 from tests.faults.handed import Handed
 from tests.faults.load import Load
 from tests.log.statements import entries, statements
-from vacr.log.folder import make, open_folder, rotate
-from vacr.log.fsck import check
-from vacr.log.storage import Damaged, StorageFailed
-from vacr.receipts.entries import entry_of
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log, open_log_folder, rotate_log_keys
+from vacr.log.fsck import run_fsck
+from vacr.log.storage import LogDamaged, StorageFailed
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.receipt import build_log_entry
 
 
 def documented():
@@ -30,7 +30,7 @@ def documented():
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "mylog"))
+    return create_log(str(tmp_path / "mylog"))
 
 
 def vacr(*arguments):
@@ -42,7 +42,7 @@ def vacr(*arguments):
 def register(log, count):
     given = statements(count)
     with closing(log.ledger()) as ledger:
-        placed = ledger.append([entry_of(parse(one)) for one in given])
+        placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
     publish(log)
     return [(one, place.receipt) for one, place in zip(given, placed, strict=True)]
 
@@ -87,7 +87,7 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
     shutil.copytree(log.path, tmp_path / "older")
     newer = register(log, 3)
     if rotated:
-        rotate(log)
+        rotate_log_keys(log)
         shutil.copytree(tmp_path / "older" / "keys", log.path / "keys", dirs_exist_ok=True)
         newer += register(log, 1)
         shutil.copytree(tmp_path / "older" / "keys", log.path / "keys", dirs_exist_ok=True)
@@ -96,7 +96,7 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
     expected = (
         "the database may be older" if rotated else "9 entries were published, and the log has 6"
     )
-    assert any(expected in told for told in check(log).findings.found)
+    assert any(expected in told for told in run_fsck(log).findings.found)
     for verb in (["serve", "--port", "0"], ["rotate"]):
         done = vacr("log", *verb, str(log.path))
         assert (done.returncode, done.stdout) == (1, "")
@@ -111,9 +111,9 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
 def test_a_log_that_was_forked_is_not_served(log, tmp_path):
     shutil.copytree(log.path, tmp_path / "other")
     register(log, 5)
-    register(open_folder(str(tmp_path / "other")), 5)
+    register(open_log_folder(str(tmp_path / "other")), 5)
     shutil.copy(tmp_path / "other" / "log.db", log.path / "log.db")
-    with pytest.raises(Damaged, match="another root was published"):
+    with pytest.raises(LogDamaged, match="another root was published"):
         log.ledger()
 
 
@@ -128,7 +128,7 @@ def test_a_database_that_is_set_back_while_it_is_used(log, tmp_path):
             ledger.append(entries(1))
         for _ in range(2):
             with pytest.raises(
-                Damaged, match="the log had 6 entries, and the database no longer has them"
+                LogDamaged, match="the log had 6 entries, and the database no longer has them"
             ):
                 ledger.append(entries(1))
         ledger.storage.close()

@@ -15,8 +15,8 @@ import pytest
 from tests.capture.hooks import COMMAND, environment
 from tests.capture.watching import Machine, add, line, lines
 from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
-from vacr.capture.layout import CHECKPOINTS
-from vacr.log.folder import make
+from vacr.capture.frames import CHECKPOINTS_FILE
+from vacr.log.folder import create_log
 
 _AGENT = """
 import os, sys, time
@@ -162,7 +162,7 @@ def test_a_system_that_cannot_tell_of_more(machine, limit):
 
 
 def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     service = serve(log.path)
     url = service.url
     port = url.rpartition(":")[2].strip("/")
@@ -189,7 +189,7 @@ def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
     assert machine.verify()["notices"] == [
         f"{found['anchors']} anchors in a log were not checked: no --log-key was named"
     ]
-    other = make(str(tmp_path / "other"))
+    other = create_log(str(tmp_path / "other"))
     found = machine.verify("--log-key", other.path)
     assert any("the anchor of checkpoint" in one for one in found["findings"])
     assert found["anchored"] is None
@@ -201,18 +201,18 @@ def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
 
 def swapped(machine):
     """Put the anchor of one checkpoint in the place of another's, in a chain that holds."""
-    from vacr import codec
-    from vacr.capture.frames import Chain
+    from vacr.capture.frames import FrameChain
+    from vacr.record.encoding import decode, encode
 
-    path = machine.journal / CHECKPOINTS
-    payloads = [payload for _, payload in Chain(path).recover()]
+    path = machine.journal / CHECKPOINTS_FILE
+    payloads = [payload for _, payload in FrameChain(path).recover()]
     path.unlink()
-    chain = Chain(path)
+    chain = FrameChain(path)
     list(chain.recover())
     for payload in payloads:
         if 0xA0 <= payload[0] < 0xC0:
-            said = codec.decode(payload, "cbor")
-            chain.append([codec.encode(said | {"number": said["number"] - 1}, "cbor")])
+            said = decode(payload, "cbor")
+            chain.append([encode(said | {"number": said["number"] - 1}, "cbor")])
             break
         chain.append([payload])
     chain.close()

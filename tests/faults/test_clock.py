@@ -11,9 +11,9 @@ import pytest
 from tests.faults.audit import audit
 from tests.faults.handed import Handed
 from tests.log.statements import statement
-from vacr.log.folder import make
-from vacr.log.keyring import descriptions
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log
+from vacr.log.keyring import read_log_descriptions
+from vacr.signing.cose import parse_sign1
 from vacr.verification.receipts import check_receipt
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -43,11 +43,11 @@ def faketime(tmp_path):
 @pytest.mark.parametrize("restarted", [False, True])
 def test_times_never_go_back(tmp_path, serve, faketime, restarted):
     settings, clock = faketime
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     handed, claimed = Handed(), []
     service = serve(log.path, "--linger", "0", **settings)
     with closing(log.reader()) as reading:
-        known = [one.receipt_key for one in descriptions(reading)]
+        known = [one.receipt_key for one in read_log_descriptions(reading)]
     for days in DAYS:
         # In one step: a process that reads the time from an empty file ends.
         (tmp_path / "next").write_text(f"+{days}d\n")
@@ -59,7 +59,7 @@ def test_times_never_go_back(tmp_path, serve, faketime, restarted):
         status, _, receipt = service.post(given)
         assert status == 201, receipt
         handed.receipts.append((given, receipt))
-        claimed.append(check_receipt(parse(given), receipt, known, LATER).time)
+        claimed.append(check_receipt(parse_sign1(given), receipt, known, LATER).time)
         assert service.get("/health")[0] == 200
     assert service.stop() == (0, "")
     assert claimed == sorted(claimed)

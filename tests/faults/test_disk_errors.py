@@ -10,7 +10,7 @@ from tests.faults.conftest import FULL
 from tests.faults.stages import STAGES, check_stage, template
 from tests.faults.tracing import CALLS, counted, need_strace, scenario
 from tests.log.statements import SIGNER, statements
-from vacr.signing import sign
+from vacr.signing.statement import sign
 
 FAULTS = {
     "killed": "signal=SIGKILL:when={}",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.audit import audit
 from tests.faults.load import Load
-from vacr.log.folder import make
+from vacr.log.folder import create_log
 
 SIZE = 6 << 20
 
@@ -39,7 +39,7 @@ def small_disk(place):
 
 def test_it_goes_on_when_there_is_room_again(tmp_path, serve, many):
     with small_disk(tmp_path / "small") as disk:
-        log = make(str(disk / "log"))
+        log = create_log(str(disk / "log"))
         service = serve(log.path)
         with Load(service, size=2000) as load:
             for turn in range(many(2, 4)):

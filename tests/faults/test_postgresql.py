@@ -14,14 +14,14 @@ from tests.faults.handed import Handed
 from tests.faults.load import Load
 from tests.log.statements import entries, statements
 from vacr.errors import UsageError
-from vacr.log.folder import make, open_folder
+from vacr.log.folder import create_log, open_log_folder
 from vacr.log.storage import StorageFailed
-from vacr.receipts.entries import entry_of
-from vacr.signing.sign1 import parse
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.receipt import build_log_entry
 
 
 def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serve, many):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     service = serve(log.path)
     with Load(service) as load:
         for _ in range(many(2, 12)):
@@ -35,7 +35,7 @@ def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serv
 
 
 def test_commits_that_are_cut_under_load(database, tmp_path, serve, many):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     hows = [None, LOST, None, UNANSWERED, None, UNSEEN, None, LATE] * many(2, 15)
     with closing(Cutting(database, iter(hows))) as way:
         service = serve(log.path, "--database", way.address)
@@ -49,13 +49,13 @@ def test_commits_that_are_cut_under_load(database, tmp_path, serve, many):
 
 @pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN, LATE])
 def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     with closing(Cutting(database, iter([how]))) as way:
         with closing(log.__class__(log.path, way.address).ledger()) as ledger:
             given = statements(3)
             with pytest.raises(StorageFailed):
-                ledger.append([entry_of(parse(one)) for one in given])
-            placed = ledger.append([entry_of(parse(one)) for one in given])
+                ledger.append([build_log_entry(parse_sign1(one)) for one in given])
+            placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
             assert [one.position for one in placed] == [1, 2, 3]
             assert {one.new for one in placed} == {how == LOST}
         assert way.cut == [how]
@@ -70,22 +70,22 @@ def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how)
     place = str(tmp_path / "log")
     with closing(Cutting(database, itertools.chain([how], itertools.repeat(None)))) as way:
         with pytest.raises(StorageFailed):
-            make(place, database=way.address)
+            create_log(place, database=way.address)
         already = pytest.raises(UsageError, match="there is a log in this database already")
         with nullcontext() if how == LOST else already:
-            make(place, database=database)
-    with closing(open_folder(place, database).ledger()) as ledger:
+            create_log(place, database=database)
+    with closing(open_log_folder(place, database).ledger()) as ledger:
         assert [one.position for one in ledger.append(entries(2))] == [1, 2]
 
 
 def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
     """It had a log, which a new one does not replace."""
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     publish(log)
     with pytest.raises(
         UsageError, match=r"there is a log at .* already, and its database is to have it"
     ):
-        make(
+        create_log(
             str(log.path),
             database=postgresql.database(f"{log.path.parent.name.lower()}_empty"[-40:]),
         )
@@ -93,7 +93,7 @@ def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute: make faults")
 def test_a_writer_that_hangs_does_not_stop_the_others(database, tmp_path):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     with closing(log.ledger()) as hanging, closing(log.ledger()) as other:
         hung = hanging.storage.writing()
         hung.__enter__()

@@ -15,14 +15,14 @@ from tests.faults.audit import audit
 from tests.faults.handed import Handed
 from tests.faults.load import Load
 from tests.log.statements import statement
-from vacr.log.client import Client
-from vacr.log.folder import make
-from vacr.signing import keys
+from vacr.log.folder import create_log
+from vacr.registration.client import RegistrationClient
+from vacr.signing.keys import parse_public_keys
 
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "log"))
+    return create_log(str(tmp_path / "log"))
 
 
 def test_a_service_that_is_killed_again_and_again(log, serve, many):
@@ -42,7 +42,7 @@ def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, 
     receipt.
     """
     address = request.getfixturevalue("database") if storage == "postgresql" else None
-    log = make(str(tmp_path / "log"), database=address)
+    log = create_log(str(tmp_path / "log"), database=address)
     service = serve(log.path, "--async", "--linger", "1000")
     given = [statement(), statement()]
     for one in given:
@@ -53,8 +53,8 @@ def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, 
     assert (
         service.get(headers["location"])[0] == 302
     )  # as far as it knows, another front end may have taken it
-    known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
-    registered = [Client(service.url).register(one, known) for one in given]
+    known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
+    registered = [RegistrationClient(service.url).register(one, known) for one in given]
     assert [one.logged.index for one in registered] == [1, 2]
     assert service.get(headers["location"])[:3:2] == (200, registered[-1].receipt)
     assert service.stop() == (0, "")
@@ -76,7 +76,7 @@ def test_two_services_on_one_folder(log, serve, many):
 
 
 def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     with Load(serve(log.path), serve(log.path)) as load:
         for turn in range(many(2, 20)):
             load.more(40)

@@ -11,15 +11,12 @@ from tests.interop.test_peers import ask
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statements
-from vacr.log.folder import make
-from vacr.log.ledger import Tiles
-from vacr.log.proofs import consistency_receipt
-from vacr.receipts import tree
-from vacr.receipts.entries import entry_of
-from vacr.receipts.tiles import node_in
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import keys
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log
+from vacr.log.ledger import TileCache, build_consistency_receipt
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import parse_public_keys
+from vacr.transparency.receipt import add_receipt, build_log_entry
+from vacr.transparency.tree import compute_root, make_node_lookup
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12)
 PEERS = ("transmute", "scitt_cose")
@@ -29,16 +26,16 @@ GIVEN = statements(max(SIZES) - 1)
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A service that has run, one statement after the other: the log, and what it answered."""
-    log = make(str(tmp_path_factory.mktemp("served") / "log"))
+    log = create_log(str(tmp_path_factory.mktemp("served") / "log"))
     with Running(log.path) as service:
-        at_once = [with_receipt(one, service.post(one)[2]) for one in GIVEN]
+        at_once = [add_receipt(one, service.post(one)[2]) for one in GIVEN]
         later = [service.get(f"/entries/{number}/statement")[2] for number in range(max(SIZES))]
     return log, at_once, later
 
 
 def log_key(log):
     """Give the log's key as `ask` takes it."""
-    (key,) = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
+    (key,) = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     return SimpleNamespace(algorithm=-7, public_key=key)
 
 
@@ -47,12 +44,15 @@ def test_they_verify_the_receipts_of_a_service(served, peer):
     log, at_once, later = served
     good = [*at_once, *later]
     bad = [
-        with_receipt(GIVEN[number - 1], parse(one).unprotected[394][0])
+        add_receipt(GIVEN[number - 1], parse_sign1(one).unprotected[394][0])
         for number, one in enumerate(at_once)
     ]
 
     def answers(found):
-        asked = [{"statement": one.hex(), "entry": entry_of(parse(one)).hex()} for one in found]
+        asked = [
+            {"statement": one.hex(), "entry": build_log_entry(parse_sign1(one)).hex()}
+            for one in found
+        ]
         return ask(peer, "check", log_key(log), all=asked)["result"]
 
     assert answers(good) == [True] * len(good)
@@ -64,12 +64,12 @@ def test_they_verify_that_a_log_only_grew(served, peer):
     log, _, _ = served
     good, bad = [], []
     with closing(log.reader()) as reading:
-        node = node_in(Tiles(reading))
-        roots = {size: tree.root(node, size).hex() for size in SIZES}
+        node = make_node_lookup(TileCache(reading))
+        roots = {size: compute_root(node, size).hex() for size in SIZES}
         for older, newer in ((older, newer) for older in SIZES for newer in SIZES if older < newer):
             if peer == "transmute" and older & (older - 1) == 0:
                 continue  # it leaves out the step of RFC 9162 section 2.1.4.2 that puts the older root before such a path
-            receipt = consistency_receipt(reading, log.keyring, older, newer).hex()
+            receipt = build_consistency_receipt(reading, log.keyring, older, newer).hex()
             good.append({"older": roots[older], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[newer], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[older], "newer": roots[older], "receipt": receipt})
@@ -82,8 +82,8 @@ def test_what_the_command_writes(served, tmp_path):
     done = vacr("log", "prove", log.path, "--consistency", 3, 9, "-o", "3-9.cose", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with closing(log.reader()) as reading:
-        node = node_in(Tiles(reading))
-        older, newer = (tree.root(node, size).hex() for size in (3, 9))
+        node = make_node_lookup(TileCache(reading))
+        older, newer = (compute_root(node, size).hex() for size in (3, 9))
     asked = [
         {"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}
     ]

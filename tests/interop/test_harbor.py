@@ -11,8 +11,7 @@ from hypothesis import given, settings
 
 from tests.exchange.sessions import exports
 from tests.exchange.trajectories import trajectories
-from vacr.exchange.atif import VERSIONS
-from vacr.exchange.atif.writing import export
+from vacr.exchange.atif import ATIF_VERSIONS, export
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv-harbor" / "bin" / "python"
@@ -36,7 +35,7 @@ def verdicts():
     return asked
 
 
-@pytest.mark.parametrize("version", [None, *VERSIONS])
+@pytest.mark.parametrize("version", [None, *ATIF_VERSIONS])
 def test_its_models_take_every_export(verdicts, version):
     made = [(name, one.data) for name, _, one in exports(export, version=version)]
     told = verdicts([data for _, data in made])

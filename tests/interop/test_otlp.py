@@ -10,9 +10,8 @@ import pytest
 
 from tests.exchange.sessions import all_records
 from vacr.errors import InvalidRecord
-from vacr.exchange.exported import Asked
-from vacr.exchange.otlp.spans import trace_id
-from vacr.exchange.otlp.writing import export
+from vacr.exchange.export import ExportRequest
+from vacr.exchange.otlp import export, make_trace_id
 
 RECEIVER = Path(__file__).parent / "receiver"
 
@@ -45,11 +44,11 @@ def test_every_trace_is_taken_and_kept(address):
     for number, (name, record) in enumerate(all_records()):
         digest = f"{number:064x}"
         try:
-            data = export(record, Asked(digest)).data
+            data = export(record, ExportRequest(digest)).data
         except InvalidRecord:
             continue
         assert call(f"{address}/otlp/v1/traces", data) == {}
-        kept = call(f"{address}/traces/{trace_id(digest)}")["spans"]
+        kept = call(f"{address}/traces/{make_trace_id(digest)}")["spans"]
         written = json.loads(data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
         assert {span["spanId"]: span["name"] for span in written} == {
             key: one["displayName"] for key, one in kept.items()

@@ -9,9 +9,17 @@ from pathlib import Path
 import cbor2
 import pytest
 
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import Sign1, encode_protected, to_be_signed
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure
+from vacr.signing.keys import (
+    KeySigner,
+    compute_thumbprint,
+    encode_private_pem,
+    encode_public_pem,
+    generate_key,
+)
+from vacr.signing.statement import sign
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv" / "bin" / "python"
@@ -24,7 +32,7 @@ NO_DETACHED = ("auth0", "cwt")
 
 @pytest.fixture(scope="module", params=["eddsa", "es256"])
 def signer(request):
-    return KeySigner(keys.generate(request.param))
+    return KeySigner(generate_key(request.param))
 
 
 def command(peer):
@@ -41,9 +49,9 @@ def ask(peer, op, signer, **more):
     if peer == "transmute" and signer.algorithm != -7:
         pytest.skip("it signs with ES256 only")
     key = (
-        keys.private_pem(signer.key)
+        encode_private_pem(signer.key)
         if op in ("sign", "issue")
-        else keys.public_pem(signer.public_key)
+        else encode_public_pem(signer.public_key)
     )
     algorithm = {-8: "EdDSA", -7: "ES256"}[signer.algorithm]
     request = {
@@ -51,7 +59,7 @@ def ask(peer, op, signer, **more):
         "op": op,
         "alg": algorithm,
         "key": key.decode(),
-        "kid": keys.thumbprint(signer.public_key).hex(),
+        "kid": compute_thumbprint(signer.public_key).hex(),
     }
     done = subprocess.run(
         command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True
@@ -91,9 +99,9 @@ def without_payload(statement):
 
 def test_the_form_of_the_drafts_authors():
     """EdDSA, detached, only algorithm and content type in the header, canonical JSON."""
-    signer = KeySigner(keys.generate("eddsa"))
-    head = encode_protected({1: -8, 3: "application/json"})
-    statement = Sign1(head, {}, {}, None, signer.sign(to_be_signed(head, PAYLOAD))).encode()
+    signer = KeySigner(generate_key("eddsa"))
+    head = encode_protected_header({1: -8, 3: "application/json"})
+    statement = Sign1(head, {}, {}, None, signer.sign(encode_sig_structure(head, PAYLOAD))).encode()
     verified = verify(statement, Policy(keys=(signer.public_key,)), payload=PAYLOAD, now=NOW)
     assert (verified.profile, verified.issuer) == ("detached", None)
     assert ask("pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()) == {

@@ -10,11 +10,11 @@ import pytest
 from tests.log.authority import TlsAuthority
 from tests.log.running import Running
 from tests.log.statements import statement
-from vacr.log.folder import make
-from vacr.log.fsck import check
-from vacr.receipts.entries import entry_of
-from vacr.signing import keys
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log
+from vacr.log.fsck import run_fsck
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import parse_public_keys
+from vacr.transparency.receipt import build_log_entry
 from vacr.verification.receipts import check_receipt
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ def ask():
 
 
 def test_it_registers_through_our_service(ask, tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     certificate, key = TlsAuthority(tmp_path).certify("signer")
     signer = {
         "key": key.read_text(),
@@ -54,19 +54,19 @@ def test_it_registers_through_our_service(ask, tmp_path):
         "issuer": "https://example.org",
         "subject": "it",
     }
-    known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
+    known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     with Running(log.path, "--async") as service:
         for position, answer in (
             (1, ask(url=service.url, statement=statement().hex())),
             (2, ask(url=service.url, sign=signer)),
         ):
-            given = parse(answer["statement"])
+            given = parse_sign1(answer["statement"])
             assert (
                 check_receipt(given, answer["receipt"], known, datetime.now(UTC)).index == position
             )
-            transparent = parse(answer["transparent"])
-            assert entry_of(transparent) == entry_of(given)
+            transparent = parse_sign1(answer["transparent"])
+            assert build_log_entry(transparent) == build_log_entry(given)
             (receipt,) = transparent.unprotected[394]
             assert check_receipt(given, receipt, known, datetime.now(UTC)).index == position
             assert answer["keys"] == 1
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []

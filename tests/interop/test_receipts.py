@@ -9,27 +9,37 @@ import pytest
 
 from tests.interop.test_peers import ask
 from tests.receipts.logs import Log
-from vacr.receipts.entries import DIGEST, STATEMENT, entry_of
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import (
+    ENTRY_RULE_DIGEST,
+    ENTRY_RULE_STATEMENT,
+    add_receipt,
+    build_log_entry,
+)
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 SIZES = (2, 3, 4, 5, 7, 8, 9, 16, 33)
-SIGNER = KeySigner(keys.generate("es256"))
+SIGNER = KeySigner(generate_key("es256"))
 PAYLOADS = [b"%d" % number for number in range(max(SIZES))]
 STATEMENTS = [sign(payload, SIGNER) for payload in PAYLOADS]
-BARE = [entry_of(parse(statement)) for statement in STATEMENTS]
+BARE = [build_log_entry(parse_sign1(statement)) for statement in STATEMENTS]
 """The statements as a log has them."""
 PEERS = [
-    ("transmute", "es256", STATEMENT),
-    *(("scitt_cose", kind, rule) for kind in ("es256", "eddsa") for rule in (STATEMENT, DIGEST)),
+    ("transmute", "es256", ENTRY_RULE_STATEMENT),
+    *(
+        ("scitt_cose", kind, rule)
+        for kind in ("es256", "eddsa")
+        for rule in (ENTRY_RULE_STATEMENT, ENTRY_RULE_DIGEST)
+    ),
 ]
 
 
 def entry(statement, rule):
-    return entry_of(parse(statement), rule).hex()
+    return build_log_entry(parse_sign1(statement), rule).hex()
 
 
 def places():
@@ -40,7 +50,7 @@ def places():
 @pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
 def test_they_verify_ours(peer, kind, rule):
     good, bad = [], []
-    signer = KeySigner(keys.generate(kind))
+    signer = KeySigner(generate_key(kind))
     for size in SIZES:
         log = Log(rule=rule, genesis=False)
         log.signer = signer
@@ -49,12 +59,12 @@ def test_they_verify_ours(peer, kind, rule):
         for index in sorted({0, 1, size // 2, size - 1}):
             statement = STATEMENTS[index]
             receipt = log.receipt(statement)
-            good.append(with_receipt(statement, receipt))
-            bad.append(with_receipt(STATEMENTS[index - 1], receipt))  # another entry
+            good.append(add_receipt(statement, receipt))
+            bad.append(add_receipt(STATEMENTS[index - 1], receipt))  # another entry
             bad.append(
-                with_receipt(statement, log.head().inclusion(index ^ 1, log.path(index)))
+                add_receipt(statement, log.head().inclusion(index ^ 1, log.path(index)))
             )  # another place
-            bad.append(with_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
+            bad.append(add_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
 
     def answers(found):
         asked = [{"statement": one.hex(), "entry": entry(one, rule)} for one in found]
@@ -71,7 +81,7 @@ def verdict(statement, policy):
     payload = next(
         payload
         for payload, one in zip(PAYLOADS, BARE, strict=True)
-        if one == entry_of(parse(statement))
+        if one == build_log_entry(parse_sign1(statement))
     )
     try:
         verify(statement, policy, payload=payload, now=NOW)
@@ -82,7 +92,7 @@ def verdict(statement, policy):
 
 @pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
 def test_we_verify_theirs(peer, kind, rule):
-    signer = KeySigner(keys.generate(kind))
+    signer = KeySigner(generate_key(kind))
     asked = []
     for size, index in places():
         entries = [entry(one, rule) for one in BARE[:size]]
@@ -97,11 +107,11 @@ def test_we_verify_theirs(peer, kind, rule):
         found = verify(transparent, policy, payload=PAYLOADS[index], now=NOW)
         (logged,) = found.receipts
         assert (logged.index, logged.size, logged.issuer) == (index, size, "https://log.example")
-        (receipt,) = parse(transparent).unprotected[394]
-        elsewhere = with_receipt(STATEMENTS[(index + 1) % size], receipt)
+        (receipt,) = parse_sign1(transparent).unprotected[394]
+        elsewhere = add_receipt(STATEMENTS[(index + 1) % size], receipt)
         assert verdict(elsewhere, policy) == "receipt-signature"
         assert verdict(
-            with_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy
+            add_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy
         ).startswith("receipt-")
 
 

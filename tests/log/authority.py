@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from vacr.signing import keys
+from vacr.signing.keys import encode_private_pem
 
 _NOW = datetime.now(UTC)
 
@@ -61,6 +61,6 @@ class TlsAuthority:
             .sign(self.key, hashes.SHA256())
         )
         certificate = self._write(f"{name}.cert.pem", made.public_bytes(Encoding.PEM))
-        private = self._write(f"{name}.key.pem", keys.private_pem(key))
+        private = self._write(f"{name}.key.pem", encode_private_pem(key))
         private.chmod(0o600)
         return certificate, private

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from tests.log.postgresql import PostgreSQL, binaries
-from vacr.log.folder import make
+from vacr.log.folder import create_log
 
 _numbers = itertools.count()
 
@@ -31,4 +31,4 @@ def database(postgresql):
 def folder(request, tmp_path):
     """A new log."""
     address = request.getfixturevalue("database") if request.param == "postgresql" else None
-    return make(str(tmp_path / "log"), database=address)
+    return create_log(str(tmp_path / "log"), database=address)

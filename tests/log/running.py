@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import cbor2
 
-from vacr.receipts import checkpoint, notes
+from vacr.transparency.checkpoint import parse_checkpoint, parse_signed_note
 
 
 class Running:
@@ -88,7 +88,7 @@ class Running:
         """Wait for a checkpoint of a size; of a log that has just begun there is none at first."""
         while True:
             status, _, note = self.get("/checkpoint")
-            if status == 200 and checkpoint.read_text(notes.parse(note).text).size >= size:
+            if status == 200 and parse_checkpoint(parse_signed_note(note).text).size >= size:
                 return note
             time.sleep(0.05)
 

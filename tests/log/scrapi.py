@@ -15,7 +15,7 @@ from contextlib import suppress
 import cbor2
 
 from tests.receipts.logs import Log
-from vacr.signing import keys
+from vacr.signing.keys import build_cose_key
 
 COSE = "application/cose"
 PROBLEM = "application/concise-problem-details+cbor"
@@ -97,7 +97,7 @@ def handler(service):
             if self.path == f"{service.prefix}/.well-known/scitt-keys":
                 self.answer(
                     200,
-                    cbor2.dumps([{**keys.to_cose(service.log.key), 2: b"kid"}]),
+                    cbor2.dumps([{**build_cose_key(service.log.key), 2: b"kid"}]),
                     "application/cbor",
                 )
             elif self.path in service.waiting:

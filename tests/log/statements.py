@@ -2,11 +2,12 @@
 
 import itertools
 
-from vacr.receipts.entries import entry_of
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import build_log_entry
 
-SIGNER = KeySigner(keys.generate("es256"))
+SIGNER = KeySigner(generate_key("es256"))
 _numbers = itertools.count()
 
 
@@ -20,4 +21,4 @@ def statements(count, **more):
 
 
 def entries(count):
-    return [entry_of(parse(one)) for one in statements(count)]
+    return [build_log_entry(parse_sign1(one)) for one in statements(count)]

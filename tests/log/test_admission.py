@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from vacr.log.service.admission import Admission
-from vacr.log.service.problems import Problem
-from vacr.receipts.entries import entry_of
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.carried import kccs
-from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
-from vacr.verification import Policy
+from vacr.log.registration import Problem, RegistrationPolicy
+from vacr.signing.certificates import build_kccs
+from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
+from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import build_log_entry
+from vacr.verification.policy import Policy
 
-SIGNERS = [KeySigner(keys.generate(kind)) for kind in ("es256", "eddsa", "ps256")]
+SIGNERS = [KeySigner(generate_key(kind)) for kind in ("es256", "eddsa", "ps256")]
 STATEMENTS = [
     sign(b"what was signed", one, profile=profile)
     for one in SIGNERS
@@ -42,14 +42,16 @@ def admitted(data, policy=POLICIES[0]):
     else fails the test.
     """
     try:
-        return Admission(policy).admit(data)
+        return RegistrationPolicy(policy).admit(data)
     except Problem as problem:
         return problem.status if problem.body() else None
 
 
 def test_who_is_not_admitted_is_told_by_which_key():
-    with pytest.raises(Problem, match=f"key {keys.thumbprint(SIGNERS[1].public_key).hex()[:16]}"):
-        Admission(Policy(keys=(KeySigner(keys.generate("eddsa")).public_key,))).admit(
+    with pytest.raises(
+        Problem, match=f"key {compute_thumbprint(SIGNERS[1].public_key).hex()[:16]}"
+    ):
+        RegistrationPolicy(Policy(keys=(KeySigner(generate_key("eddsa")).public_key,))).admit(
             sign(b"what was signed", SIGNERS[1])
         )
 
@@ -64,9 +66,9 @@ def test_changed_bytes(data, changes):
         place = at % len(changed)
         changed[place : place + 1] = new
     found = admitted(bytes(changed))
-    message = parse(data)
+    message = parse_sign1(data)
     if isinstance(found, bytes):
-        assert found == entry_of(message), "what is signed has changed"
+        assert found == build_log_entry(message), "what is signed has changed"
     else:
         assert found in (400, 413)
 
@@ -79,14 +81,14 @@ def test_changed_bytes(data, changes):
     some.sampled_from(POLICIES),
 )
 def test_headers_that_are_signed_and_odd(signer, protected, beside, policy):
-    message = parse(sign(b"what was signed", signer, profile="attached"))
+    message = parse_sign1(sign(b"what was signed", signer, profile="attached"))
     headers = {**message.protected, **protected}
-    written = encode_protected(headers)
-    signature = signer.sign(to_be_signed(written, message.payload))
+    written = encode_protected_header(headers)
+    signature = signer.sign(encode_sig_structure(written, message.payload))
     data = Sign1(
-        written, headers, {14: kccs(signer.public_key), **beside}, message.payload, signature
+        written, headers, {14: build_kccs(signer.public_key), **beside}, message.payload, signature
     ).encode()
     assert admitted(data, policy) in (
         400,
-        entry_of(replace(message, protected_bytes=written, signature=signature)),
+        build_log_entry(replace(message, protected_bytes=written, signature=signature)),
     )

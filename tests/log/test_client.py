@@ -11,21 +11,20 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-import vacr
 from tests.log.scrapi import Scrapi
 from tests.receipts.logs import Log
 from tests.vectors.certificates import Authority, name_of, with_key_identifiers
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement, Unreachable, UsageError
-from vacr.log.client import Client, check_registrable, register
-from vacr.log.patience import Patience, seconds_of
-from vacr.log.wire import Access
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
+from vacr.registration.client import RegistrationClient, check_registrable, register
+from vacr.registration.http import RetryBudget, ServiceAccess, parse_retry_after
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, encode_private_pem, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import add_receipt
 from vacr.verification.receipts import check_receipt
 
-SIGNER = KeySigner(keys.generate("eddsa"))
+SIGNER = KeySigner(generate_key("eddsa"))
 STATEMENT = sign(b'{"what":"was signed"}', SIGNER, unprotected={100: {"session-id": "private"}})
 NOW = datetime.now(UTC)
 
@@ -38,8 +37,10 @@ def service():
 
 def client(service, *, slept=None, seconds=600.0, **access):
     """A client that does not really wait."""
-    patience = Patience(seconds, sleep=(slept if slept is not None else []).append)
-    return Client(service if isinstance(service, str) else service.url, Access(**access), patience)
+    patience = RetryBudget(seconds, sleep=(slept if slept is not None else []).append)
+    return RegistrationClient(
+        service if isinstance(service, str) else service.url, ServiceAccess(**access), patience
+    )
 
 
 def posts(service):
@@ -47,8 +48,8 @@ def posts(service):
 
 
 def test_a_receipt_at_once(service):
-    receipt = vacr.register(STATEMENT, service.url)
-    logged = check_receipt(parse(STATEMENT), receipt, [service.log.key], NOW)
+    receipt = register(STATEMENT, service.url)
+    logged = check_receipt(parse_sign1(STATEMENT), receipt, [service.log.key], NOW)
     assert (logged.index, logged.size, logged.issuer) == (1, 2, "https://log.example")
     assert service.asked == [("POST", "/entries"), ("GET", "/.well-known/scitt-keys")]
 
@@ -57,7 +58,7 @@ def test_a_receipt_later():
     with Scrapi(wait=True) as service:
         slept = []
         found = client(service, slept=slept).register(STATEMENT)
-        check_receipt(parse(STATEMENT), found.receipt, [service.log.key], NOW)
+        check_receipt(parse_sign1(STATEMENT), found.receipt, [service.log.key], NOW)
         assert [path for method, path in service.asked if method == "GET"][:3] == ["/entries/0"] * 3
         assert len(slept) == 3
 
@@ -82,9 +83,9 @@ def test_whose_word_the_key_is(service):
 
 
 def test_no_more_is_sent_than_is_signed_and_the_key(service):
-    once = with_receipt(STATEMENT, register(STATEMENT, service.url))
+    once = add_receipt(STATEMENT, register(STATEMENT, service.url))
     assert register(once, service.url)
-    assert [sorted(parse(body).unprotected) for body in service.posted] == [[14], [14]]
+    assert [sorted(parse_sign1(body).unprotected) for body in service.posted] == [[14], [14]]
     assert service.log.tree.size == 2, "the same statement is the same entry"
 
 
@@ -102,7 +103,7 @@ def test_what_may_pass_is_tried_again(service, fault):
     service.plan = [fault, fault]
     slept = []
     found = client(service, slept=slept).register(STATEMENT)
-    check_receipt(parse(STATEMENT), found.receipt, [service.log.key], NOW)
+    check_receipt(parse_sign1(STATEMENT), found.receipt, [service.log.key], NOW)
     assert (posts(service), len(slept), service.log.tree.size) == (3, 2, 2)
     assert 0 < slept[0] <= 1
 
@@ -112,7 +113,7 @@ def test_not_for_ever(service, fault):
     service.plan = [fault] * 100
     with pytest.raises(Unreachable) as caught:
         client(service).register(STATEMENT)
-    assert posts(service) == Patience().tries
+    assert posts(service) == RetryBudget().tries
     assert service.url in str(caught.value)
 
 
@@ -235,17 +236,17 @@ def test_a_service_that_says_when_to_come_back(service):
 
 
 def test_when_to_come_back():
-    assert seconds_of("120") == 120
+    assert parse_retry_after("120") == 120
     assert (
         50
-        < seconds_of(format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True))
+        < parse_retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True))
         <= 60
     )
-    assert seconds_of("Fri, 13 Feb 2009 23:31:30 GMT") == 0
-    assert [seconds_of(odd) for odd in (None, "", "soon", "-5", "9" * 400, "1e9", "٣")] == [
+    assert parse_retry_after("Fri, 13 Feb 2009 23:31:30 GMT") == 0
+    assert [parse_retry_after(odd) for odd in (None, "", "soon", "-5", "9" * 400, "1e9", "٣")] == [
         None
     ] * 7
-    assert seconds_of("1 Jan 20000000000000000000 0:0:0 +0000") is None
+    assert parse_retry_after("1 Jan 20000000000000000000 0:0:0 +0000") is None
 
 
 def test_keys_that_the_service_does_not_tell(service):
@@ -289,9 +290,9 @@ def test_a_token(service):
         client("http://log.example.org", token="x")  # noqa: S106
     for odd in ("two words", "lüge", "x\r\nHost: y"):
         with pytest.raises(UsageError) as refused:
-            Access(token=odd)
+            ServiceAccess(token=odd)
         assert odd not in str(refused.value)
-    assert "sesame" not in repr(Access(token=service.token))
+    assert "sesame" not in repr(ServiceAccess(token=service.token))
 
 
 @pytest.mark.parametrize(
@@ -345,7 +346,7 @@ def certified(authority, folder, name, key=None):
     local = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
     builder = with_key_identifiers(builder, key.private, authority.private)
     signed = builder.add_extension(local, critical=False).sign(authority.private, hashes.SHA256())
-    (folder / name).write_bytes(signed.public_bytes(Encoding.PEM) + keys.private_pem(key.private))
+    (folder / name).write_bytes(signed.public_bytes(Encoding.PEM) + encode_private_pem(key.private))
     return str(folder / name)
 
 
@@ -397,5 +398,5 @@ def test_what_tls_needs_and_is_not_there(tmp_path):
         with pytest.raises(Unreachable):
             client("https://127.0.0.1:1/", **access)
     with pytest.raises(UsageError):
-        Access(key=mine)
+        ServiceAccess(key=mine)
     assert ssl.create_default_context().verify_mode == ssl.CERT_REQUIRED

@@ -11,22 +11,22 @@ from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import entries, statements
 from vacr.errors import VacrError
-from vacr.log.folder import make
-from vacr.log.fsck import check
-from vacr.log.service.publishing import published_size
+from vacr.log.folder import create_log
+from vacr.log.fsck import run_fsck
+from vacr.log.publishing import read_published_size
 
 
 @pytest.fixture
 def log(tmp_path):
     """A log with some tiles, several heads, and files that are published."""
-    folder = make(str(tmp_path / "log"))
+    folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(300))
         ledger.append(entries(5))
     with Running(folder.path) as service:
         for one in statements(2):
             service.post(one)
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
     return folder
 
 
@@ -113,7 +113,7 @@ def test_damage_in_the_database(log, name):
     statement, told = DAMAGE[name]
     with closing(sqlite3.connect(log.path / "log.db")) as database, database:
         database.execute(statement)
-    found = check(log).findings.found
+    found = run_fsck(log).findings.found
     assert any(told in one for one in found), found
 
 
@@ -127,7 +127,7 @@ def test_a_byte_of_the_file(log):
         changed[at] ^= 0xFF
         path.write_bytes(bytes(changed))
         try:
-            found += bool(check(log).findings.found)
+            found += bool(run_fsck(log).findings.found)
         except VacrError:  # the file is no database any more
             found += 1
     assert found > 25
@@ -156,7 +156,7 @@ def test_a_log_that_is_not_there(tmp_path):
     done = vacr("log", "fsck", tmp_path, cwd=tmp_path)
     assert done.returncode == 3
     assert "vacr log init" in done.stderr
-    make(str(tmp_path / "log"))
+    create_log(str(tmp_path / "log"))
     (tmp_path / "log" / "log.db").unlink()
     done = vacr("log", "fsck", "log/", cwd=tmp_path)
     assert (done.returncode, "log.db: the database of the log is gone" in done.stderr) == (3, True)
@@ -164,16 +164,16 @@ def test_a_log_that_is_not_there(tmp_path):
 
 
 def test_a_head_of_what_was_published_is_gone(tmp_path):
-    folder = make(str(tmp_path / "log"))
+    folder = create_log(str(tmp_path / "log"))
     with Running(folder.path) as service:
         for number, one in enumerate(statements(3)):
             service.post(one)
-            while published_size(folder.public) < number + 2:
+            while read_published_size(folder.public) < number + 2:
                 time.sleep(0.05)
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
     with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
         connection.execute("DELETE FROM heads WHERE size = 3")
-    (told,) = check(folder).findings.found
+    (told,) = run_fsck(folder).findings.found
     assert "published for a tree of 3 entries, and the head of that size is gone" in told
 
 
@@ -210,8 +210,8 @@ def test_a_log_that_is_published_meanwhile(log):
         def progress(*_):
             if not done:
                 done.append(service.post(statements(1)[0])[0])
-                while published_size(log.public) < 309:
+                while read_published_size(log.public) < 309:
                     time.sleep(0.05)
 
-        found = check(log, progress)
+        found = run_fsck(log, progress)
     assert (found.size, found.findings.found, done) == (308, [], [201])

@@ -21,25 +21,28 @@ from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement
 from vacr.errors import UsageError
-from vacr.log import connections
-from vacr.log.folder import make, rotate
-from vacr.log.fsck import check
-from vacr.log.service import registration
-from vacr.log.service.admission import Admission
-from vacr.log.service.callers import Rates, address_of
-from vacr.log.service.metrics import Metrics
-from vacr.log.service.problems import Problem
-from vacr.log.service.registration import Registration
+from vacr.log import connections, registration
+from vacr.log.connections import MAX_REQUEST_HEAD_SIZE, BoundedConnection
+from vacr.log.folder import create_log, rotate_log_keys
+from vacr.log.fsck import run_fsck
+from vacr.log.registration import (
+    Problem,
+    RateLimiter,
+    RegistrationEndpoint,
+    RegistrationPolicy,
+    ServiceMetrics,
+    get_caller_address,
+)
 from vacr.log.storage import StorageFailed
-from vacr.receipts.tiles import path_of
-from vacr.verification import Policy
+from vacr.transparency.tree import format_tile_path
+from vacr.verification.policy import Policy
 
 STATUS = b"HTTP/1.1 "
 
 
 @pytest.fixture
 def service(tmp_path):
-    with Running(make(str(tmp_path / "log")).path) as running:
+    with Running(create_log(str(tmp_path / "log")).path) as running:
         yield running
         assert running.stop() == (0, "")
 
@@ -78,7 +81,7 @@ def test_a_head_that_never_ends(service, begun):
 
 def test_a_head_that_is_too_large_is_told_so(service):
     with connected(service) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nX: " + b"a" * connections.LARGEST_HEAD)
+        connection.sendall(b"GET /health HTTP/1.1\r\nX: " + b"a" * MAX_REQUEST_HEAD_SIZE)
         assert all_of(connection).startswith(STATUS + b"431")
 
 
@@ -93,7 +96,7 @@ def test_many_requests_at_once_are_no_long_head(service):
 def test_tiles_that_no_log_has(service):
     for level in ("0", "entries", "63"):
         for number in (1 << 54, 1 << 55, 1 << 56, 1 << 63, 10**21 - 1):
-            status, headers, _ = service.get(f"/tile/{level}/{path_of(number, 1)}")
+            status, headers, _ = service.get(f"/tile/{level}/{format_tile_path(number, 1)}")
             assert (status, headers["content-type"]) == (
                 404,
                 "application/concise-problem-details+cbor",
@@ -138,8 +141,10 @@ def asked(register, receive):
 
 
 def test_a_body_that_never_begins(monkeypatch):
-    monkeypatch.setattr(registration, "_BODY_SECONDS", 0.01)
-    status, headers, _ = asked(Registration(Admission(Policy()), Metrics()), asyncio.Event().wait)
+    monkeypatch.setattr(registration, "_MAX_BODY_SECONDS", 0.01)
+    status, headers, _ = asked(
+        RegistrationEndpoint(RegistrationPolicy(Policy()), ServiceMetrics()), asyncio.Event().wait
+    )
     assert (status, headers[b"connection"]) == (408, b"close")
 
 
@@ -147,12 +152,14 @@ def test_a_body_in_many_pieces_and_too_large():
     async def receive():
         return {"type": "http.request", "body": b"a" * 1000, "more_body": True}
 
-    status, headers, _ = asked(Registration(Admission(Policy()), Metrics()), receive)
+    status, headers, _ = asked(
+        RegistrationEndpoint(RegistrationPolicy(Policy()), ServiceMetrics()), receive
+    )
     assert (status, headers[b"connection"]) == (413, b"close")
 
 
 def test_what_nobody_thought_of_is_no_trace(caplog):
-    class Broken(Admission):
+    class Broken(RegistrationPolicy):
         def admit(self, _):
             raise OverflowError("too large for a secret reason")
 
@@ -160,7 +167,7 @@ def test_what_nobody_thought_of_is_no_trace(caplog):
         return {"type": "http.request", "body": statement()}
 
     with caplog.at_level(logging.WARNING):
-        status, _, told = asked(Registration(Broken(Policy()), Metrics()), receive)
+        status, _, told = asked(RegistrationEndpoint(Broken(Policy()), ServiceMetrics()), receive)
     assert (status, told[-1]) == (500, "Internal Server Error")
     assert "secret" not in told[-2]
     (said,) = caplog.records
@@ -179,11 +186,11 @@ def test_what_nobody_thought_of_is_no_trace(caplog):
     ],
 )
 def test_who_is_one_caller(addresses, callers):
-    assert len({address_of({"client": (one, 1)}) for one in addresses}) == callers
+    assert len({get_caller_address({"client": (one, 1)}) for one in addresses}) == callers
 
 
 def test_many_callers_take_no_memory():
-    rates = Rates(1, clock=lambda: 0.0)
+    rates = RateLimiter(1, clock=lambda: 0.0)
     for number in range(30_000):
         rates.take(f"{number}")
     assert len(rates.left) <= 10_000
@@ -203,7 +210,7 @@ def test_nobody_waits_for_those_who_wait(service):
 
 
 def test_a_head_takes_no_longer_than_it_may(monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "MAX_REQUEST_HEAD_SECONDS", 0.05)
 
     async def run():
         async def app(_scope, _receive, send):
@@ -216,7 +223,7 @@ def test_a_head_takes_no_longer_than_it_may(monkeypatch):
             )
             await send({"type": "http.response.body"})
 
-        config = uvicorn.Config(app, http=connections.Connection, lifespan="off", log_level="error")
+        config = uvicorn.Config(app, http=BoundedConnection, lifespan="off", log_level="error")
         server = uvicorn.Server(config)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -242,11 +249,11 @@ def test_a_head_takes_no_longer_than_it_may(monkeypatch):
 
 
 def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
-    log = make(str(tmp_path / "one"), database=database)
+    log = create_log(str(tmp_path / "one"), database=database)
     shutil.copytree(log.path, tmp_path / "two")
     with Running(tmp_path / "one") as one, Running(tmp_path / "two") as two:
         assert (one.post(statement())[0], two.post(statement())[0]) == (201, 201)
-        rotate(log)
+        rotate_log_keys(log)
         assert one.post(statement())[0] == 201
         given = statement()
         status, told = two.refused(given)
@@ -265,7 +272,7 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
     assert code == 0
     assert complaints.count("no entries are taken") == 1
     assert "Copy keys/receipt-" in complaints
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 SECRET = "s3cret"  # noqa: S105 - nobody's
@@ -290,13 +297,13 @@ SECRET = "s3cret"  # noqa: S105 - nobody's
 )
 def test_no_password_is_told(address, tmp_path):
     with pytest.raises((UsageError, StorageFailed)) as caught:
-        make(str(tmp_path / "log"), database=address)
+        create_log(str(tmp_path / "log"), database=address)
     assert SECRET not in caught.value.diagnostics()
     assert not list(tmp_path.iterdir())
 
 
 def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
-    log = make(str(tmp_path / "log"), database=postgresql.database("gone"))
+    log = create_log(str(tmp_path / "log"), database=postgresql.database("gone"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
         postgresql.kill()
@@ -326,7 +333,7 @@ def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolati
     """Whatever the database does by default: a writer who waited for another sees what that one
     wrote.
     """
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     with psycopg.connect(database, autocommit=True) as looking:
         name = looking.info.dbname
         looking.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
@@ -367,7 +374,7 @@ def test_tokens_that_are_none(tmp_path, token):
     done = vacr(
         "log",
         "serve",
-        make(str(tmp_path / "log")).path,
+        create_log(str(tmp_path / "log")).path,
         "--token-file",
         "tokens",
         "--port",
@@ -380,7 +387,7 @@ def test_tokens_that_are_none(tmp_path, token):
 
 def test_tokens_that_are_shown(tmp_path):
     (tmp_path / "tokens").write_bytes(b"# mine\n0123456789abcdef\r\n")
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
         for shown in (
             "",
@@ -398,7 +405,7 @@ def test_tokens_that_are_shown(tmp_path):
 
 @pytest.mark.parametrize("option", [("--linger", "nan"), ("--rate", "nan"), ("--rate", "0")])
 def test_numbers_that_are_none(tmp_path, option):
-    done = vacr("log", "serve", make(str(tmp_path / "log")).path, *option, cwd=tmp_path)
+    done = vacr("log", "serve", create_log(str(tmp_path / "log")).path, *option, cwd=tmp_path)
     assert done.returncode == 2
     assert f"Invalid value for '{option[0]}'" in done.stderr
 
@@ -407,7 +414,7 @@ def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
     """Nobody is told an address before the log is open, and what keeps it from that is told as any
     error is.
     """
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         shutil.copytree(log.path, tmp_path / "older")
         assert service.post(statement())[0] == 201

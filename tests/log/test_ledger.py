@@ -8,17 +8,20 @@ import pytest
 
 from tests.log.statements import entries, statements
 from vacr.errors import InvalidStatement, UsageError
-from vacr.log import ledger as ledgers
-from vacr.log import proofs
-from vacr.log.folder import make, open_folder, rotate
-from vacr.log.fsck import check
-from vacr.log.keyring import NewKeys, descriptions
-from vacr.log.storage import Batch, Damaged, HeadMoved, StorageFailed
-from vacr.receipts import tree
-from vacr.receipts.checkpoint import Checkpoint, sign_checkpoint
-from vacr.receipts.entries import entry_of
-from vacr.receipts.receipt import parse_receipt
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log, open_log_folder, rotate_log_keys
+from vacr.log.fsck import run_fsck
+from vacr.log.keyring import LogKeyPair, read_log_descriptions
+from vacr.log.ledger import (
+    MAX_BATCH_ENTRIES,
+    TileCache,
+    build_consistency_receipt,
+    build_inclusion_receipt,
+)
+from vacr.log.storage import Batch, HeadMoved, LogDamaged, StorageFailed
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.checkpoint import Checkpoint, sign_checkpoint
+from vacr.transparency.receipt import build_log_entry, parse_receipt
+from vacr.transparency.tree import compute_root, hash_leaf, make_node_lookup
 from vacr.verification.receipts import check_receipt
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
@@ -26,7 +29,7 @@ NOW = datetime(2100, 1, 1, tzinfo=UTC)
 
 def keys_of(folder):
     with closing(folder.reader()) as reading:
-        return [one.receipt_key for one in descriptions(reading)]
+        return [one.receipt_key for one in read_log_descriptions(reading)]
 
 
 def test_receipts_verify(folder):
@@ -35,20 +38,20 @@ def test_receipts_verify(folder):
         handed = []
         for size in (1, 2, 3, 300, 1, 512):
             given = statements(size)
-            placed = ledger.append([entry_of(parse(one)) for one in given])
+            placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
             assert [one.position for one in placed] == list(
                 range(ledger.head.head.size - size, ledger.head.head.size)
             )
             assert all(one.new for one in placed)
             handed += zip(given, placed, strict=True)
         for given, placed in handed:
-            logged = check_receipt(parse(given), placed.receipt, known, NOW)
+            logged = check_receipt(parse_sign1(given), placed.receipt, known, NOW)
             assert (logged.index, logged.subject) == (placed.position, ledger.keyring.origin)
             assert logged.issuer == ledger.keyring.log
         (other,) = statements(1)
         with pytest.raises(InvalidStatement):
-            check_receipt(parse(other), handed[0][1].receipt, known, NOW)
-    assert check(folder).findings.found == []
+            check_receipt(parse_sign1(other), handed[0][1].receipt, known, NOW)
+    assert run_fsck(folder).findings.found == []
 
 
 def test_a_statement_has_one_place(folder):
@@ -63,11 +66,11 @@ def test_a_statement_has_one_place(folder):
         head = ledger.head
         assert [one.position for one in ledger.append([first, second])] == [placed.position, size]
         assert ledger.head == head  # nothing new is signed for what is there
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
-    monkeypatch.setattr("vacr.log.storage._LOT", 16)
+    monkeypatch.setattr("vacr.log.storage._INDEX_MERGE_INTERVAL", 16)
     given = entries(60)
     with closing(folder.ledger()) as ledger:
         for first in range(0, 60, 7):
@@ -79,7 +82,7 @@ def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
             for table in _index_tables(ledger)
         ]
     assert parts == [50, 11]
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def _index_tables(ledger):
@@ -93,19 +96,24 @@ def test_many_entries_over_many_openings(folder):
     for size in (200, 57, 1, 255, 600):
         with closing(folder.ledger()) as ledger:
             given = statements(size)
-            for at in range(0, size, ledgers.MOST):
-                part = given[at : at + ledgers.MOST]
+            for at in range(0, size, MAX_BATCH_ENTRIES):
+                part = given[at : at + MAX_BATCH_ENTRIES]
                 handed += zip(
-                    part, ledger.append([entry_of(parse(one)) for one in part]), strict=True
+                    part,
+                    ledger.append([build_log_entry(parse_sign1(one)) for one in part]),
+                    strict=True,
                 )
     with closing(folder.reader()) as reading:
         for given, placed in handed[::7]:
-            receipt = proofs.receipt_for(reading, placed.position)
-            assert check_receipt(parse(given), receipt, known, NOW).size == len(handed) + 1
-            assert check_receipt(parse(given), placed.receipt, known, NOW).index == placed.position
-        assert proofs.receipt_for(reading, len(handed) + 1) is None
-        assert proofs.receipt_for(reading, -1) is None
-    assert check(folder).findings.found == []
+            receipt = build_inclusion_receipt(reading, placed.position)
+            assert check_receipt(parse_sign1(given), receipt, known, NOW).size == len(handed) + 1
+            assert (
+                check_receipt(parse_sign1(given), placed.receipt, known, NOW).index
+                == placed.position
+            )
+        assert build_inclusion_receipt(reading, len(handed) + 1) is None
+        assert build_inclusion_receipt(reading, -1) is None
+    assert run_fsck(folder).findings.found == []
 
 
 def test_two_writers_keep_one_log(folder):
@@ -116,7 +124,7 @@ def test_two_writers_keep_one_log(folder):
             places += [placed.position for placed in (one, other)[number % 2].append([entry])]
         assert places == list(range(1, 61))
         assert [placed.position for placed in other.append(given[::-1])] == places[::-1]
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def test_the_head_moves_only_from_where_it_was(folder):
@@ -130,17 +138,17 @@ def test_the_head_moves_only_from_where_it_was(folder):
         stale = Batch(
             before,
             [late],
-            [tree.leaf_hash(late)],
+            [hash_leaf(late)],
             {},
             ledger.head.__class__(ledger.head.head, 0, 0),
         )
         size = ledger.head.head.size
-        moved = Batch(before, [late], [tree.leaf_hash(late)], {}, _at(stale.after, size + 1))
+        moved = Batch(before, [late], [hash_leaf(late)], {}, _at(stale.after, size + 1))
         with pytest.raises(HeadMoved), ledger.storage.writing() as writing:
             writing.append(moved)
         assert ledger.storage.head().head.size == size
         assert ledger.storage.counts()["entries"] == size
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def _at(stored, size):
@@ -155,47 +163,51 @@ def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
     known, claimed = keys_of(folder), []
     with closing(folder.ledger(clock=lambda: next(times))) as ledger:
         for given in statements(4):
-            (placed,) = ledger.append([entry_of(parse(given))])
-            claimed.append(check_receipt(parse(given), placed.receipt, known, NOW).time.timestamp())
+            (placed,) = ledger.append([build_log_entry(parse_sign1(given))])
+            claimed.append(
+                check_receipt(parse_sign1(given), placed.receipt, known, NOW).time.timestamp()
+            )
     assert claimed == [2_000_000_000] * 3 + [2_000_000_001]
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def test_new_keys_and_the_same_log(folder):
     first, second = statements(2)
     with closing(folder.ledger()) as running:
-        (old,) = running.append([entry_of(parse(first))])
+        (old,) = running.append([build_log_entry(parse_sign1(first))])
         identity, old_signer = running.keyring.log, running.signer
-        rotate(folder)
-        (new,) = running.append([entry_of(parse(second))])  # a service that runs takes the new keys
+        rotate_log_keys(folder)
+        (new,) = running.append(
+            [build_log_entry(parse_sign1(second))]
+        )  # a service that runs takes the new keys
         assert running.signer.public_key != old_signer.public_key
         assert (running.keyring.log, new.position) == (identity, old.position + 2)
         with pytest.raises(InvalidStatement):
-            check_receipt(parse(second), new.receipt, [old_signer.public_key], NOW)
+            check_receipt(parse_sign1(second), new.receipt, [old_signer.public_key], NOW)
     before, after = keys_of(folder)
-    check_receipt(parse(first), old.receipt, [before], NOW)
-    check_receipt(parse(second), new.receipt, [after], NOW)
+    check_receipt(parse_sign1(first), old.receipt, [before], NOW)
+    check_receipt(parse_sign1(second), new.receipt, [after], NOW)
     assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys are gone
-    rotate(folder)
+    rotate_log_keys(folder)
     assert len(keys_of(folder)) == 3
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
-    write = NewKeys.write
+    write = LogKeyPair.write
 
     def meanwhile(made, path):
-        monkeypatch.setattr(NewKeys, "write", write)
-        rotate(folder)
+        monkeypatch.setattr(LogKeyPair, "write", write)
+        rotate_log_keys(folder)
         write(made, path)
 
-    monkeypatch.setattr(NewKeys, "write", meanwhile)
+    monkeypatch.setattr(LogKeyPair, "write", meanwhile)
     with pytest.raises(UsageError, match="somebody else gave the log new keys"):
-        rotate(folder)
+        rotate_log_keys(folder)
     assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
     assert len(keys_of(folder)) == 2
-    rotate(folder)
-    assert check(folder).findings.found == []
+    rotate_log_keys(folder)
+    assert run_fsck(folder).findings.found == []
 
 
 def test_a_database_that_is_older_than_what_was_seen(folder):
@@ -207,12 +219,12 @@ def test_a_database_that_is_older_than_what_was_seen(folder):
         put_back(folder, older)
         for _ in range(2):
             with pytest.raises(
-                Damaged, match="the log had 6 entries, and the database no longer has them"
+                LogDamaged, match="the log had 6 entries, and the database no longer has them"
             ):
                 running.append(entries(1))
     folder.public.mkdir()
     (folder.public / "checkpoint").write_bytes(signed_checkpoint(folder, 6))
-    with pytest.raises(Damaged, match="6 entries were published, and the log has 4"):
+    with pytest.raises(LogDamaged, match="6 entries were published, and the log has 4"):
         folder.ledger()
 
 
@@ -257,23 +269,23 @@ def test_receipts_of_consistency(folder):
             for newer in heads:
                 if older.size < newer.size:
                     receipt = parse_receipt(
-                        proofs.consistency_receipt(
+                        build_consistency_receipt(
                             ledger.storage, ledger.keyring, older.size, newer.size
                         )
                     )
                     (proof,) = receipt.consistencies
                     receipt.check(proof.root(older.root), ledger.signer.public_key)
-        unsigned = parse_receipt(proofs.consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
+        unsigned = parse_receipt(build_consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
         unsigned.check(
             unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key
         )
         for wrong in ((0, 5), (5, 5), (6, 5), (5, 5000)):
             with pytest.raises(UsageError, match="no proof from"):
-                proofs.consistency_receipt(ledger.storage, ledger.keyring, *wrong)
+                build_consistency_receipt(ledger.storage, ledger.keyring, *wrong)
 
 
 def tree_root(ledger, size):
-    return tree.root(proofs.node_in(ledgers.Tiles(ledger.storage)), size)
+    return compute_root(make_node_lookup(TileCache(ledger.storage)), size)
 
 
 def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
@@ -289,48 +301,48 @@ def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
                 ledger.append(entries(5))
         given = entries(3)
         assert [one.position for one in ledger.append(given)] == [size, size + 1, size + 2]
-    assert check(folder).findings.found == []
+    assert run_fsck(folder).findings.found == []
 
 
 def test_what_is_stored_is_checked_when_it_is_read(tmp_path):
-    folder = make(str(tmp_path / "log"))
+    folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(5))
     with closing(sqlite3.connect(folder.path / "log.db")) as database, database:
         database.execute("UPDATE tiles SET hashes = zeroblob(length(hashes))")
-    with pytest.raises(Damaged, match="does not lead to the root"):
+    with pytest.raises(LogDamaged, match="does not lead to the root"):
         folder.ledger()
 
 
 def test_a_log_is_made_whole_or_not_at_all(tmp_path):
     place = tmp_path / "log"
-    make(str(place))
+    create_log(str(place))
     with pytest.raises(UsageError, match="there is a log at"):
-        make(str(place))
+        create_log(str(place))
     with pytest.raises(UsageError, match="cannot be the name of a log"):
-        make(str(tmp_path / "other"), origin="https://example.org/")
+        create_log(str(tmp_path / "other"), origin="https://example.org/")
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
     (tmp_path / "empty").mkdir()
-    assert make(str(tmp_path / "empty"), origin="example.org/log").path.name == "empty"
+    assert create_log(str(tmp_path / "empty"), origin="example.org/log").path.name == "empty"
 
 
 def test_a_folder_of_any_name(tmp_path):
-    log = make(str(tmp_path / "my log+\n\x1b[31m<b>"))
+    log = create_log(str(tmp_path / "my log+\n\x1b[31m<b>"))
     with closing(log.reader()) as reading:
-        assert descriptions(reading)[0].origin.startswith("localhost/my-log-31m-b--")
+        assert read_log_descriptions(reading)[0].origin.startswith("localhost/my-log-31m-b--")
 
 
 def test_the_same_log_elsewhere(tmp_path):
-    folder = make(str(tmp_path / "log"))
+    folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         identity = ledger.keyring.log
     folder.path.rename(tmp_path / "moved")
-    with closing(open_folder(str(tmp_path / "moved")).ledger()) as ledger:
+    with closing(open_log_folder(str(tmp_path / "moved")).ledger()) as ledger:
         assert ledger.keyring.log == identity
 
 
 def test_one_log_a_database(database, tmp_path):
-    make(str(tmp_path / "log"), database=database)
+    create_log(str(tmp_path / "log"), database=database)
     with pytest.raises(UsageError, match="there is a log in this database already"):
-        make(str(tmp_path / "other"), database=database)
+        create_log(str(tmp_path / "other"), database=database)
     assert not (tmp_path / "other").exists()

@@ -5,8 +5,8 @@ import pytest
 from tests.log.postgresql import PostgreSQL, binaries
 from tests.log.running import Running
 from tests.log.statements import statement
-from vacr.log.folder import make
-from vacr.log.service.metrics import Metrics, Sample
+from vacr.log.folder import create_log
+from vacr.log.registration import MetricSample, ServiceMetrics
 
 
 def counted(service):
@@ -29,8 +29,11 @@ def server():
 
 
 def test_numbers_are_exact():
-    text = Metrics().text(
-        [Sample("log_size", "Entries.", 12_345_678), Sample("x_total", "All.", 2**60 + 1)]
+    text = ServiceMetrics().text(
+        [
+            MetricSample("log_size", "Entries.", 12_345_678),
+            MetricSample("x_total", "All.", 2**60 + 1),
+        ]
     )
     assert "\nvacr_log_size 12345678\n" in text
     assert "# TYPE vacr_log_size gauge" in text
@@ -39,7 +42,7 @@ def test_numbers_are_exact():
 
 
 def test_a_database_that_is_gone_for_a_while(server, tmp_path):
-    log = make(str(tmp_path / "log"), database=server.database("log"))
+    log = create_log(str(tmp_path / "log"), database=server.database("log"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
         found = counted(service)
@@ -57,7 +60,7 @@ def test_a_database_that_is_gone_for_a_while(server, tmp_path):
 
 
 def test_what_was_recovered_from_is_told(server, tmp_path):
-    log = make(str(tmp_path / "log"), database=server.database("log"))
+    log = create_log(str(tmp_path / "log"), database=server.database("log"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
         assert counted(service)["vacr_storage_failures_total"] == "0"

@@ -13,12 +13,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.log.commands import start, vacr
 from tests.log.tiled_folder import ORIGIN, MadeLog, served
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.log import monitor, monitor_state, site
-from vacr.log.monitor import Misbehaved, look
-from vacr.log.tiled import TiledLog
-from vacr.receipts import bundles, notes, tiles
-from vacr.receipts.checkpoint import Checkpoint, sign_checkpoint
-from vacr.signing import KeySigner, keys
+from vacr.log.monitor import (
+    OUTCOME_GROWN,
+    LogMisbehaved,
+    inspect_log,
+    load_monitor_state,
+    save_monitor_state,
+)
+from vacr.registration import tile_reader
+from vacr.registration.tile_reader import TiledLog
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.transparency.checkpoint import Checkpoint, build_verifier_key, sign_checkpoint
+from vacr.transparency.receipt import encode_entry_bundle
+from vacr.transparency.tree import format_tile_path, parse_tile_path
 
 
 @pytest.fixture
@@ -47,15 +54,15 @@ class Watching:
 
     def look(self, given=None):
         try:
-            found = look(self.log, monitor_state.load(self.path), given)
+            found = inspect_log(self.log, load_monitor_state(self.path), given)
         finally:
             self.log.site.close()
-        monitor_state.save(self.path, found.known)
+        save_monitor_state(self.path, found.known)
         return found
 
     def reason(self, given=None):
         before = self.path.read_bytes() if self.path.exists() else None
-        with pytest.raises(Misbehaved) as caught:
+        with pytest.raises(LogMisbehaved) as caught:
             self.look(given)
         assert before == (self.path.read_bytes() if self.path.exists() else None)
         return caught.value.reason
@@ -94,7 +101,7 @@ def test_honest_growth(log, server, watching):
     watching.look()
     first = (len(log.entries) - 300) // 256
     numbers = {
-        tiles.number_of(path.removeprefix("/tile/entries/"))[0]
+        parse_tile_path(path.removeprefix("/tile/entries/"))[0]
         for path in server.asked
         if "entries" in path
     }
@@ -214,9 +221,9 @@ def test_a_changed_entry(watched, folder, watching, index):
     watched.publish()
     number = index // 256
     part = watched.entries[number * 256 : (number + 1) * 256]
-    path = folder / "tile/entries" / tiles.path_of(number, len(part))
+    path = folder / "tile/entries" / format_tile_path(number, len(part))
     part[index % 256] = part[index % 256][:-1] + b"!"
-    path.write_bytes(bundles.encode(part))
+    path.write_bytes(encode_entry_bundle(part))
     assert watching.reason() == "log-entry"
 
 
@@ -230,7 +237,7 @@ def test_a_missing_or_extra_entry(watched, folder, watching):
         data + b"\x00",
         data + b"\x00\x00",
         b"",
-        bundles.encode(watched.entries[256:310]),
+        encode_entry_bundle(watched.entries[256:310]),
     ):
         path.write_bytes(changed)
         assert watching.reason() == "log-bundle"
@@ -333,7 +340,7 @@ def test_a_forged_rotation(watched, watching, elsewhere):
     old, signer = watched.key, watched.signer
     if elsewhere:
         watched.identity = "ni:///sha-256;another"
-    watched.rotate(signer if elsewhere else KeySigner(keys.generate("es256")))
+    watched.rotate(signer if elsewhere else KeySigner(generate_key("es256")))
     watched.add(1)
     watched.publish()
     assert watching.reason() == "note-unsigned"
@@ -362,7 +369,7 @@ def test_a_false_signature_of_the_known_key(watched, folder, server, watching):
 def test_a_key_that_is_given(log, watching):
     log.add(5)
     log.publish()
-    stranger = notes.key_of(ORIGIN, Ed25519PrivateKey.generate().public_key())
+    stranger = build_verifier_key(ORIGIN, Ed25519PrivateKey.generate().public_key())
     assert watching.reason(stranger) == "note-unsigned"
     assert watching.look(log.vkey).outcome == "first"
 
@@ -380,7 +387,7 @@ def test_a_key_that_is_given_and_only_announced(log, watching):
     # Nor may one that signs, and is not what the log says of itself, be taken for its key.
     third = Ed25519PrivateKey.generate()
     log.publish(third, log.key)
-    assert watching.reason(notes.key_of(ORIGIN, third.public_key())) == "log-key"
+    assert watching.reason(build_verifier_key(ORIGIN, third.public_key())) == "log-key"
 
 
 def test_a_log_that_does_not_describe_itself(folder, watching):
@@ -485,7 +492,7 @@ def test_what_cannot_be_fetched_is_no_verdict(watched, server, watching, trick, 
 
 
 def test_an_answer_that_drips_is_given_up(server, watching, monkeypatch):
-    monkeypatch.setattr(site, "_SECONDS", 0.2)
+    monkeypatch.setattr(tile_reader, "_MAX_RESPONSE_SECONDS", 0.2)
     watching.log = TiledLog(server.url)
     server.tricks["/checkpoint"] = drip
     with pytest.raises(Unreachable, match="no whole answer within"):
@@ -610,7 +617,7 @@ def test_the_command(watched, folder, server, tmp_path):
     done = vacr(
         *arguments,
         "--key",
-        notes.key_of(ORIGIN, Ed25519PrivateKey.generate().public_key()),
+        build_verifier_key(ORIGIN, Ed25519PrivateKey.generate().public_key()),
         cwd=tmp_path,
     )
     assert (done.returncode, "another --state" in done.stderr) == (2, True)
@@ -665,7 +672,7 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
     finally:
         process.kill()
         process.communicate()
-    assert monitor_state.load(tmp_path / "s.json").size == 302
+    assert load_monitor_state(tmp_path / "s.json").size == 302
     other_log(watched, lambda entries: entries[:5])
     assert (
         vacr(
@@ -690,4 +697,4 @@ def test_the_file_is_there_whole_or_not_at_all(watched, watching, monkeypatch):
     monkeypatch.undo()
     assert watching.path.read_bytes() == before
     assert sorted(path.name for path in watching.path.parent.iterdir()) == ["served", "state.json"]
-    assert watching.look().outcome == monitor.GROWN
+    assert watching.look().outcome == OUTCOME_GROWN

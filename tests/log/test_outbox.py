@@ -13,11 +13,12 @@ import pytest
 from tests.conftest import ROOT
 from tests.receipts.logs import Log
 from vacr.errors import UnreadableInput
-from vacr.log.outbox import Item, Outbox, digest_of, outbox_folder
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import KeySigner, keys, sign
+from vacr.registration.outbox import Outbox, OutboxItem, compute_entry_digest, find_outbox_folder
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import add_receipt
 
-SIGNER = KeySigner(keys.generate("eddsa"))
+SIGNER = KeySigner(generate_key("eddsa"))
 STATEMENT = sign(b"it", SIGNER)
 SERVICE = "https://log.example"
 
@@ -30,12 +31,14 @@ def outbox(tmp_path):
 
 def test_where_it_is():
     home = {"HOME": "/home/me"}
-    assert outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
-    assert outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path("/var/state/vacr/outbox")
-    assert outbox_folder(home | {"XDG_STATE_HOME": "state"}) == Path(
+    assert find_outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
+    assert find_outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path(
+        "/var/state/vacr/outbox"
+    )
+    assert find_outbox_folder(home | {"XDG_STATE_HOME": "state"}) == Path(
         "/home/me/.local/state/vacr/outbox"
     )
-    assert outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
+    assert find_outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
 
 
 def test_there_and_back(outbox, tmp_path):
@@ -47,7 +50,7 @@ def test_there_and_back(outbox, tmp_path):
     assert json.loads(written.read_text()) == {
         "service": SERVICE,
         "statement": str(tmp_path / "it.cose"),
-        "entry": digest_of(STATEMENT),
+        "entry": compute_entry_digest(STATEMENT),
         "since": item.since,
     }
     outbox.remove(SERVICE, item.statement, STATEMENT)
@@ -59,7 +62,7 @@ def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = outbox.add(SERVICE, "it.cose", STATEMENT)
     again = outbox.add(
-        SERVICE, str(tmp_path / "it.cose"), with_receipt(STATEMENT, Log().receipt(STATEMENT))
+        SERVICE, str(tmp_path / "it.cose"), add_receipt(STATEMENT, Log().receipt(STATEMENT))
     )
     assert (again, list(outbox.items())) == (first, [first])
     assert outbox.add(SERVICE + "/", "it.cose", STATEMENT) == first
@@ -70,7 +73,7 @@ def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
 def test_a_statement_that_changed_or_is_gone_is_told(outbox, tmp_path):
     path = tmp_path / "it.cose"
     item = outbox.add(SERVICE, str(path), STATEMENT)
-    path.write_bytes(with_receipt(STATEMENT, Log().receipt(STATEMENT)))
+    path.write_bytes(add_receipt(STATEMENT, Log().receipt(STATEMENT)))
     item.read()
     for odd in (sign(b"other", SIGNER), b"junk"):
         path.write_bytes(odd)
@@ -184,5 +187,5 @@ def test_processes_at_once_lose_and_double_nothing(outbox, tmp_path):
     expected = [f"/all/{number}" for number in range(40)]
     expected += [f"/{who}/{number}" for who in range(3) for number in range(0, 40, 2)]
     assert sorted(found) == sorted(expected)
-    assert all(isinstance(item, Item) for item in outbox.items())
+    assert all(isinstance(item, OutboxItem) for item in outbox.items())
     assert not list(outbox.folder.glob(".vacr-*"))

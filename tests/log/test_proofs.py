@@ -10,18 +10,18 @@ import pytest
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement, statements
-from vacr.log.folder import make
-from vacr.log.fsck import check
-from vacr.log.keyring import descriptions
-from vacr.receipts import checkpoint, notes
-from vacr.receipts.receipt import parse_receipt
-from vacr.signing.carried import kccs
-from vacr.signing.sign1 import parse
+from vacr.log.folder import create_log
+from vacr.log.fsck import run_fsck
+from vacr.log.keyring import read_log_descriptions
+from vacr.signing.certificates import build_kccs
+from vacr.signing.cose import parse_sign1
+from vacr.transparency.checkpoint import parse_checkpoint, parse_signed_note
+from vacr.transparency.receipt import parse_receipt
 
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "log"))
+    return create_log(str(tmp_path / "log"))
 
 
 def first_entry(log):
@@ -29,9 +29,9 @@ def first_entry(log):
     signed it.
     """
     with closing(log.reader()) as reading:
-        message = parse(reading.entries(0, 1)[0])
+        message = parse_sign1(reading.entries(0, 1)[0])
         return replace(
-            message, unprotected={14: kccs(descriptions(reading)[0].receipt_key)}
+            message, unprotected={14: build_kccs(read_log_descriptions(reading)[0].receipt_key)}
         ).encode()
 
 
@@ -66,7 +66,7 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
         (proof,) = parse_receipt(service.get("/entries/0")[2]).inclusions
         assert (proof.size, proof.index, len(proof.path)) == (2, 0, 1)
         assert service.stop() == (0, "")
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_proof_of_an_entry_is_checked(proven):
             assert (code, found["holds"], found["entry"], found["size"]) == (0, True, 3, 6)
     (proven / "other.cose").write_bytes(statement())
     assert verify(proven, "entry", "--statement", "other.cose")[0] == 1
-    make(str(proven / "another"))
+    create_log(str(proven / "another"))
     assert verify(proven, "entry", "--statement", "statement.cose", key="another")[0] == 1
     code, told = verify(proven, "entry")
     assert (code, "--statement FILE" in str(told)) == (2, True)
@@ -111,8 +111,8 @@ def test_a_proof_of_an_entry_is_checked(proven):
 
 def test_a_proof_that_a_log_grew_is_checked(proven):
     roots = {
-        size: checkpoint.read_text(
-            notes.parse((proven / f"checkpoint-{size}").read_bytes()).text
+        size: parse_checkpoint(
+            parse_signed_note((proven / f"checkpoint-{size}").read_bytes()).text
         ).root
         for size in (3, 6)
     }

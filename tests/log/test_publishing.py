@@ -10,15 +10,14 @@ import pytest
 
 from tests.log.running import Running
 from tests.log.statements import entries, statement
-from vacr.log.folder import make, rotate
-from vacr.log.fsck import check
-from vacr.log.service.publishing import Publisher, published_size
-from vacr.log.service.reading import Readers
+from vacr.log.folder import create_log, rotate_log_keys
+from vacr.log.fsck import run_fsck
+from vacr.log.publishing import Publisher, ReaderPool, read_published_size
 
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "log"))
+    return create_log(str(tmp_path / "log"))
 
 
 def add(log, count):
@@ -27,7 +26,7 @@ def add(log, count):
 
 
 def test_it_is_tried_again_until_it_is_published(log):
-    readers = Readers(log.reader)
+    readers = ReaderPool(log.reader)
     publisher = Publisher(readers, log.keyring, log.public, pause=0, again=0.01)
     log.public.write_text("in the way of a folder")
     publisher.start()
@@ -37,40 +36,40 @@ def test_it_is_tried_again_until_it_is_published(log):
     log.public.unlink()
     while publisher.failure is not None:
         time.sleep(0.01)
-    assert published_size(log.public) == publisher.size == 1
+    assert read_published_size(log.public) == publisher.size == 1
     publisher.close()
     readers.close()
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_what_others_add_is_published_too(log):
     with Running(log.path) as service:
         service.post(statement())
-        rotate(log)
-        while published_size(log.public) < 3:
+        rotate_log_keys(log)
+        while read_published_size(log.public) < 3:
             time.sleep(0.05)
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_what_a_checkpoint_needs_and_is_not_there(log):
     add(log, 300)
     with Running(log.path):
-        while published_size(log.public) < 301:
+        while read_published_size(log.public) < 301:
             time.sleep(0.05)
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
     for name in ("0/000", "entries/001.p/45", "1/000.p/1"):
         (log.public / "tile" / name).rename(log.public / "kept")
-        (told,) = check(log).findings.found
+        (told,) = run_fsck(log).findings.found
         assert f"tile/{name} is missing" in told
         (log.public / "kept").rename(log.public / "tile" / name)
     shutil.rmtree(log.public / "tile")  # as where only the checkpoint was put back
     with Running(log.path) as service:
         service.post(statement())
-        while published_size(log.public) < 302:
+        while read_published_size(log.public) < 302:
             time.sleep(0.05)
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
     shutil.rmtree(log.public)
     with Running(log.path):
-        while published_size(log.public) < 302:
+        while read_published_size(log.public) < 302:
             time.sleep(0.05)
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []

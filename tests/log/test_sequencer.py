@@ -8,13 +8,13 @@ import pytest
 
 from tests.log.statements import entries
 from vacr.errors import Unreachable
-from vacr.log.folder import make
-from vacr.log.sequencer import Busy, Sequencer
+from vacr.log.folder import create_log
+from vacr.log.ledger import LogBusy, Sequencer
 
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "log"))
+    return create_log(str(tmp_path / "log"))
 
 
 def test_results_come_by_ticket(log):
@@ -27,7 +27,7 @@ def test_results_come_by_ticket(log):
     assert {ticket: placed.position for ticket, placed in found.items()} == {
         ticket: ticket + 1 for ticket in range(20)
     }
-    with pytest.raises(Busy, match="going down"):
+    with pytest.raises(LogBusy, match="going down"):
         sequencer.submit(entries(1)[0], 0)
 
 
@@ -39,7 +39,7 @@ def test_nobody_waits_for_a_thread_that_ended(log):
     sequencer.submit(entries(1)[0], "ticket")
     ((ticket, failure),) = results.get()
     assert (ticket, type(failure)) == ("ticket", Unreachable)
-    with pytest.raises(Busy, match="until it is started again: ValueError"):
+    with pytest.raises(LogBusy, match="until it is started again: ValueError"):
         sequencer.submit(entries(1)[0], "next")
     assert sequencer.failure is failure
     sequencer.close()

@@ -17,14 +17,22 @@ import pytest
 
 from tests.log.running import Running
 from tests.log.statements import SIGNER, statement, statements
-from vacr.log.folder import make, rotate
-from vacr.log.fsck import check
-from vacr.log.service.callers import Rates
-from vacr.log.service.problems import Problem
-from vacr.receipts import bundles, checkpoint, notes, tree
-from vacr.receipts.entries import entry_of
-from vacr.signing import Claims, KeySigner, keys, sign
-from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
+from vacr.log.folder import create_log, rotate_log_keys
+from vacr.log.fsck import run_fsck
+from vacr.log.registration import Problem, RateLimiter
+from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
+from vacr.signing.keys import (
+    KeySigner,
+    compute_thumbprint,
+    compute_thumbprint_uri,
+    encode_public_pem,
+    generate_key,
+    parse_public_keys,
+)
+from vacr.signing.statement import StatementClaims, sign
+from vacr.transparency.checkpoint import parse_verifier_key, verify_checkpoint
+from vacr.transparency.receipt import build_log_entry, decode_entry_bundle
+from vacr.transparency.tree import compute_root, hash_children, hash_leaf
 from vacr.verification.receipts import check_receipt
 
 TITLE, DETAIL = -1, -2
@@ -34,12 +42,12 @@ def verified(service, given, receipt):
     """Verify a receipt by the keys that the service names."""
     status, headers, body = service.get("/.well-known/scitt-keys")
     assert (status, headers["content-type"]) == (200, "application/cbor")
-    return check_receipt(parse(given), receipt, keys.load_public(body), datetime.now(UTC))
+    return check_receipt(parse_sign1(given), receipt, parse_public_keys(body), datetime.now(UTC))
 
 
 @pytest.fixture
 def log(tmp_path):
-    return make(str(tmp_path / "log"), origin="example.org/log")
+    return create_log(str(tmp_path / "log"), origin="example.org/log")
 
 
 @pytest.fixture
@@ -59,7 +67,7 @@ def test_a_statement_gets_a_receipt(service, log):
         "example.org/log",
         service.said["identity"],
     )
-    name = tree.leaf_hash(entry_of(parse(given))).hex()
+    name = hash_leaf(build_log_entry(parse_sign1(given))).hex()
     for path in (
         headers["location"],
         f"/entries/{name}",
@@ -69,10 +77,10 @@ def test_a_statement_gets_a_receipt(service, log):
         status, found, again = service.get(path)
         assert (status, found["content-type"], again) == (200, "application/cose", receipt)
     status, _, transparent = service.get(f"{headers['location']}/statement")
-    assert (status, parse(transparent).unprotected) == (200, {394: [receipt]})
-    assert entry_of(parse(transparent)) == entry_of(parse(given))
+    assert (status, parse_sign1(transparent).unprotected) == (200, {394: [receipt]})
+    assert build_log_entry(parse_sign1(transparent)) == build_log_entry(parse_sign1(given))
     assert service.stop() == (0, "")
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_the_same_statement_keeps_its_place(service):
@@ -80,7 +88,7 @@ def test_the_same_statement_keeps_its_place(service):
     _, _, receipt = service.post(first)
     service.post(second)
     # What is not signed makes no other statement of it.
-    message = parse(first)
+    message = parse_sign1(first)
     other = Sign1(
         message.protected_bytes,
         message.protected,
@@ -110,7 +118,7 @@ def test_many_at_once(service, log):
     }
     assert positions == set(range(1, 201))
     service.stop()
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_keys_by_name(service):
@@ -135,9 +143,9 @@ def without_payload():
 
 
 def unsigned_headers(headers, payload=b"x"):
-    protected = encode_protected(headers)
+    protected = encode_protected_header(headers)
     return Sign1(
-        protected, headers, {}, payload, SIGNER.sign(to_be_signed(protected, payload))
+        protected, headers, {}, payload, SIGNER.sign(encode_sig_structure(protected, payload))
     ).encode()
 
 
@@ -168,10 +176,16 @@ REFUSED = {
         "Statement Too Large",
     ),
     "far too large": (lambda: b"x" * 1_000_000, 413, "Statement Too Large"),
-    "in the future": (lambda: statement(claims=Claims(issued_at=4_000_000_000)), 400, "Rejected"),
+    "in the future": (
+        lambda: statement(claims=StatementClaims(issued_at=4_000_000_000)),
+        400,
+        "Rejected",
+    ),
     "another's name": (
         lambda: statement(
-            claims=Claims(issuer=keys.thumbprint_uri(keys.generate("es256").public_key()))
+            claims=StatementClaims(
+                issuer=compute_thumbprint_uri(generate_key("es256").public_key())
+            )
         ),
         400,
         "Rejected",
@@ -190,7 +204,11 @@ def test_what_is_refused(service):
 
 
 def test_the_largest_entry(service):
-    room = 65_535 - len(entry_of(parse(sign(b"x" * 60_000, SIGNER, profile="attached")))) + 60_000
+    room = (
+        65_535
+        - len(build_log_entry(parse_sign1(sign(b"x" * 60_000, SIGNER, profile="attached"))))
+        + 60_000
+    )
     assert service.post(sign(b"x" * room, SIGNER, profile="attached"))[0] == 201
     assert service.refused(sign(b"x" * (room + 1), SIGNER, profile="attached"))[0] == 413
 
@@ -233,26 +251,26 @@ def test_other_requests(service):
 
 def test_every_kind_of_key(service):
     for kind in ("es256", "es384", "es512", "eddsa", "ps256", "ml-dsa-44"):
-        given = statement(KeySigner(keys.generate(kind)))
+        given = statement(KeySigner(generate_key(kind)))
         status, _, receipt = service.post(given)
         assert status == 201, (kind, receipt)
         verified(service, given, receipt)
 
 
 def test_only_those_who_are_trusted(log, tmp_path):
-    trusted, other = (KeySigner(keys.generate("eddsa")) for _ in range(2))
-    (tmp_path / "trusted.pem").write_bytes(keys.public_pem(trusted.public_key))
+    trusted, other = (KeySigner(generate_key("eddsa")) for _ in range(2))
+    (tmp_path / "trusted.pem").write_bytes(encode_public_pem(trusted.public_key))
     with Running(
         log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org"
     ) as service:
-        claims = Claims(issuer="https://example.org")
+        claims = StatementClaims(issuer="https://example.org")
         assert service.post(statement(trusted, claims=claims))[0] == 201
         assert service.refused(statement(other, claims=claims))[1][TITLE] == "Rejected"
         assert "issuer" in service.refused(statement(trusted))[1][DETAIL]
-        carries_another = parse(statement(other, claims=claims))
-        named = {**carries_another.protected, 4: keys.thumbprint(trusted.public_key)}
-        protected = encode_protected(named)
-        signature = other.sign(to_be_signed(protected, carries_another.payload))
+        carries_another = parse_sign1(statement(other, claims=claims))
+        named = {**carries_another.protected, 4: compute_thumbprint(trusted.public_key)}
+        protected = encode_protected_header(named)
+        signature = other.sign(encode_sig_structure(protected, carries_another.payload))
         forged = Sign1(
             protected, named, carries_another.unprotected, carries_another.payload, signature
         ).encode()
@@ -306,7 +324,7 @@ def test_tokens_cannot_be_tried_faster(log, tmp_path):
 
 def test_less_often_than_once_a_second():
     now = [0.0]
-    rates = Rates(0.25, clock=lambda: now[0])
+    rates = RateLimiter(0.25, clock=lambda: now[0])
     rates.take("a")
     with pytest.raises(Problem) as caught:
         rates.take("a")
@@ -357,21 +375,21 @@ def test_checkpoint_and_tiles(service, log):
     given = statements(300)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(service.post, given))
-    key = notes.read_key(service.said["checkpoint-key"])
+    key = parse_verifier_key(service.said["checkpoint-key"])
     while True:
         status, headers, note = service.get("/checkpoint")
-        if status == 200 and (found := checkpoint.open_checkpoint(note, key)).size == 301:
+        if status == 200 and (found := verify_checkpoint(note, key)).size == 301:
             break
         time.sleep(0.05)
     assert headers["content-type"].startswith("text/plain")
     entries, leaves = [], []
     for path, width in (("000", 256), ("001.p/45", 45)):
-        under = bundles.decode(service.get(f"/tile/entries/{path}")[2], width)
+        under = decode_entry_bundle(service.get(f"/tile/entries/{path}")[2], width)
         entries += under
-        leaves += map(tree.leaf_hash, under)
+        leaves += map(hash_leaf, under)
         assert service.get(f"/tile/0/{path}")[2] == b"".join(leaves[-width:])
     assert "immutable" in service.get("/tile/0/000")[1]["cache-control"]
-    assert {entry_of(parse(one)) for one in given} == set(entries[1:])
+    assert {build_log_entry(parse_sign1(one)) for one in given} == set(entries[1:])
     assert root_of(leaves) == found.root
     assert (log.path / "public" / "checkpoint").read_bytes() == note
     assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[
@@ -381,13 +399,13 @@ def test_checkpoint_and_tiles(service, log):
 
 
 def root_of(leaves):
-    return tree.root(lambda height, index: _node(leaves, height, index), len(leaves))
+    return compute_root(lambda height, index: _node(leaves, height, index), len(leaves))
 
 
 def _node(leaves, height, index):
     row = leaves[index << height : (index + 1) << height]
     while len(row) > 1:
-        row = [tree.node_hash(*row[at : at + 2]) for at in range(0, len(row), 2)]
+        row = [hash_children(*row[at : at + 2]) for at in range(0, len(row), 2)]
     return row[0]
 
 
@@ -415,16 +433,16 @@ def test_what_it_says_of_itself(service):
 def test_new_keys_while_it_runs(service, log):
     first, second = statements(2)
     _, _, old = service.post(first)
-    rotate(log)
+    rotate_log_keys(log)
     _, _, new = service.post(second)
     assert len(cbor2.loads(service.get("/.well-known/scitt-keys")[2])) == 2
     verified(service, first, old)
     verified(service, second, new)
     before, after = (
-        keys.load_public(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes())
+        parse_public_keys(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes())
     )
-    check_receipt(parse(first), old, before, datetime.now(UTC))
-    check_receipt(parse(second), new, after, datetime.now(UTC))
+    check_receipt(parse_sign1(first), old, before, datetime.now(UTC))
+    check_receipt(parse_sign1(second), new, after, datetime.now(UTC))
 
 
 def pems(data):
@@ -493,7 +511,7 @@ def test_a_proxy_in_front_names_the_caller(log):
 
 
 def test_two_services_on_one_postgresql(database, tmp_path):
-    log = make(str(tmp_path / "log"), database=database)
+    log = create_log(str(tmp_path / "log"), database=database)
     given = statements(200)
     with Running(log.path) as one, Running(log.path) as other, ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda at: (one, other)[at % 2].post(given[at]), range(200)))
@@ -507,7 +525,7 @@ def test_two_services_on_one_postgresql(database, tmp_path):
             verified(one, given[0], other.post(given[0])[2]).index
             == verified(other, given[0], answers[0][2]).index
         )
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_a_postgresql_without_a_folder(database, tmp_path):
@@ -551,7 +569,7 @@ def test_a_client_that_leaves_in_the_middle(service, log):
     status, _, receipt = service.post(given)
     assert (status, verified(service, given, receipt).index) == (201, 1)
     assert service.stop() == (0, "")
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_it_ends_well(log):
@@ -559,4 +577,4 @@ def test_it_ends_well(log):
         service = Running(log.path)
         service.post(statement())
         assert service.stop(how) == (0, "")
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []

@@ -16,9 +16,14 @@ from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement, statements
 from vacr.errors import InvalidStatement
-from vacr.log.folder import make, open_folder
-from vacr.log.fsck import check
-from vacr.receipts import checkpoint, notes
+from vacr.log.folder import create_log, open_log_folder
+from vacr.log.fsck import run_fsck
+from vacr.transparency.checkpoint import (
+    VerifierKey,
+    parse_signed_note,
+    parse_verifier_key,
+    verify_cosignature,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -59,7 +64,7 @@ def test_from_a_session_to_a_stranger(tmp_path):
 
 @pytest.mark.parametrize("mode", [(), ("--async",)])
 def test_registered_later(tmp_path, mode):
-    make(str(tmp_path / "log"))
+    create_log(str(tmp_path / "log"))
     (tmp_path / "a.cose").write_bytes(statement())
     with Running(tmp_path / "log") as service:
         url = service.url
@@ -73,12 +78,12 @@ def test_registered_later(tmp_path, mode):
         done = vacr("register", "--pending", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert vacr("register", "--pending", cwd=tmp_path).returncode == 0
-    assert check(open_folder(str(tmp_path / "log"))).size == 2
+    assert run_fsck(open_log_folder(str(tmp_path / "log"))).size == 2
     assert len((tmp_path / "a.cose").read_bytes()) > len(statement())
 
 
 def test_tls_and_certificates_of_callers(tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     authority, stranger = TlsAuthority(tmp_path), TlsAuthority(tmp_path, "stranger")
     certificate, key = authority.certify("server")
     tls = ("--tls-cert", certificate, "--tls-key", key)
@@ -128,7 +133,9 @@ def cosigned(service, size, key):
     """
     while True:
         try:
-            return checkpoint.cosigned_at(notes.parse(service.published(size)), notes.read_key(key))
+            return verify_cosignature(
+                parse_signed_note(service.published(size)), parse_verifier_key(key)
+            )
         except InvalidStatement as error:
             if error.reason != "note-unsigned":
                 raise
@@ -136,7 +143,7 @@ def cosigned(service, size, key):
 
 
 def test_a_witness_cosigns(tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         key = service.said["checkpoint-key"]
     with command_service("log", "witness", "witness", "--log", key, cwd=tmp_path) as witness:
@@ -155,15 +162,15 @@ def test_a_witness_cosigns(tmp_path):
     with Running(
         log.path, "--witness", told["url"], told["key"]
     ) as service:  # what it has is kept when the witness is gone
-        assert checkpoint.cosigned_at(
-            notes.parse(service.published(5)), notes.read_key(told["key"])
+        assert verify_cosignature(
+            parse_signed_note(service.published(5)), parse_verifier_key(told["key"])
         )
         assert service.stop() == (0, "")
 
 
 def test_a_cosignature_that_was_missed_comes_later(tmp_path):
     """Nothing is added meanwhile: the witness is asked again for the same checkpoint."""
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         service.post(statement())
         key = service.said["checkpoint-key"]
@@ -174,8 +181,8 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
         told = witness.told
         with Running(log.path, "--witness", way.url, told["key"]) as service:
             with pytest.raises(InvalidStatement, match="not cosigned"):
-                checkpoint.cosigned_at(
-                    notes.parse(service.published(2)), notes.read_key(told["key"])
+                verify_cosignature(
+                    parse_signed_note(service.published(2)), parse_verifier_key(told["key"])
                 )
             while len(way.calls) < 2:
                 time.sleep(0.05)
@@ -192,10 +199,10 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
 
 
 def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         key = service.said["checkpoint-key"]
-    silent = notes.VerifierKey("silent.example.org", 4, bytes(range(32)))
+    silent = VerifierKey("silent.example.org", 4, bytes(range(32)))
     with (
         command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
         Balancer(holds=True) as way,
@@ -211,13 +218,13 @@ def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
                 assert cosigned(service, size, told["key"])  # by the one that answers
             # It ends before that witness is given up, which would be told.
             assert service.stop() == (0, "")
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
 
 
 def test_without_its_witness_a_log_goes_on(tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     key = "witness.example.org+7c2c5e4f+BJ8DHCKPH7YtnXIfyvKOx0fFGBDCW0ydyYZY21hh1Z4b"
-    named = notes.VerifierKey("witness.example.org", 4, bytes(range(32)))
+    named = VerifierKey("witness.example.org", 4, bytes(range(32)))
     assert key
     with Running(log.path, "--witness", "http://127.0.0.1:9/", str(named)) as service:
         assert service.post(statement())[0] == 201
@@ -228,7 +235,7 @@ def test_without_its_witness_a_log_goes_on(tmp_path):
 
 
 def test_a_monitor_watches(tmp_path):
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json", "--format", "json")
     with Running(log.path) as service:
         for size in (2, 3):
@@ -248,7 +255,7 @@ def test_a_monitor_sees_a_log_rolled_back(tmp_path):
     """Somebody restores an old copy of the whole folder and goes on: no file in it tells, but those
     who watched do.
     """
-    log = make(str(tmp_path / "log"))
+    log = create_log(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json")
     with Running(log.path) as service:
         service.post(statement())
@@ -261,7 +268,7 @@ def test_a_monitor_sees_a_log_rolled_back(tmp_path):
         assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
     shutil.rmtree(log.path)
     (tmp_path / "backup").rename(log.path)
-    assert check(log).findings.found == []
+    assert run_fsck(log).findings.found == []
     with Running(log.path) as service:
         service.published(2)
         done = vacr(*watching, service.url, cwd=tmp_path)

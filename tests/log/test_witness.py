@@ -25,15 +25,32 @@ from tests.log.commands import service, vacr
 from tests.log.tiled_folder import ORIGIN, served
 from tests.vectors.certificates import with_key_identifiers
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.log.cosigning import AtAnotherSize, cosign
-from vacr.log.folder import make
-from vacr.log.witness import Witness
-from vacr.log.witness_folder import open_folder
-from vacr.log.witness_store import Seen
-from vacr.receipts import checkpoint, notes, submissions, tree
-from vacr.receipts.checkpoint import Checkpoint, sign_checkpoint
-from vacr.receipts.submissions import Submission
-from vacr.signing import keys
+from vacr.log.folder import create_log
+from vacr.log.witness import (
+    CosignedCheckpoint,
+    Witness,
+    WitnessSizeDiffers,
+    open_witness_folder,
+    request_cosignature,
+)
+from vacr.signing.keys import encode_private_pem, generate_key
+from vacr.transparency.checkpoint import (
+    MAX_SUBMISSION_SIZE,
+    NOTE_KEY_COSIGNATURE,
+    Checkpoint,
+    CheckpointSubmission,
+    NoteSignature,
+    SignedNote,
+    build_verifier_key,
+    cosign_checkpoint,
+    parse_signed_note,
+    parse_verifier_key,
+    sign_checkpoint,
+    sign_note_text,
+    verify_checkpoint,
+    verify_cosignature,
+)
+from vacr.transparency.tree import build_consistency_path, compute_root, hash_children, hash_leaf
 
 EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 
@@ -45,27 +62,27 @@ class Log:
 
     def __init__(self, origin=ORIGIN, text="entry"):
         self.origin, self.key = origin, Ed25519PrivateKey.generate()
-        self.leaves = [tree.leaf_hash(f"{text} {number}".encode()) for number in range(100)]
+        self.leaves = [hash_leaf(f"{text} {number}".encode()) for number in range(100)]
 
     @property
     def vkey(self):
-        return notes.key_of(self.origin, self.key.public_key())
+        return build_verifier_key(self.origin, self.key.public_key())
 
     def node(self, height, index):
         if not height:
             return self.leaves[index]
-        return tree.node_hash(
-            self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1)
-        )
+        return hash_children(self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1))
 
     def said(self, size):
-        return Checkpoint(self.origin, size, tree.root(self.node, size))
+        return Checkpoint(self.origin, size, compute_root(self.node, size))
 
     def note(self, size, key=None):
         return sign_checkpoint(self.said(size), key or self.key)
 
     def asks(self, old, new):
-        return Submission(old, tree.consistency_path(self.node, old, new), self.note(new)).encode()
+        return CheckpointSubmission(
+            old, build_consistency_path(self.node, old, new), self.note(new)
+        ).encode()
 
 
 def post(url, body, method="POST"):
@@ -86,14 +103,14 @@ def log():
 @pytest.fixture
 def running(log, tmp_path):
     with service("log", "witness", "w/", "--log", log.vkey, "--port", 0, cwd=tmp_path) as process:
-        process.url, process.vkey = process.told["url"], notes.read_key(process.told["key"])
+        process.url, process.vkey = process.told["url"], parse_verifier_key(process.told["key"])
         yield process
 
 
 def cosigned(running, log, size, reply):
     status, kind, line = reply
     assert (status, kind) == (200, "text/plain; charset=utf-8")
-    return checkpoint.cosigned_at(notes.parse(log.note(size) + line), running.vkey)
+    return verify_cosignature(parse_signed_note(log.note(size) + line), running.vkey)
 
 
 def test_a_log_that_only_grows(running, log):
@@ -108,15 +125,15 @@ def test_a_log_that_only_grows(running, log):
 
 def test_every_status(running, log):
     assert post(running.url, log.asks(0, 5))[0] == 200
-    proof = tree.consistency_path(log.node, 5, 9)
+    proof = build_consistency_path(log.node, 5, 9)
     other = Log(text="another")
     other.key = log.key
     stranger = Log("example.org/stranger")
     thief = Ed25519PrivateKey.generate()
     empty = sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
-    false_line = log.note(9) + notes.Signature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
-    other_name = notes.Note(
-        log.said(9).text, (notes.sign(log.said(9).text, "example.org/other", log.key),)
+    false_line = log.note(9) + NoteSignature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
+    other_name = SignedNote(
+        log.said(9).text, (sign_note_text(log.said(9).text, "example.org/other", log.key),)
     ).encode()
     for status, body in [
         (400, b""),
@@ -125,31 +142,37 @@ def test_every_status(running, log):
         (400, b"old 5\n\nno note"),
         (400, log.asks(5, 9).replace(b"old 5", b"old 05")),
         (400, log.asks(5, 9).replace(b"old 5", b"old x")),
-        (400, Submission(5, proof * 30, log.note(9)).encode()),
-        (400, Submission(5, [b"short"], log.note(9)).encode()),
+        (400, CheckpointSubmission(5, proof * 30, log.note(9)).encode()),
+        (400, CheckpointSubmission(5, [b"short"], log.note(9)).encode()),
         (
             400,
-            b"old 5\n\n" + notes.Note("text\n", (notes.sign("text\n", ORIGIN, log.key),)).encode(),
+            b"old 5\n\n"
+            + SignedNote("text\n", (sign_note_text("text\n", ORIGIN, log.key),)).encode(),
         ),
-        (400, Submission(10, [], log.note(9)).encode()),
+        (400, CheckpointSubmission(10, [], log.note(9)).encode()),
         (404, stranger.asks(0, 9)),
-        (403, Submission(5, proof, log.note(9, thief)).encode()),
-        (403, Submission(5, proof, false_line).encode()),
-        (403, Submission(5, proof, other_name).encode()),
-        (403, Submission(5, proof, log.note(9).replace(b"\n9\n", b"\n8\n")).encode()),
+        (403, CheckpointSubmission(5, proof, log.note(9, thief)).encode()),
+        (403, CheckpointSubmission(5, proof, false_line).encode()),
+        (403, CheckpointSubmission(5, proof, other_name).encode()),
+        (403, CheckpointSubmission(5, proof, log.note(9).replace(b"\n9\n", b"\n8\n")).encode()),
         (409, log.asks(0, 9)),
         (409, log.asks(4, 9)),
         (409, log.asks(6, 9)),
         (409, log.asks(4, 4)),
-        (409, Submission(0, [], empty).encode()),
-        (409, Submission(5, [], other.note(5)).encode()),
-        (422, Submission(5, [], log.note(9)).encode()),
-        (422, Submission(5, proof[:-1], log.note(9)).encode()),
-        (422, Submission(5, [*proof, bytes(32)], log.note(9)).encode()),
-        (422, Submission(5, proof[::-1], log.note(9)).encode()),
-        (422, Submission(5, proof, other.note(9)).encode()),
-        (422, Submission(5, tree.consistency_path(other.node, 5, 9), other.note(9)).encode()),
-        (422, Submission(5, [bytes(32)], log.note(5)).encode()),
+        (409, CheckpointSubmission(0, [], empty).encode()),
+        (409, CheckpointSubmission(5, [], other.note(5)).encode()),
+        (422, CheckpointSubmission(5, [], log.note(9)).encode()),
+        (422, CheckpointSubmission(5, proof[:-1], log.note(9)).encode()),
+        (422, CheckpointSubmission(5, [*proof, bytes(32)], log.note(9)).encode()),
+        (422, CheckpointSubmission(5, proof[::-1], log.note(9)).encode()),
+        (422, CheckpointSubmission(5, proof, other.note(9)).encode()),
+        (
+            422,
+            CheckpointSubmission(
+                5, build_consistency_path(other.node, 5, 9), other.note(9)
+            ).encode(),
+        ),
+        (422, CheckpointSubmission(5, [bytes(32)], log.note(5)).encode()),
     ]:
         found, kind, told = post(running.url, body)
         assert found == status, (body, told)
@@ -161,11 +184,13 @@ def test_every_status(running, log):
 
 
 def test_the_first_checkpoint(running, log):
-    nothing = Submission(0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)).encode()
-    something = Submission(
+    nothing = CheckpointSubmission(
+        0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
+    ).encode()
+    something = CheckpointSubmission(
         0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key)
     ).encode()
-    proven = Submission(0, [bytes(32)], log.note(5)).encode()
+    proven = CheckpointSubmission(0, [bytes(32)], log.note(5)).encode()
     asked = [
         log.asks(3, 5),
         proven,
@@ -196,7 +221,7 @@ def test_a_fork_is_kept_as_evidence(running, log, tmp_path):
     other.key = log.key
     post(running.url, log.asks(0, 5))
     for _ in range(2):
-        post(running.url, Submission(5, [], other.note(5)).encode())
+        post(running.url, CheckpointSubmission(5, [], other.note(5)).encode())
     (kept,) = (tmp_path / "w").glob("witness.evidence-*")
     found = json.loads(kept.read_bytes())
     assert (found["known"].encode(), found["seen"].encode()) == (log.note(5), other.note(5))
@@ -204,7 +229,7 @@ def test_a_fork_is_kept_as_evidence(running, log, tmp_path):
 
 def test_bodies_that_are_too_large(running, log):
     body = log.asks(0, 5)
-    assert post(running.url, body + b"x" * submissions.LARGEST)[0] == 413
+    assert post(running.url, body + b"x" * MAX_SUBMISSION_SIZE)[0] == 413
     connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=60)
     try:
         connection.request("POST", "/add-checkpoint", (b"x" * 65_536 for _ in range(40)))
@@ -289,27 +314,32 @@ def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
 
 
 def test_a_state_that_moved_meanwhile(tmp_path):
-    folder = open_folder(tmp_path / "w")
+    folder = open_witness_folder(tmp_path / "w")
     try:
-        first, second = Seen(5, bytes(32), 1, b"a"), Seen(6, bytes(32), 2, b"b")
+        first, second = (
+            CosignedCheckpoint(5, bytes(32), 1, b"a"),
+            CosignedCheckpoint(6, bytes(32), 2, b"b"),
+        )
         assert folder.store.move(ORIGIN, None, first)
         assert not folder.store.move(ORIGIN, None, second)
         assert folder.store.move(ORIGIN, first, second)
-        assert not folder.store.move(ORIGIN, first, Seen(7, bytes(32), 3, b"c"))
+        assert not folder.store.move(ORIGIN, first, CosignedCheckpoint(7, bytes(32), 3, b"c"))
         assert folder.store.seen(ORIGIN) == second
     finally:
         folder.store.close()
 
 
 def test_time_never_goes_back(log, tmp_path):
-    folder = open_folder(tmp_path / "w")
+    folder = open_witness_folder(tmp_path / "w")
     try:
         clock = iter([1000.9, 900, 950, 1001, -5])
         witness = Witness(folder, [log.vkey], lambda: next(clock))
         times = []
         for old, size in [(0, 5), (5, 5), (5, 6), (6, 7), (7, 8)]:
             line = witness.add(log.asks(old, size)).text.encode()
-            times.append(checkpoint.cosigned_at(notes.parse(log.note(size) + line), folder.public))
+            times.append(
+                verify_cosignature(parse_signed_note(log.note(size) + line), folder.public)
+            )
         assert times == [1000, 1000, 1000, 1001, 1001]
     finally:
         folder.store.close()
@@ -368,7 +398,7 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
 def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
     named = {
         "KEY": str(log.vkey),
-        "WITNESS": str(notes.key_of("w", log.key.public_key(), notes.COSIGNATURE)),
+        "WITNESS": str(build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)),
     }
     done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
     assert done.returncode == exit_code
@@ -376,7 +406,7 @@ def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
 
 
 def test_the_folder_of_a_log(log, tmp_path):
-    make(str(tmp_path / "log"))
+    create_log(str(tmp_path / "log"))
     done = vacr("log", "witness", "log/", "--log", log.vkey, cwd=tmp_path)
     assert (done.returncode, "there is a log at log" in done.stderr) == (2, True)
     assert not (tmp_path / "log" / "witness.db").exists()
@@ -391,7 +421,7 @@ def test_its_name_and_key_stay(log, tmp_path):
     assert "can be read by others" in vacr(*arguments, cwd=tmp_path).stderr
     (tmp_path / "w" / "witness.pem").chmod(0o600)
     (tmp_path / "w" / "witness.vkey").write_text(
-        f"{notes.key_of('x', log.key.public_key(), notes.COSIGNATURE)}\n"
+        f"{build_verifier_key('x', log.key.public_key(), NOTE_KEY_COSIGNATURE)}\n"
     )
     assert vacr(*arguments, cwd=tmp_path).returncode == 3
 
@@ -420,30 +450,30 @@ def test_a_port_that_is_taken(running, log, tmp_path):
 
 
 def test_the_client(running, log):
-    line = cosign(log.note(5), 0, [], running.url, running.vkey)
-    assert checkpoint.cosigned_at(notes.parse(log.note(5) + line), running.vkey)
-    with pytest.raises(AtAnotherSize) as caught:
-        cosign(log.note(9), 0, [], running.url, running.vkey)
+    line = request_cosignature(log.note(5), 0, [], running.url, running.vkey)
+    assert verify_cosignature(parse_signed_note(log.note(5) + line), running.vkey)
+    with pytest.raises(WitnessSizeDiffers) as caught:
+        request_cosignature(log.note(9), 0, [], running.url, running.vkey)
     old = caught.value.size
     assert old == 5
-    note = log.note(9) + cosign(
-        log.note(9), old, tree.consistency_path(log.node, old, 9), running.url, running.vkey
+    note = log.note(9) + request_cosignature(
+        log.note(9), old, build_consistency_path(log.node, old, 9), running.url, running.vkey
     )
-    assert checkpoint.open_checkpoint(note, log.vkey) == log.said(9)
+    assert verify_checkpoint(note, log.vkey) == log.said(9)
     other = Log(text="another")
     other.key = log.key
     for given in (
         (other.note(9), 9, []),
-        (other.note(12), 9, tree.consistency_path(other.node, 9, 12)),
+        (other.note(12), 9, build_consistency_path(other.node, 9, 12)),
     ):
         with pytest.raises(InvalidStatement, match="another past") as refused:
-            cosign(*given, running.url, running.vkey)
+            request_cosignature(*given, running.url, running.vkey)
         assert refused.value.reason == "witness-refused"
     with pytest.raises(Unreachable, match="404"):
-        cosign(Log("example.org/stranger").note(5), 0, [], running.url, running.vkey)
-    stranger = notes.key_of("w", log.key.public_key(), notes.COSIGNATURE)
+        request_cosignature(Log("example.org/stranger").note(5), 0, [], running.url, running.vkey)
+    stranger = build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)
     with pytest.raises(InvalidStatement, match="without a cosignature of its key"):
-        cosign(log.note(9), 9, [], running.url, stranger)
+        request_cosignature(log.note(9), 9, [], running.url, stranger)
 
 
 def answers(status, body, kind="text/plain"):
@@ -469,7 +499,7 @@ def answers(status, body, kind="text/plain"):
         (409, b"", Unreachable),
         (409, b"05\n", Unreachable),
         (409, b"\xff\n", Unreachable),
-        (409, b"7\n", AtAnotherSize),
+        (409, b"7\n", WitnessSizeDiffers),
         (409, b"3\n", InvalidStatement),
         (422, b"no", InvalidStatement),
         (403, b"no\x1b[2J", Unreachable),
@@ -479,32 +509,32 @@ def answers(status, body, kind="text/plain"):
 )
 def test_answers_of_witnesses_that_are_not_used(log, tmp_path, status, body, error):
     key = Ed25519PrivateKey.generate()
-    trusted = notes.key_of("w", key.public_key(), notes.COSIGNATURE)
+    trusted = build_verifier_key("w", key.public_key(), NOTE_KEY_COSIGNATURE)
     if body == "FALSE":
-        body = checkpoint.cosign(log.said(6).text, 5, "w", key).line.encode()
+        body = cosign_checkpoint(log.said(6).text, 5, "w", key).line.encode()
     elif body == "OTHERS":
-        body = checkpoint.cosign(log.said(5).text, 5, "w", log.key).line.encode()
+        body = cosign_checkpoint(log.said(5).text, 5, "w", log.key).line.encode()
     with served(tmp_path) as server:
         server.tricks["/add-checkpoint"] = answers(status, body)
         with pytest.raises(error) as caught:
-            cosign(log.note(5), 3, [], server.url, trusted)
+            request_cosignature(log.note(5), 3, [], server.url, trusted)
     assert type(caught.value) is error
     assert "\x1b" not in str(caught.value)
 
 
 def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
     key = Ed25519PrivateKey.generate()
-    own = checkpoint.cosign(log.said(5).text, 5, "w", key).line.encode()
-    others = checkpoint.cosign(log.said(5).text, 5, "v", log.key).line.encode()
+    own = cosign_checkpoint(log.said(5).text, 5, "w", key).line.encode()
+    others = cosign_checkpoint(log.said(5).text, 5, "v", log.key).line.encode()
     with served(tmp_path) as server:
         server.tricks["/add-checkpoint"] = answers(200, others + own + others)
         assert (
-            cosign(
+            request_cosignature(
                 log.note(5),
                 3,
                 [],
                 server.url,
-                notes.key_of("w", key.public_key(), notes.COSIGNATURE),
+                build_verifier_key("w", key.public_key(), NOTE_KEY_COSIGNATURE),
             )
             == own
         )
@@ -532,7 +562,7 @@ def certified(folder, name, above=None):
     (folder / f"{name}.pem").write_bytes(
         builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
     )
-    (folder / f"{name}.key").write_bytes(keys.private_pem(key))
+    (folder / f"{name}.key").write_bytes(encode_private_pem(key))
     return called, key
 
 
@@ -565,12 +595,12 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
                 status(who)
         # A client that does not know the authority does not believe the server.
         with pytest.raises(Unreachable, match="no answer"):
-            cosign(log.note(9), 5, [], url, notes.read_key(process.told["key"]))
+            request_cosignature(log.note(9), 5, [], url, parse_verifier_key(process.told["key"]))
 
 
 def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
     certified(tmp_path, "server")
-    (tmp_path / "server.key").write_bytes(keys.private_pem(keys.generate("es256"), b"secret"))
+    (tmp_path / "server.key").write_bytes(encode_private_pem(generate_key("es256"), b"secret"))
     done = vacr(
         "log",
         "witness",

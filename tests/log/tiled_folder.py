@@ -6,13 +6,17 @@ from contextlib import contextmanager
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from vacr.receipts import bundles, checkpoint, notes, tiles, tree
-from vacr.receipts.checkpoint import Checkpoint
-from vacr.receipts.description import Description, identity_of
-from vacr.receipts.entries import entry_of
-from vacr.receipts.tiles import Growing, Tile
-from vacr.signing import KeySigner, keys
-from vacr.signing.sign1 import parse
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.transparency.checkpoint import (
+    Checkpoint,
+    build_verifier_key,
+    sign_checkpoint,
+    sign_note_text,
+)
+from vacr.transparency.log_keys import LogDescription, compute_log_identity
+from vacr.transparency.receipt import build_log_entry, encode_entry_bundle
+from vacr.transparency.tree import GrowingTree, Tile, format_tile_path, hash_leaf
 
 ORIGIN = "example.org/log"
 
@@ -25,34 +29,34 @@ class MadeLog:
     def __init__(self, folder, described=True):
         self.folder = folder
         self.key = Ed25519PrivateKey.generate()
-        self.signer = KeySigner(keys.generate("es256"))
+        self.signer = KeySigner(generate_key("es256"))
         self.entries = []
         self.grow()
         if described:
             self.entries.append(self.description(self.signer, None))
-            self.identity = identity_of(self.entries[0])
+            self.identity = compute_log_identity(self.entries[0])
 
     def grow(self):
         """Start the tree anew from the entries there are."""
         kept = {}
-        self.growing = Growing(0, [], lambda level, number: Tile(kept[level, number]))
+        self.growing = GrowingTree(0, [], lambda level, number: Tile(kept[level, number]))
         self.kept = kept
 
     @property
     def vkey(self):
-        return notes.key_of(ORIGIN, self.key.public_key())
+        return build_verifier_key(ORIGIN, self.key.public_key())
 
     def description(self, signer, log):
         """What the log says of itself, as an entry."""
-        said = Description(
+        said = LogDescription(
             ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log
         )
-        return entry_of(parse(said.statement(signer)))
+        return build_log_entry(parse_sign1(said.statement(signer)))
 
     def rotate(self, signer=None):
         """Announce new keys, signed by the key before or by another."""
         before = signer or self.signer
-        self.key, self.signer = Ed25519PrivateKey.generate(), KeySigner(keys.generate("es256"))
+        self.key, self.signer = Ed25519PrivateKey.generate(), KeySigner(generate_key("es256"))
         self.entries.append(self.description(before, self.identity))
 
     def add(self, count, text="entry"):
@@ -62,16 +66,18 @@ class MadeLog:
         """Write what is new, as files, and the checkpoint last; gives the checkpoint."""
         for number in range(self.growing.size // 256, -(-len(self.entries) // 256)):
             part = self.entries[number * 256 : (number + 1) * 256]
-            self.write(f"tile/entries/{tiles.path_of(number, len(part))}", bundles.encode(part))
+            self.write(
+                f"tile/entries/{format_tile_path(number, len(part))}", encode_entry_bundle(part)
+            )
         for entry in self.entries[self.growing.size :]:
-            self.growing.add(tree.leaf_hash(entry))
+            self.growing.add(hash_leaf(entry))
         for (level, number), tile in self.growing.settle().items():
             self.kept[level, number] = tile.encode()
-            self.write(f"tile/{level}/{tiles.path_of(number, len(tile))}", tile.encode())
+            self.write(f"tile/{level}/{format_tile_path(number, len(tile))}", tile.encode())
         said = Checkpoint(ORIGIN, len(self.entries), self.growing.root())
-        note = checkpoint.sign_checkpoint(said, (signers or (self.key,))[0])
+        note = sign_checkpoint(said, (signers or (self.key,))[0])
         for key in signers[1:]:
-            note += notes.sign(said.text, ORIGIN, key).line.encode()
+            note += sign_note_text(said.text, ORIGIN, key).line.encode()
         self.write("checkpoint", note)
         return note
 

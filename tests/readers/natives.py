@@ -5,7 +5,7 @@ for properties.
 from hypothesis import strategies as st
 
 from tests.codec.strategies import JSON, TEXT
-from vacr.model import CANONICAL_MEMBERS, SESSION_MEMBERS
+from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS
 
 STAMPS = st.sampled_from(
     [
@@ -22,7 +22,9 @@ COUNTS = st.sampled_from([0, 3, 2**64 - 1, 2**64, -1, 1.5, None, "4", True])
 # Names that have a meaning of their own in an entry are the ones that could get in each other's
 # way.
 ODD_NAMES = st.sampled_from(
-    sorted(CANONICAL_MEMBERS | {"message", "role", "line", "state", "usage", "native", "from"})
+    sorted(
+        CANONICAL_ENTRY_MEMBERS | {"message", "role", "line", "state", "usage", "native", "from"}
+    )
 )
 EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=2)
 ODD_TYPES = (

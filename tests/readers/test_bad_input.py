@@ -8,9 +8,9 @@ import json
 import pytest
 
 from tests.conftest import jsonl, read_one, record_of
+from vacr.agents.documents import MAX_NATIVE_DEPTH
 from vacr.errors import UnreadableInput
-from vacr.readers.lines import NATIVE_DEPTH
-from vacr.schema import validate
+from vacr.record.validation import validate
 
 FIRST = {
     "type": "user",
@@ -62,7 +62,7 @@ KEPT_AS_BYTES = [
     ("nested 100,000 deep", message(b"[" * 100_000 + b"]" * 100_000), "nested deeper than"),
     (
         "nested just too deep",
-        message(b"[" * NATIVE_DEPTH + b"]" * NATIVE_DEPTH),
+        message(b"[" * MAX_NATIVE_DEPTH + b"]" * MAX_NATIVE_DEPTH),
         "nested deeper than",
     ),
     ("prose", b"Error: something happened", "not JSON"),

@@ -11,13 +11,12 @@ import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, record_of, records_of
 from tests.readers import rebuild
-from vacr.codec import json_scan
-from vacr.codec.pointers import pointer
+from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
+from vacr.agents.registry import load_readers
 from vacr.errors import UnreadableInput
-from vacr.readers.documents import documents
-from vacr.readers.lines import NATIVE_DEPTH, Repaired
-from vacr.readers.registry import readers
-from vacr.schema import validate
+from vacr.record import json_scan
+from vacr.record.json_text import format_pointer
+from vacr.record.validation import validate
 
 MESSAGE = b'{"id":"m1","timestamp":"2026-05-02T08:15:02.000Z","type":"user","content":CONTENT}'
 # Agent → a session with one message, as a whole value; CONTENT stands for what the message says.
@@ -113,7 +112,7 @@ BROKEN = [
     ("cut off", b'{"type":"user","message":{"content":"mo'),
     ("binary", bytes(range(128, 256))),
     ("nul bytes", b"\x00" * 40),
-    ("nested too deep", b'{"content":' + b"[" * NATIVE_DEPTH + b"]" * NATIVE_DEPTH + b"}"),
+    ("nested too deep", b'{"content":' + b"[" * MAX_NATIVE_DEPTH + b"]" * MAX_NATIVE_DEPTH + b"}"),
     ("nested 100,000 deep", b"[" * 100_000 + b"]" * 100_000),
     ("prose", b"Error: something happened"),
 ]
@@ -169,7 +168,7 @@ def test_other_ways_to_write_the_same_value_give_the_same_entries(agent, layout)
     assert other["vacr"].get("repaired") is None
 
 
-@pytest.mark.parametrize("agent", sorted(readers()))
+@pytest.mark.parametrize("agent", sorted(load_readers()))
 @pytest.mark.parametrize("value", [b"{}", b"[]", b"[{}]", b"{}\n{}", b"[[]]", b"null", b'""', b"0"])
 def test_a_value_that_says_nothing_is_refused_or_with_the_agent_named_kept(agent, value):
     with pytest.raises(UnreadableInput):
@@ -241,17 +240,17 @@ def native_values(data: bytes, *, repaired: bool) -> list:
     """
     found = [
         value
-        for _, batch in documents(data)
+        for _, batch in parse_json_documents(data)
         for value in batch
-        if repaired or not isinstance(value, Repaired)
+        if repaired or not isinstance(value, RepairedValue)
     ]
     return [
-        value.value if isinstance(value, Repaired) else getattr(value, "data", value)
+        value.value if isinstance(value, RepairedValue) else getattr(value, "data", value)
         for value in found
     ]
 
 
-@pytest.mark.parametrize("agent", [None, *readers()])
+@pytest.mark.parametrize("agent", [None, *load_readers()])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name[-24:]}")
 def test_damage_gives_valid_records_that_keep_everything_or_a_clear_error(path, agent):
     for seed in SEEDS:
@@ -274,10 +273,12 @@ def check(records: list[dict], data: bytes) -> None:
 
 def test_many_problems_under_a_long_name_cost_no_more_than_the_text(monkeypatch):
     told = []
-    monkeypatch.setattr(json_scan, "pointer", lambda place: told.append(place) or pointer(place))
+    monkeypatch.setattr(
+        json_scan, "format_pointer", lambda place: told.append(place) or format_pointer(place)
+    )
     name = b"k" * 10_000
     line = b'{"' + name + b'":[' + b",".join([b'"\\ud800"'] * 1000) + b"]}" + b" 1" * 1000
-    found = [value for _, batch in documents(line) for value in batch]
+    found = [value for _, batch in parse_json_documents(line) for value in batch]
     assert len(told) == 8
     assert found[0].value == {name.decode(): ["\ufffd"] * 1000}
     assert [one.value for one in found[1:-1]] == [1] * 1000

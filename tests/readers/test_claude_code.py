@@ -1,7 +1,7 @@
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
-from vacr.sources import read
+from vacr.discovery.opening import read_sessions
 
 SHAPES = record_of((FIXTURES / "claude" / "shapes.jsonl").read_bytes())
 EXAMPLE = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
@@ -177,7 +177,7 @@ def test_inline_sidechains_stay_in_the_session():
 
 def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
     main = FIXTURES / "claude" / "project" / "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01.jsonl"
-    found = list(read(main))
+    found = list(read_sessions(main))
     sessions = [one.reading.record["session"] for one in found]
     assert [session["session-id"] for session in sessions] == [
         main.stem,

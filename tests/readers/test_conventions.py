@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, native_files, record_of, records_of
-from vacr.content import all_entries
-from vacr.model import CANONICAL_MEMBERS, SESSION_MEMBERS, AgentMeta, Environment, Record
-from vacr.schema.versions import schema_for
+from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, AgentMeta, Environment, Record
+from vacr.record.blocks import walk_entries
+from vacr.record.validation import load_record_schema
 
 OURS = {"vacr"}
 # What keeps its shape and its nulls, whatever is inside.
@@ -26,8 +26,8 @@ def maps(record):
     yield session, SESSION_MEMBERS
     yield session["agent-meta"], AgentMeta.__annotations__.keys()
     yield session.get("environment", {}), Environment.__annotations__.keys()
-    for entry in all_entries(session["entries"]):
-        yield entry, CANONICAL_MEMBERS
+    for entry in walk_entries(session["entries"]):
+        yield entry, CANONICAL_ENTRY_MEMBERS
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -44,7 +44,7 @@ def test_canonical_members_have_no_capitals_and_no_underscores():
         for name in names
     }
     assert all(name == name.lower() and "_" not in name for name in canonical)
-    assert "start_line" not in schema_for("3").rule_text("range")
+    assert "start_line" not in load_record_schema("3").rule_text("range")
 
 
 @pytest.mark.parametrize("path", FILES)

@@ -4,9 +4,9 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
-from vacr.readers import cursor_text
-from vacr.schema import validate
-from vacr.sources import read
+from vacr.agents.cursor.reader import CURSOR_JSON_PARAMETERS, CURSOR_TOOL_PARAMETERS
+from vacr.discovery.opening import read_sessions
+from vacr.record.validation import validate
 
 EXAMPLE = record_of((EXAMPLES / "cursor.jsonl").read_bytes())
 DRIFTED = record_of((FIXTURES / "cursor" / "drifted.jsonl").read_bytes())
@@ -82,7 +82,7 @@ def test_a_session_is_named_by_its_file_or_its_content(name, session_id):
 
 def test_a_sub_agents_transcript_belongs_to_the_one_it_lies_below():
     main = FIXTURES / "cursor" / "nested" / PARENT / f"{PARENT}.jsonl"
-    parent, child = [found.reading.record for found in read(main)]
+    parent, child = [found.reading.record for found in read_sessions(main)]
     assert [record["session"]["session-id"] for record in (parent, child)] == [
         PARENT,
         f"{PARENT}/{CHILD}",
@@ -194,8 +194,8 @@ def test_calls_that_follow_each_other_end_where_the_next_begins():
 
 def test_every_parameter_that_is_no_text_is_one_of_some_tool():
     assert {
-        name for names in cursor_text.PARAMETERS.values() for name in names
-    } >= cursor_text.NOT_TEXT
+        name for names in CURSOR_TOOL_PARAMETERS.values() for name in names
+    } >= CURSOR_JSON_PARAMETERS
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from tests.sources.cursor_databases import digest, field
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes
 from vacr.errors import NotASession
-from vacr.recording.sealing import sealed, unseal
-from vacr.schema import validate
+from vacr.record.validation import validate
+from vacr.workflows.sealed_source import encode_sealed_source, unseal_source
 
 # Stands for a word that is nowhere else, so that it can be told whose it is.
 WORD = "\u2047"
@@ -264,8 +264,8 @@ def check(found, rows, folder):
     assert lost(values, record) == set()
     assert words([record["session"], record["vacr"]]) == words(list(rows.values()))
     archive = folder / "session.source.zip"
-    archive.write_bytes(sealed(found.source))
-    ((_, data),) = unseal(archive, record["vacr"]["source"]["parts"])
+    archive.write_bytes(encode_sealed_source(found.source))
+    ((_, data),) = unseal_source(archive, record["vacr"]["source"]["parts"])
     archive.unlink()
     lines = [json.loads(line) for line in data.splitlines()][1:]
     for name in {line["table"] for line in lines} | rows.keys():

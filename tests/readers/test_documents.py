@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codec.strategies import JSON
-from vacr.readers.documents import documents
-from vacr.readers.lines import Repaired
+from vacr.agents.documents import RepairedValue, parse_json_documents
 
 OBJECTS = st.dictionaries(st.text("ab", max_size=2), JSON, min_size=1, max_size=3)
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+')
 
 
 def values(data: bytes) -> list:
-    return [value for _, batch in documents(data) for value in batch]
+    return [value for _, batch in parse_json_documents(data) for value in batch]
 
 
 @given(OBJECTS, st.randoms(use_true_random=False))
@@ -50,7 +49,7 @@ def test_a_line_that_only_opens_costs_no_other_line():
     data = b'{"a":1}\n{\n{"b":2}\n{"c":\n{"d":4}\n'
     found = [
         (number, getattr(value, "data", value))
-        for number, batch in documents(data)
+        for number, batch in parse_json_documents(data)
         for value in batch
     ]
     assert found == [(1, {"a": 1}), (2, b"{"), (3, {"b": 2}), (4, b'{"c":'), (5, {"d": 4})]
@@ -60,6 +59,6 @@ def test_a_line_that_only_opens_costs_no_other_line():
 def test_a_value_that_is_repaired_is_not_taken_apart(odd):
     data = b'{\n"a":' + odd + b',"messages":[\n{"b":1},\n{"b":2}\n]}'
     value, whole = values(data)
-    assert type(value) is Repaired
+    assert type(value) is RepairedValue
     assert value.value["messages"] == [{"b": 1}, {"b": 2}]
     assert whole.data == data

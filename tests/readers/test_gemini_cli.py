@@ -3,8 +3,8 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of, records_of
-from vacr.schema import validate
-from vacr.sources import read
+from vacr.discovery.opening import read_sessions
+from vacr.record.validation import validate
 
 EXAMPLE = record_of((EXAMPLES / "gemini-cli.jsonl").read_bytes())
 REWOUND = record_of((FIXTURES / "gemini" / "rewound.jsonl").read_bytes())
@@ -325,7 +325,7 @@ def test_a_checkpoint_keeps_what_stands_beside_its_turns():
 
 
 def test_a_sub_agents_parent_is_the_folder_it_lies_in():
-    (found,) = read(CHILD)
+    (found,) = read_sessions(CHILD)
     record = found.reading.record
     assert record["vacr"]["parent"] == {"session-id": PARENT}
     assert record["session"]["format"] == "autonomous"

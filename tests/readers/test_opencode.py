@@ -13,9 +13,9 @@ from tests.conftest import (
     records_of,
     stranger,
 )
-from vacr.readers.export import export
-from vacr.readers.opencode_pieces import Pieces
-from vacr.sources import read
+from vacr.agents.documents import encode_session_rows
+from vacr.agents.opencode.parts import PieceCollector
+from vacr.discovery.opening import read_sessions
 
 FOLDER = FIXTURES / "opencode"
 EXAMPLE = record_of((EXAMPLES / "opencode.json").read_bytes())
@@ -24,7 +24,7 @@ MAIN, CHILD = records_of((FOLDER / "dump.jsonl").read_bytes())
 SAMPLE = record_of((FOLDER / "sample.json").read_bytes())
 STORED = {
     stranger(found.reading)["session"]["session-id"]: stranger(found.reading)
-    for found in read(FOLDER / "storage")
+    for found in read_sessions(FOLDER / "storage")
 }
 SESSION, SUB = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 SECRET = "11111111-2222-4333-8444-555555555555"  # noqa: S105 - the fixtures' own, of nothing
@@ -267,10 +267,12 @@ def test_the_secret_of_a_shared_session_is_carried_and_told(source):
     reading = {
         "dump": lambda: read_all((FOLDER / "dump.jsonl").read_bytes())[0],
         "folder": lambda: next(
-            found.reading for found in read(FOLDER / "storage") if found.reading.notices
+            found.reading for found in read_sessions(FOLDER / "storage") if found.reading.notices
         ),
         "rows": lambda: read_one(
-            export("opencode-sqlite", "ses_1", [("session", session), ("session_share", share)])
+            encode_session_rows(
+                "opencode-sqlite", "ses_1", [("session", session), ("session_share", share)]
+            )
         ),
     }[source]()
     assert reading.record["session"]["session_share"]["secret"] == SECRET
@@ -359,9 +361,9 @@ def test_a_model_is_that_of_the_message_before_that_of_its_metadata():
 def later(kind, **data):
     """Record a session of the later model that has one row."""
     row = {"id": "x1", "session_id": "ses_1", "type": kind, "data": json.dumps(data)}
-    (found,) = record_of(export("opencode-sqlite", "ses_1", [("session_message", row)]))["session"][
-        "entries"
-    ]
+    (found,) = record_of(
+        encode_session_rows("opencode-sqlite", "ses_1", [("session_message", row)])
+    )["session"]["entries"]
     return found
 
 
@@ -444,7 +446,7 @@ def test_shares_find_their_sessions_without_looking_at_all_of_them():
             return super().endswith(*arguments)
 
     names = [f"ses_{number:06}Xy" for number in range(300)]
-    pieces = Pieces()
+    pieces = PieceCollector()
     for name in names:
         pieces.add({"id": Counted(name), "directory": "/w", "projectID": "p"}, "session")
     for name in names:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.sources.leaves import lost
 from tests.sources.opencode_database import SCHEMAS
-from vacr.identity import identify
-from vacr.schema import validate
-from vacr.sources import read
-from vacr.sources.databases import DatabaseFile
+from vacr.discovery.databases import DatabaseFile
+from vacr.discovery.opening import read_sessions
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
 
 NEVER = {
     "permission",
@@ -160,7 +160,7 @@ def test_every_session_is_listed_and_every_value_recorded(database):
         with closing(DatabaseFile(path)) as opened:
             assert [listed.session_id for listed in opened.sessions()] == sorted(expected)
         for session, rows in expected.items():
-            (found,) = read(path, session=session, sub_agents=False)
-            record = json.loads(b"".join(identify(found.reading.record)))
+            (found,) = read_sessions(path, session=session, sub_agents=False)
+            record = json.loads(b"".join(assign_record_id(found.reading.record)))
             assert validate(record).findings == []
             assert lost(rows, record) == set()

@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from tests.conftest import CORPUS, EXAMPLES, jsonl
+from vacr.agents.agent import Source, SourcePart
+from vacr.agents.registry import find_reader, load_readers
 from vacr.errors import UnreadableInput
-from vacr.readers.registry import reader_for, readers
-from vacr.readers.source import Part, Source
 
 READER = """
-from vacr.readers.assemble import Session
-from vacr.readers.documents import documents
+from vacr.agents.lift import SessionBuilder
+from vacr.agents.documents import parse_json_documents
 
 name = "parrot"
 formats = ("parrot-jsonl",)
@@ -23,9 +23,9 @@ def recognises(sample):
     return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
 
 def read(source):
-    session = Session("parrot-jsonl", "parrot")
+    session = SessionBuilder("parrot-jsonl", "parrot")
     session.session_id = "cage"
-    for _, lines in documents(source.main.data):
+    for _, lines in parse_json_documents(source.main.data):
         session.entries.extend({"type": "assistant", "content": line["squawk"]} for line in lines)
     yield session.reading(source)
 """
@@ -69,11 +69,11 @@ def test_a_reader_that_cannot_be_loaded_is_named(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("agent", list(readers()))
+@pytest.mark.parametrize("agent", list(load_readers()))
 def test_a_source_is_recognised_by_content_not_by_name(agent):
     (path,) = EXAMPLES.glob(f"{agent}.*")
     data = path.read_bytes()
-    assert reader_for(Source((Part("notes.txt", data),))).name == agent
+    assert find_reader(Source((SourcePart("notes.txt", data),))).name == agent
 
 
 def test_a_session_that_starts_with_many_broken_lines_is_recognised():
@@ -82,7 +82,7 @@ def test_a_session_that_starts_with_many_broken_lines_is_recognised():
         + b'{"other":1}\n' * 30
         + (EXAMPLES / "claude-code.jsonl").read_bytes() * 3
     )
-    assert reader_for(Source((Part("x", data),))).name == "claude-code"
+    assert find_reader(Source((SourcePart("x", data),))).name == "claude-code"
 
 
 OTHERS = (
@@ -100,7 +100,7 @@ OTHERS = (
 def test_sessions_of_other_agents_are_not_taken_for_ours():
     for path in OTHERS:
         with pytest.raises(UnreadableInput):
-            reader_for(Source((Part(path.name, path.read_bytes()),)))
+            find_reader(Source((SourcePart(path.name, path.read_bytes()),)))
 
 
 IFLOW = {
@@ -119,7 +119,7 @@ TRAE = {
 @pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
 def test_agents_that_write_the_format_of_another_are_not_taken_for_it(line):
     with pytest.raises(UnreadableInput):
-        reader_for(Source((Part("session.jsonl", jsonl(line, line)),)))
+        find_reader(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
@@ -127,5 +127,5 @@ def test_utf_16_is_told_as_such(encoding):
     mark = "" if encoding == "utf-16" else "\ufeff"
     data = (mark + (EXAMPLES / "cursor.jsonl").read_text()).encode(encoding)
     with pytest.raises(UnreadableInput, match="UTF-16") as caught:
-        reader_for(Source((Part("session", data),)))
+        find_reader(Source((SourcePart("session", data),)))
     assert "iconv" in str(caught.value.hint)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import AGENTS, CORPUS, native_files, records_of
 from tests.readers import independent, rebuild
-from vacr.schema import validate
+from vacr.record.validation import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
 FILES = [

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.codec.strategies import JSON, TEXT
 from tests.conftest import record_of, records_of
 from tests.readers import natives, rebuild
-from vacr.model import CANONICAL_MEMBERS
-from vacr.readers.claude_known import EVENTS
-from vacr.readers.codex_items import ITEMS
-from vacr.readers.codex_known import ENVELOPES
-from vacr.readers.registry import readers
-from vacr.schema import validate
+from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
+from vacr.agents.codex.items import CODEX_TOOL_ITEMS
+from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES
+from vacr.agents.registry import load_readers
+from vacr.model import CANONICAL_ENTRY_MEMBERS
+from vacr.record.validation import validate
 
 STAMPS = st.sampled_from(
     [
@@ -31,7 +31,8 @@ STAMPS = st.sampled_from(
 # way.
 ODD_NAMES = st.sampled_from(
     sorted(
-        CANONICAL_MEMBERS | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}
+        CANONICAL_ENTRY_MEMBERS
+        | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}
     )
 )
 EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=3)
@@ -87,7 +88,7 @@ CLAUDE = st.builds(
                     "assistant",
                     "tool_use",
                     "tool_result",
-                    *EVENTS,
+                    *CLAUDE_EVENT_MEMBERS,
                     "brand-new",
                     "permission-change",
                 ]
@@ -117,7 +118,7 @@ ITEM = st.builds(
                 [
                     "message",
                     "reasoning",
-                    *ITEMS,
+                    *CODEX_TOOL_ITEMS,
                     "brand_new",
                     "token_count",
                     "user_message",
@@ -156,10 +157,10 @@ ITEM = st.builds(
 CODEX = st.builds(
     lambda base, extra: {**extra, **base},
     st.fixed_dictionaries(
-        {"type": st.sampled_from([*sorted(ENVELOPES), "brand_new"]), "payload": ITEM},
+        {"type": st.sampled_from([*sorted(CODEX_ENVELOPE_TYPES), "brand_new"]), "payload": ITEM},
         optional={"timestamp": STAMPS, "ordinal": st.integers(0, 9)},
     ),
-    st.dictionaries(st.sampled_from(sorted(CANONICAL_MEMBERS)) | TEXT, JSON, max_size=2),
+    st.dictionaries(st.sampled_from(sorted(CANONICAL_ENTRY_MEMBERS)) | TEXT, JSON, max_size=2),
 )
 
 
@@ -279,6 +280,6 @@ def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
 
 
 @settings(max_examples=200)
-@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(readers())))
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_readers())))
 def test_any_json_values_come_back(native, agent):
     check_all(native, agent, compact)

@@ -1,10 +1,20 @@
 """A log in memory: a real tree that signs its roots."""
 
-from vacr.receipts import receipt, tree
-from vacr.receipts.entries import STATEMENT, entry_of
-from vacr.receipts.tiles import Growing, Tile
-from vacr.signing import KeySigner, keys
-from vacr.signing.sign1 import parse
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.transparency.receipt import (
+    ENTRY_RULE_STATEMENT,
+    build_log_entry,
+    encode_receipt_header,
+    sign_tree_head,
+)
+from vacr.transparency.tree import (
+    GrowingTree,
+    Tile,
+    build_inclusion_path,
+    compute_right_edge,
+    hash_leaf,
+)
 
 
 class Log:
@@ -15,17 +25,17 @@ class Log:
         name="https://log.example",
         *,
         kind="es256",
-        rule=STATEMENT,
+        rule=ENTRY_RULE_STATEMENT,
         began=1_700_000_000,
         genesis=True,
     ):
         self.name, self.rule, self.time = name, rule, began
-        self.signer = KeySigner(keys.generate(kind))
+        self.signer = KeySigner(generate_key(kind))
         self.tiles = {}
-        self.tree = Growing(0, [], lambda level, number: Tile(self.tiles[level, number]))
+        self.tree = GrowingTree(0, [], lambda level, number: Tile(self.tiles[level, number]))
         self.places = {}
         if genesis:
-            self.tree.add(tree.leaf_hash(b"the first entry"))
+            self.tree.add(hash_leaf(b"the first entry"))
 
     @property
     def key(self):
@@ -33,29 +43,32 @@ class Log:
 
     def add(self, statement):
         """Add a statement, unless it is there; give its place."""
-        entry = entry_of(parse(statement), self.rule)
+        entry = build_log_entry(parse_sign1(statement), self.rule)
         if entry not in self.places:
-            self.places[entry] = self.tree.add(tree.leaf_hash(entry))
+            self.places[entry] = self.tree.add(hash_leaf(entry))
             self.tiles.update({place: tile.encode() for place, tile in self.tree.settle().items()})
         return self.places[entry]
 
     def fill(self, count):
         for number in range(count):
-            self.tree.add(tree.leaf_hash(b"another %d" % number))
+            self.tree.add(hash_leaf(b"another %d" % number))
         self.tiles.update({place: tile.encode() for place, tile in self.tree.settle().items()})
 
     def head(self, **claims):
-        protected = receipt.protected_header(
+        protected = encode_receipt_header(
             self.signer,
             claims.get("issuer", self.name),
             claims.get("subject", "log.example"),
             claims.get("time", self.time),
         )
-        return receipt.sign_head(self.signer, protected, self.tree.size, self.tree.root())
+        return sign_tree_head(self.signer, protected, self.tree.size, self.tree.root())
 
     def path(self, index):
-        return tree.inclusion_path(
-            self.tree.node, tree.edge(self.tree.node, self.tree.size), index, self.tree.size
+        return build_inclusion_path(
+            self.tree.node,
+            compute_right_edge(self.tree.node, self.tree.size),
+            index,
+            self.tree.size,
         )
 
     def receipt(self, statement, **claims):

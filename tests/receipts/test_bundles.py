@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.receipts import bundles, submissions
-from vacr.receipts.submissions import Submission
+from vacr.transparency.checkpoint import CheckpointSubmission, parse_checkpoint_submission
+from vacr.transparency.receipt import MAX_BUNDLE_SIZE, decode_entry_bundle, encode_entry_bundle
 
 
 def reason(work, *given):
@@ -16,35 +16,38 @@ def reason(work, *given):
 
 
 def test_a_bundle_as_the_specification_says():
-    assert bundles.encode([b"one", b"", b"x" * 300]) == b"\x00\x03one\x00\x00\x01\x2c" + b"x" * 300
+    assert (
+        encode_entry_bundle([b"one", b"", b"x" * 300])
+        == b"\x00\x03one\x00\x00\x01\x2c" + b"x" * 300
+    )
 
 
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=256))
 def test_bundles_there_and_back(entries):
-    data = bundles.encode(entries)
-    assert bundles.decode(data, len(entries)) == entries
+    data = encode_entry_bundle(entries)
+    assert decode_entry_bundle(data, len(entries)) == entries
     for count in (len(entries) - 1, len(entries) + 1):
-        assert reason(bundles.decode, data, count) == "bundle-form"
+        assert reason(decode_entry_bundle, data, count) == "bundle-form"
     for cut in (data[:-1], data + b"\x00"):
-        assert reason(bundles.decode, cut, len(entries)) == "bundle-form"
+        assert reason(decode_entry_bundle, cut, len(entries)) == "bundle-form"
 
 
 def test_the_largest_bundle():
     entries = [bytes(65_535)] * 256
-    assert len(bundles.encode(entries)) == bundles.LARGEST_BUNDLE
-    assert bundles.decode(bundles.encode(entries), 256) == entries
+    assert len(encode_entry_bundle(entries)) == MAX_BUNDLE_SIZE
+    assert decode_entry_bundle(encode_entry_bundle(entries), 256) == entries
 
 
 @pytest.mark.parametrize("entries", [[], [b""] * 257, [bytes(65_536)]])
 def test_what_no_bundle_holds(entries):
     with pytest.raises(UsageError):
-        bundles.encode(entries)
+        encode_entry_bundle(entries)
 
 
 @given(st.binary(), st.integers(0, 256))
 def test_any_bytes_are_a_bundle_or_refused_as_ours(data, count):
     try:
-        entries = bundles.decode(data, count)
+        entries = decode_entry_bundle(data, count)
     except InvalidStatement:
         return
     assert b"".join(len(one).to_bytes(2, "big") + one for one in entries) == data
@@ -57,7 +60,9 @@ HASH = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
     st.integers(0, 1 << 62), st.lists(st.binary(min_size=32, max_size=32), max_size=63), st.binary()
 )
 def test_submissions_there_and_back(old, proof, note):
-    assert submissions.parse(Submission(old, proof, note).encode()) == Submission(old, proof, note)
+    assert parse_checkpoint_submission(
+        CheckpointSubmission(old, proof, note).encode()
+    ) == CheckpointSubmission(old, proof, note)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +85,12 @@ def test_submissions_there_and_back(old, proof, note):
     ],
 )
 def test_what_is_no_submission(data):
-    assert reason(submissions.parse, data.encode()) in {"submission-form", "checkpoint-form"}
+    assert reason(parse_checkpoint_submission, data.encode()) in {
+        "submission-form",
+        "checkpoint-form",
+    }
 
 
 @given(st.binary())
 def test_any_bytes_are_refused_as_a_submission_of_ours(data):
-    assert reason(submissions.parse, data)
+    assert reason(parse_checkpoint_submission, data)

@@ -9,17 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.receipts import checkpoint, notes
-from vacr.receipts.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
-from vacr.receipts.notes import COSIGNATURE, Note, Signature
+from vacr.transparency.checkpoint import (
+    MAX_TREE_SIZE,
+    NOTE_KEY_COSIGNATURE,
+    Checkpoint,
+    NoteSignature,
+    SignedNote,
+    build_verifier_key,
+    cosign_checkpoint,
+    parse_checkpoint,
+    parse_signed_note,
+    sign_checkpoint,
+    sign_note_text,
+    verify_checkpoint,
+    verify_cosignature,
+)
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 ORIGIN = "example.com/behind-the-sofa"
-TRUSTED = notes.key_of(ORIGIN, KEY.public_key())
+TRUSTED = build_verifier_key(ORIGIN, KEY.public_key())
 ROOT = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I="
 TEXT = f"{ORIGIN}\n20852163\n{ROOT}\n"  # as in the specification
 SAID = Checkpoint(ORIGIN, 20852163, base64.b64decode(ROOT))
-WITNESS = notes.key_of("witness.example.com/w1", KEY.public_key(), COSIGNATURE)
+WITNESS = build_verifier_key("witness.example.com/w1", KEY.public_key(), NOTE_KEY_COSIGNATURE)
 
 
 def reason(work, *given):
@@ -29,13 +41,13 @@ def reason(work, *given):
 
 
 def test_the_example_of_the_specification():
-    assert (SAID.text, checkpoint.read_text(TEXT)) == (TEXT, SAID)
-    assert open_checkpoint(sign_checkpoint(SAID, KEY), TRUSTED) == SAID
+    assert (SAID.text, parse_checkpoint(TEXT)) == (TEXT, SAID)
+    assert verify_checkpoint(sign_checkpoint(SAID, KEY), TRUSTED) == SAID
 
 
 def test_more_lines_are_kept():
     said = Checkpoint(ORIGIN, 0, bytes(32), ("more", "and — more"))
-    assert open_checkpoint(sign_checkpoint(said, KEY), TRUSTED) == said
+    assert verify_checkpoint(sign_checkpoint(said, KEY), TRUSTED) == said
 
 
 @pytest.mark.parametrize(
@@ -81,30 +93,32 @@ def test_more_lines_are_kept():
     ],
 )
 def test_what_is_no_checkpoint(text):
-    assert reason(checkpoint.read_text, text) == "checkpoint-form"
+    assert reason(parse_checkpoint, text) == "checkpoint-form"
     if text.endswith("\n"):
-        note = Note(text, (notes.sign(text, ORIGIN, KEY),)).encode()
-        assert reason(open_checkpoint, note, TRUSTED) in {"checkpoint-form", "note-form"}
+        note = SignedNote(text, (sign_note_text(text, ORIGIN, KEY),)).encode()
+        assert reason(verify_checkpoint, note, TRUSTED) in {"checkpoint-form", "note-form"}
 
 
 def test_whose_checkpoint_it_is():
     note = sign_checkpoint(SAID, KEY)
     other = Ed25519PrivateKey.generate()
-    assert reason(open_checkpoint, note) == "note-unsigned"
+    assert reason(verify_checkpoint, note) == "note-unsigned"
     assert (
-        reason(open_checkpoint, note, notes.key_of(ORIGIN, other.public_key())) == "note-unsigned"
+        reason(verify_checkpoint, note, build_verifier_key(ORIGIN, other.public_key()))
+        == "note-unsigned"
     )
     assert (
-        reason(open_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED) == "note-signature"
+        reason(verify_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED)
+        == "note-signature"
     )
     # A key of one log does not speak for another.
-    stolen = Note(TEXT, (notes.sign(TEXT, "example.com/other", KEY),)).encode()
+    stolen = SignedNote(TEXT, (sign_note_text(TEXT, "example.com/other", KEY),)).encode()
     assert (
-        reason(open_checkpoint, stolen, notes.key_of("example.com/other", KEY.public_key()))
+        reason(verify_checkpoint, stolen, build_verifier_key("example.com/other", KEY.public_key()))
         == "checkpoint-origin"
     )
     # After a rotation any of the keys will do.
-    assert open_checkpoint(note, notes.key_of(ORIGIN, other.public_key()), TRUSTED) == SAID
+    assert verify_checkpoint(note, build_verifier_key(ORIGIN, other.public_key()), TRUSTED) == SAID
 
 
 @pytest.mark.parametrize(
@@ -130,60 +144,60 @@ def test_what_no_checkpoint_can_say_is_not_signed(said):
 
 def test_a_cosignature_as_the_specification_says():
     time = 1679315147
-    found = checkpoint.cosign(TEXT, time, WITNESS.name, KEY)
+    found = cosign_checkpoint(TEXT, time, WITNESS.name, KEY)
     assert found.key_id == WITNESS.id
     assert found.blob[:8] == struct.pack(">Q", time)
     KEY.public_key().verify(found.blob[8:], b"cosignature/v1\ntime 1679315147\n" + TEXT.encode())
-    cosigned = notes.parse(sign_checkpoint(SAID, KEY) + found.line.encode())
-    assert checkpoint.cosigned_at(cosigned, WITNESS) == time
-    assert open_checkpoint(cosigned.encode(), TRUSTED) == SAID
+    cosigned = parse_signed_note(sign_checkpoint(SAID, KEY) + found.line.encode())
+    assert verify_cosignature(cosigned, WITNESS) == time
+    assert verify_checkpoint(cosigned.encode(), TRUSTED) == SAID
 
 
 def cosigned(*blobs, text=TEXT):
-    return Note(text, tuple(Signature(WITNESS.name, WITNESS.id, blob) for blob in blobs))
+    return SignedNote(text, tuple(NoteSignature(WITNESS.name, WITNESS.id, blob) for blob in blobs))
 
 
 def test_cosignatures_that_are_none():
-    good = checkpoint.cosign(TEXT, 5, WITNESS.name, KEY).blob
-    later = checkpoint.cosign(TEXT, 7, WITNESS.name, KEY).blob
-    assert checkpoint.cosigned_at(cosigned(good, later, good), WITNESS) == 7
-    assert reason(checkpoint.cosigned_at, cosigned(), WITNESS) == "note-unsigned"
-    assert reason(checkpoint.cosigned_at, cosigned(good), TRUSTED) == "note-unsigned"
+    good = cosign_checkpoint(TEXT, 5, WITNESS.name, KEY).blob
+    later = cosign_checkpoint(TEXT, 7, WITNESS.name, KEY).blob
+    assert verify_cosignature(cosigned(good, later, good), WITNESS) == 7
+    assert reason(verify_cosignature, cosigned(), WITNESS) == "note-unsigned"
+    assert reason(verify_cosignature, cosigned(good), TRUSTED) == "note-unsigned"
     never = (1 << 63).to_bytes(8, "big") + KEY.sign(
         f"cosignature/v1\ntime {1 << 63}\n{TEXT}".encode()
     )
     for blob in (b"", b"x", good[:-1], later[:8] + good[8:], KEY.sign(TEXT.encode()), never):
-        assert reason(checkpoint.cosigned_at, cosigned(good, blob), WITNESS) == "note-signature"
+        assert reason(verify_cosignature, cosigned(good, blob), WITNESS) == "note-signature"
     assert (
-        reason(checkpoint.cosigned_at, cosigned(good, text=TEXT.replace("3", "4")), WITNESS)
+        reason(verify_cosignature, cosigned(good, text=TEXT.replace("3", "4")), WITNESS)
         == "note-signature"
     )
     # The log's own key may be the witness's: a signature of one kind is never one of the other.
     assert (
-        reason(Note(TEXT, (Signature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED)
+        reason(SignedNote(TEXT, (NoteSignature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED)
         == "note-signature"
     )
 
 
 @given(
-    st.integers(0, checkpoint.LARGEST_SIZE),
+    st.integers(0, MAX_TREE_SIZE),
     st.binary(min_size=32, max_size=32),
-    st.integers(0, checkpoint.LARGEST_SIZE),
+    st.integers(0, MAX_TREE_SIZE),
 )
 def test_there_and_back(size, root, time):
     said = Checkpoint(ORIGIN, size, root)
     note = (
         sign_checkpoint(said, KEY)
-        + checkpoint.cosign(said.text, time, WITNESS.name, KEY).line.encode()
+        + cosign_checkpoint(said.text, time, WITNESS.name, KEY).line.encode()
     )
-    assert open_checkpoint(note, TRUSTED) == said
-    assert checkpoint.cosigned_at(notes.parse(note), WITNESS) == time
+    assert verify_checkpoint(note, TRUSTED) == said
+    assert verify_cosignature(parse_signed_note(note), WITNESS) == time
 
 
 @given(st.text())
 def test_any_text_is_refused_as_ours(text):
     try:
-        said = checkpoint.read_text(text)
+        said = parse_checkpoint(text)
     except InvalidStatement:
         return
     assert said.text == text

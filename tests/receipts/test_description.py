@@ -10,15 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from vacr.errors import InvalidStatement
-from vacr.log.keyring import NewKeys
-from vacr.receipts.description import first, following, identity_of
-from vacr.receipts.entries import entry_of
-from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
+from vacr.log.keyring import LogKeyPair
+from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
+from vacr.transparency.log_keys import (
+    compute_log_identity,
+    parse_first_description,
+    parse_next_description,
+)
+from vacr.transparency.receipt import build_log_entry
 
-LOG, OTHER = NewKeys.make(), NewKeys.make()
+LOG, OTHER = LogKeyPair.make(), LogKeyPair.make()
 DESCRIPTION = LOG.description("example.org/log", 1_700_000_000)
 ENTRY = DESCRIPTION.statement(LOG.signer)
-IDENTITY = identity_of(ENTRY)
+IDENTITY = compute_log_identity(ENTRY)
 
 ANY = some.recursive(
     some.none()
@@ -35,14 +39,16 @@ ANY = some.recursive(
 
 
 def signed(protected, payload, signer=LOG.signer):
-    written, body = encode_protected(protected), cbor2.dumps(payload)
-    return entry_of(Sign1(written, protected, {}, body, signer.sign(to_be_signed(written, body))))
+    written, body = encode_protected_header(protected), cbor2.dumps(payload)
+    return build_log_entry(
+        Sign1(written, protected, {}, body, signer.sign(encode_sig_structure(written, body)))
+    )
 
 
 def test_there_and_back():
-    assert first(ENTRY) == DESCRIPTION
+    assert parse_first_description(ENTRY) == DESCRIPTION
     after = OTHER.description("example.org/log", 1_700_000_001, IDENTITY)
-    assert following(after.statement(LOG.signer), DESCRIPTION, IDENTITY) == after
+    assert parse_next_description(after.statement(LOG.signer), DESCRIPTION, IDENTITY) == after
 
 
 @pytest.mark.parametrize("name", ["who", "log", "origin", "not signed at all"])
@@ -53,22 +59,22 @@ def test_nobody_else_gives_a_log_new_keys(name):
     entry = after.statement(OTHER.signer if name == "who" else LOG.signer)
     if name == "not signed at all":
         entry = entry[:-64] + bytes(64)
-    assert following(entry, DESCRIPTION, IDENTITY) is None
+    assert parse_next_description(entry, DESCRIPTION, IDENTITY) is None
 
 
-@given(some.sampled_from(sorted(cbor2.loads(parse(ENTRY).payload))), ANY)
+@given(some.sampled_from(sorted(cbor2.loads(parse_sign1(ENTRY).payload))), ANY)
 def test_any_payload_is_a_description_or_refused_as_ours(name, value):
-    message = parse(ENTRY)
+    message = parse_sign1(ENTRY)
     entry = signed(message.protected, {**cbor2.loads(message.payload), name: value})
     with suppress(InvalidStatement):
-        first(entry)
-    following(entry, DESCRIPTION, IDENTITY)
+        parse_first_description(entry)
+    parse_next_description(entry, DESCRIPTION, IDENTITY)
 
 
 @given(some.sampled_from([1, 4, 15]), ANY)
 def test_any_header_is_a_description_or_refused_as_ours(label, value):
-    message = parse(ENTRY)
+    message = parse_sign1(ENTRY)
     entry = signed({**message.protected, label: value}, cbor2.loads(message.payload))
     with suppress(InvalidStatement):
-        first(entry)
-    following(entry, DESCRIPTION, IDENTITY)
+        parse_first_description(entry)
+    parse_next_description(entry, DESCRIPTION, IDENTITY)

@@ -11,8 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.receipts import notes
-from vacr.receipts.notes import COSIGNATURE, ED25519, Note, Signature, VerifierKey
+from vacr.transparency.checkpoint import (
+    MAX_NOTE_SIGNATURES,
+    MAX_NOTE_SIZE,
+    NOTE_KEY_COSIGNATURE,
+    NOTE_KEY_ED25519,
+    NOTE_KEY_KINDS,
+    NoteSignature,
+    SignedNote,
+    VerifierKey,
+    build_verifier_key,
+    parse_signed_note,
+    parse_verifier_key,
+    sign_note_text,
+)
 
 # The example in the documentation of Go's package for notes.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -32,7 +44,7 @@ PETERS_NOTE = (
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 NAME = "example.org/log"
-TRUSTED = notes.key_of(NAME, KEY.public_key())
+TRUSTED = build_verifier_key(NAME, KEY.public_key())
 TEXT = "first\n\nè secondo\n"
 
 
@@ -43,18 +55,18 @@ def reason(work, *given):
 
 
 def signed(text=TEXT, *signatures):
-    return Note(text, (notes.sign(text, NAME, KEY), *signatures))
+    return SignedNote(text, (sign_note_text(text, NAME, KEY), *signatures))
 
 
 def test_the_best_known_note():
-    key = notes.read_key(PETER)
-    notes.parse(PETERS_NOTE).verify(key)
+    key = parse_verifier_key(PETER)
+    parse_signed_note(PETERS_NOTE).verify(key)
     private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(PETERS_PRIVATE)[1:])
     assert (
-        Note(PETERS_TEXT, (notes.sign(PETERS_TEXT, "PeterNeumann", private),)).encode()
+        SignedNote(PETERS_TEXT, (sign_note_text(PETERS_TEXT, "PeterNeumann", private),)).encode()
         == PETERS_NOTE
     )
-    assert str(notes.key_of("PeterNeumann", private.public_key())) == PETER
+    assert str(build_verifier_key("PeterNeumann", private.public_key())) == PETER
 
 
 def test_a_note_as_the_specification_says():
@@ -75,23 +87,23 @@ def test_a_note_as_the_specification_says():
 
 def test_lines_of_others_are_kept_and_ignored():
     others = (
-        Signature("example.org/other", TRUSTED.id, bytes(64)),  # the id alone is not the key
-        Signature(NAME, b"\x00\x01\x02\x03", b"x"),  # nor is the name
-        notes.sign(TEXT, "example.org/other", OTHER),
+        NoteSignature("example.org/other", TRUSTED.id, bytes(64)),  # the id alone is not the key
+        NoteSignature(NAME, b"\x00\x01\x02\x03", b"x"),  # nor is the name
+        sign_note_text(TEXT, "example.org/other", OTHER),
     )
-    note = notes.parse(signed(TEXT, *others).encode())
+    note = parse_signed_note(signed(TEXT, *others).encode())
     note.verify(TRUSTED)
-    note.verify(notes.key_of("example.org/other", OTHER.public_key()), TRUSTED)
+    note.verify(build_verifier_key("example.org/other", OTHER.public_key()), TRUSTED)
     assert note.signatures[1:] == others
 
 
 def test_what_no_trusted_key_signed():
-    stranger = notes.key_of(NAME, OTHER.public_key())
+    stranger = build_verifier_key(NAME, OTHER.public_key())
     assert reason(signed().verify) == "note-unsigned"
     assert reason(signed().verify, stranger) == "note-unsigned"
     # A cosignature says something else: the same key for it does not check the text.
     assert (
-        reason(signed().verify, notes.key_of(NAME, KEY.public_key(), COSIGNATURE))
+        reason(signed().verify, build_verifier_key(NAME, KEY.public_key(), NOTE_KEY_COSIGNATURE))
         == "note-unsigned"
     )
 
@@ -100,7 +112,7 @@ def test_what_no_trusted_key_signed():
     "blob", [bytes(64), b"x", KEY.sign(b"another text\n"), OTHER.sign(TEXT.encode())]
 )
 def test_one_false_line_of_a_known_key_fails_all(blob):
-    note = signed(TEXT, Signature(NAME, TRUSTED.id, blob))
+    note = signed(TEXT, NoteSignature(NAME, TRUSTED.id, blob))
     assert reason(note.verify, TRUSTED) == "note-signature"
 
 
@@ -139,32 +151,32 @@ LINE = GOOD.rpartition(b"\n\n")[2]
         (GOOD.replace(b"first", b"fir\x00st"), "note-characters"),
         (GOOD.replace(b"first", b"\xff"), "note-characters"),
         (GOOD.replace(b"first", b"\xed\xa0\x80"), "note-characters"),
-        (b"x" * notes.LARGEST + GOOD, "note-size"),
-        (GOOD + LINE * notes.MOST_SIGNATURES, "note-size"),
+        (b"x" * MAX_NOTE_SIZE + GOOD, "note-size"),
+        (GOOD + LINE * MAX_NOTE_SIGNATURES, "note-size"),
     ],
 )
 def test_what_is_no_note(data, why):
-    assert reason(notes.parse, data) == why
+    assert reason(parse_signed_note, data) == why
 
 
 def test_as_many_signatures_as_there_may_be():
-    note = notes.parse(GOOD + LINE * (notes.MOST_SIGNATURES - 1))
-    assert len(note.signatures) == notes.MOST_SIGNATURES
+    note = parse_signed_note(GOOD + LINE * (MAX_NOTE_SIGNATURES - 1))
+    assert len(note.signatures) == MAX_NOTE_SIGNATURES
     note.verify(TRUSTED)
 
 
 @pytest.mark.parametrize("text", ["", "no end", "a\tb\n", "\ud800\n"])
 def test_texts_that_are_not_signed(text):
     with pytest.raises(UsageError):
-        notes.sign(text, NAME, KEY)
+        sign_note_text(text, NAME, KEY)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\nb", "\u00a0", "a\x01", "\ud800"])
 def test_names_that_no_key_has(name):
     with pytest.raises(UsageError, match="cannot be the name of a key"):
-        notes.sign(TEXT, name, KEY)
+        sign_note_text(TEXT, name, KEY)
     with pytest.raises(UsageError):
-        VerifierKey(name, ED25519, bytes(32))
+        VerifierKey(name, NOTE_KEY_ED25519, bytes(32))
 
 
 @pytest.mark.parametrize(
@@ -189,12 +201,12 @@ def test_names_that_no_key_has(name):
 )
 def test_keys_that_are_none(text):
     with pytest.raises(UsageError):
-        notes.read_key(text)
+        parse_verifier_key(text)
 
 
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
-    st.sampled_from(notes.KINDS),
+    st.sampled_from(NOTE_KEY_KINDS),
     st.binary(min_size=32, max_size=32),
 )
 def test_keys_there_and_back(name, kind, public):
@@ -203,7 +215,7 @@ def test_keys_there_and_back(name, kind, public):
     except UsageError:
         assert any(letter.isspace() or letter == "+" or letter < " " for letter in name)
         return
-    assert notes.read_key(str(key)) == key
+    assert parse_verifier_key(str(key)) == key
 
 
 lines = st.text(
@@ -217,9 +229,9 @@ lines = st.text(
 )
 def test_notes_there_and_back(texts, blobs):
     note = signed(
-        "".join(f"{one}\n" for one in texts), *(Signature("a", b"1234", blob) for blob in blobs)
+        "".join(f"{one}\n" for one in texts), *(NoteSignature("a", b"1234", blob) for blob in blobs)
     )
-    read = notes.parse(note.encode())
+    read = parse_signed_note(note.encode())
     assert read == note
     read.verify(TRUSTED)
 
@@ -237,7 +249,7 @@ def test_changed_notes_do_not_verify(data):
     )
     changed = GOOD[:at] + middle + GOOD[at + 1 :]
     try:
-        note = notes.parse(changed)
+        note = parse_signed_note(changed)
         note.verify(TRUSTED)
     except InvalidStatement:
         return
@@ -246,4 +258,4 @@ def test_changed_notes_do_not_verify(data):
 
 @given(st.binary())
 def test_any_bytes_are_refused_as_ours(data):
-    assert reason(notes.parse, data).startswith("note-")
+    assert reason(parse_signed_note, data).startswith("note-")

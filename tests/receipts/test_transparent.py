@@ -7,19 +7,26 @@ import pytest
 
 from tests.receipts.logs import Log
 from vacr.errors import InvalidStatement
-from vacr.receipts.entries import RULES, entry_of
-from vacr.receipts.receipt import parse_receipt, sign_head
-from vacr.receipts.transparent import MOST, receipts_in, with_receipt
-from vacr.receipts.tree import leaf_hash
-from vacr.schema import validate
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
+from vacr.record.validation import validate
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import (
+    ENTRY_RULES,
+    MAX_RECEIPTS,
+    add_receipt,
+    build_log_entry,
+    parse_receipt,
+    parse_receipts,
+    sign_tree_head,
+)
+from vacr.transparency.tree import hash_leaf
 
-STATEMENT = sign(b'{"what":"was signed"}', KeySigner(keys.generate("eddsa")))
+STATEMENT = sign(b'{"what":"was signed"}', KeySigner(generate_key("eddsa")))
 
 
 def written(statement):
-    return list(parse(statement).unprotected.get(394, []))
+    return list(parse_sign1(statement).unprotected.get(394, []))
 
 
 def odd(value, header=1):
@@ -33,45 +40,45 @@ def odd(value, header=1):
 def test_nothing_but_the_receipts_changes():
     log = Log()
     receipt = log.receipt(STATEMENT)
-    transparent = with_receipt(STATEMENT, receipt)
-    before, after = parse(STATEMENT), parse(transparent)
+    transparent = add_receipt(STATEMENT, receipt)
+    before, after = parse_sign1(STATEMENT), parse_sign1(transparent)
     assert after == replace(before, unprotected={**before.unprotected, 394: [receipt]})
-    assert entry_of(after) == entry_of(before)
+    assert build_log_entry(after) == build_log_entry(before)
     assert not validate(
         cbor2.loads(transparent), rule="scitt-signed-agent-record", json=False
     ).findings
-    (found,) = receipts_in(after)
-    found.check(found.inclusions[0].root(leaf_hash(entry_of(after))), log.key)
+    (found,) = parse_receipts(after)
+    found.check(found.inclusions[0].root(hash_leaf(build_log_entry(after))), log.key)
 
 
 def test_the_same_receipt_twice_stays_once():
     receipt = Log().receipt(STATEMENT)
-    once = with_receipt(STATEMENT, receipt)
-    assert with_receipt(once, receipt) == once
+    once = add_receipt(STATEMENT, receipt)
+    assert add_receipt(once, receipt) == once
 
 
 def test_a_newer_receipt_of_a_log_takes_the_place_of_the_older():
     log, other = Log(), Log("https://other.example")
     older = log.receipt(STATEMENT)
-    both = with_receipt(with_receipt(STATEMENT, older), other.receipt(STATEMENT))
+    both = add_receipt(add_receipt(STATEMENT, older), other.receipt(STATEMENT))
     assert len(written(both)) == 2
     log.fill(5)
     newer = log.receipt(STATEMENT)
-    now = with_receipt(both, newer, log.key)
+    now = add_receipt(both, newer, log.key)
     assert (len(written(now)), newer in written(now), older in written(now)) == (2, True, False)
     moved = log.receipt(STATEMENT, issuer="https://moved.example")
-    assert moved in written(with_receipt(now, moved, log.key))
-    assert len(written(with_receipt(now, moved, log.key))) == 2, "the key is the same"
-    assert len(written(with_receipt(now, moved))) == 3, "nobody says whose it is"
+    assert moved in written(add_receipt(now, moved, log.key))
+    assert len(written(add_receipt(now, moved, log.key))) == 2, "the key is the same"
+    assert len(written(add_receipt(now, moved))) == 3, "nobody says whose it is"
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ENTRY_RULES)
 def test_no_log_has_the_receipts_of_another_thrown_away(rule):
     log, hostile = Log(rule=rule), Log(rule=rule)
     theirs = log.receipt(STATEMENT)
     hostile.add(STATEMENT)
-    head = sign_head(
-        hostile.signer, parse(theirs).protected_bytes, hostile.tree.size, hostile.tree.root()
+    head = sign_tree_head(
+        hostile.signer, parse_sign1(theirs).protected_bytes, hostile.tree.size, hostile.tree.root()
     )
     forged = head.inclusion(
         1, hostile.path(1)
@@ -81,7 +88,7 @@ def test_no_log_has_the_receipts_of_another_thrown_away(rule):
         parse_receipt(theirs).claims,
     )
     for key in (None, hostile.key):
-        assert written(with_receipt(with_receipt(STATEMENT, theirs), forged, key, rule)) == [
+        assert written(add_receipt(add_receipt(STATEMENT, theirs), forged, key, rule)) == [
             theirs,
             forged,
         ]
@@ -91,39 +98,39 @@ def test_a_receipt_for_another_kind_of_tree_stays():
     other = cbor2.dumps(
         cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)])
     )
-    transparent = with_receipt(odd([other]), Log().receipt(STATEMENT))
+    transparent = add_receipt(odd([other]), Log().receipt(STATEMENT))
     assert written(transparent)[0] == other
     with pytest.raises(InvalidStatement, match="kind of tree"):
-        receipts_in(parse(transparent))
+        parse_receipts(parse_sign1(transparent))
 
 
 @pytest.mark.parametrize("value", [b"x", {}, [], ["x"], [b"x"], [7], [b""], None, [[b"x"]]])
 def test_what_is_no_list_of_receipts(value):
     with pytest.raises(InvalidStatement) as caught:
-        receipts_in(parse(odd(value)))
+        parse_receipts(parse_sign1(odd(value)))
     assert caught.value.reason == "receipt-malformed"
     with pytest.raises(InvalidStatement):
-        with_receipt(odd(value), Log().receipt(STATEMENT))
+        add_receipt(odd(value), Log().receipt(STATEMENT))
 
 
 def test_receipts_have_a_tag_and_a_place():
     receipt = Log().receipt(STATEMENT)
     with pytest.raises(InvalidStatement) as caught:
-        with_receipt(STATEMENT, receipt[1:])
+        add_receipt(STATEMENT, receipt[1:])
     assert caught.value.reason == "receipt-untagged"
     with pytest.raises(InvalidStatement) as caught:
-        receipts_in(parse(odd([receipt], 0)))
+        parse_receipts(parse_sign1(odd([receipt], 0)))
     assert caught.value.reason == "receipt-protected"
     with pytest.raises(InvalidStatement):
-        with_receipt(STATEMENT, STATEMENT)
+        add_receipt(STATEMENT, STATEMENT)
 
 
 def test_there_is_an_end_to_receipts():
     statement = STATEMENT
-    for number in range(MOST):
-        statement = with_receipt(statement, Log(f"https://{number}.example").receipt(STATEMENT))
-    assert len(written(statement)) == MOST
+    for number in range(MAX_RECEIPTS):
+        statement = add_receipt(statement, Log(f"https://{number}.example").receipt(STATEMENT))
+    assert len(written(statement)) == MAX_RECEIPTS
     with pytest.raises(InvalidStatement, match="already"):
-        with_receipt(statement, Log("https://more.example").receipt(STATEMENT))
+        add_receipt(statement, Log("https://more.example").receipt(STATEMENT))
     with pytest.raises(InvalidStatement):
-        receipts_in(parse(odd([written(statement)[0]] * (MOST + 1))))
+        parse_receipts(parse_sign1(odd([written(statement)[0]] * (MAX_RECEIPTS + 1))))

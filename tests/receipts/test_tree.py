@@ -6,10 +6,22 @@ import random
 import pytest
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.receipts import tiles, tree
-from vacr.receipts.tiles import Growing, Tile
+from vacr.transparency.tree import (
+    GrowingTree,
+    Tile,
+    build_consistency_path,
+    build_inclusion_path,
+    compute_consistency_root,
+    compute_inclusion_root,
+    compute_right_edge,
+    compute_root,
+    format_tile_path,
+    hash_leaf,
+    list_last_tiles,
+    parse_tile_path,
+)
 
-LEAVES = [tree.leaf_hash(bytes([number])) for number in range(70)]
+LEAVES = [hash_leaf(bytes([number])) for number in range(70)]
 
 
 def split(count):
@@ -54,20 +66,20 @@ def nodes(leaves):
 @pytest.mark.parametrize("size", range(1, 70))
 def test_roots_and_proofs_are_those_of_the_rfc(size):
     leaves, node = LEAVES[:size], nodes(LEAVES[:size])
-    assert tree.root(node, size) == mth(leaves)
-    edges = tree.edge(node, size)
+    assert compute_root(node, size) == mth(leaves)
+    edges = compute_right_edge(node, size)
     for index in range(size):
-        proof = tree.inclusion_path(node, edges, index, size)
+        proof = build_inclusion_path(node, edges, index, size)
         assert proof == path(index, leaves)
-        assert tree.root_by_inclusion(leaves[index], index, size, proof) == mth(leaves)
+        assert compute_inclusion_root(leaves[index], index, size, proof) == mth(leaves)
     for older in range(1, size + 1):
-        proof = tree.consistency_path(node, older, size)
+        proof = build_consistency_path(node, older, size)
         assert proof == subproof(older, leaves, True)
-        assert tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == mth(leaves)
+        assert compute_consistency_root(older, size, proof, mth(leaves[:older])) == mth(leaves)
 
 
 def test_the_empty_tree():
-    assert tree.root(nodes([]), 0) == hashlib.sha256().digest()
+    assert compute_root(nodes([]), 0) == hashlib.sha256().digest()
 
 
 def test_nothing_but_the_proof_proves():
@@ -76,15 +88,15 @@ def test_nothing_but_the_proof_proves():
     """
     for size in range(2, 20):
         leaves, node = LEAVES[:size], nodes(LEAVES[:size])
-        whole, edges = mth(leaves), tree.edge(node, size)
+        whole, edges = mth(leaves), compute_right_edge(node, size)
         for index in range(size):
-            proof = tree.inclusion_path(node, edges, index, size)
+            proof = build_inclusion_path(node, edges, index, size)
             wrong = [proof[:-1], [*proof, bytes(32)], [bytes(32), *proof], [bytes(32), *proof[1:]]]
             tries = [(index, one) for one in wrong] + [
                 (other, proof) for other in range(-1, size + 2) if other != index
             ]
             for at, one in tries:
-                assert leads(tree.root_by_inclusion, leaves[index], at, size, one) != whole
+                assert leads(compute_inclusion_root, leaves[index], at, size, one) != whole
 
 
 def leads(work, *given):
@@ -102,7 +114,7 @@ def test_another_past_is_not_consistent():
             subproof(older, leaves, True),
             subproof(older, [bytes(32), *leaves[1:]], True),
         ):
-            assert leads(tree.root_by_consistency, older, 20, proof, other) != mth(leaves)
+            assert leads(compute_consistency_root, older, 20, proof, other) != mth(leaves)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +131,7 @@ def test_another_past_is_not_consistent():
 )
 def test_proofs_of_consistency_that_are_none(older, newer, proof):
     with pytest.raises(InvalidStatement):
-        tree.root_by_consistency(older, newer, proof, bytes(32))
+        compute_consistency_root(older, newer, proof, bytes(32))
 
 
 def grown(count, at=()):
@@ -127,35 +139,35 @@ def grown(count, at=()):
     sizes.
     """
     kept = {}
-    growing = Growing(0, [], lambda level, number: Tile(kept[level, number]))
+    growing = GrowingTree(0, [], lambda level, number: Tile(kept[level, number]))
     for number in range(count):
-        growing.add(tree.leaf_hash(number.to_bytes(4, "big")))
+        growing.add(hash_leaf(number.to_bytes(4, "big")))
         if number % 97 == 0 or growing.size in at:
             kept.update({place: tile.encode() for place, tile in growing.settle().items()})
         if growing.size in at:
             last = [
                 Tile(kept[level, number] if width else b"")
-                for level, number, width in tiles.last_tiles(growing.size)
+                for level, number, width in list_last_tiles(growing.size)
             ]
-            growing = Growing(growing.size, last, growing.older)
+            growing = GrowingTree(growing.size, last, growing.older)
     return growing
 
 
 def test_tiles_give_the_same_tree():
     random.seed(1)
     sizes = [1, 2, 255, 256, 257, 511, 512, 1000, 65_536, 65_537, 66_000]
-    leaves = [tree.leaf_hash(number.to_bytes(4, "big")) for number in range(sizes[-1])]
+    leaves = [hash_leaf(number.to_bytes(4, "big")) for number in range(sizes[-1])]
     for size in sizes:
         growing = grown(size, at={size // 2, size - 1, size, 256})
         assert growing.root() == mth(leaves[:size])
-        edges = tree.edge(growing.node, size)
+        edges = compute_right_edge(growing.node, size)
         for index in {0, size - 1, *random.sample(range(size), min(size, 20))}:
-            proof = tree.inclusion_path(growing.node, edges, index, size)
-            assert tree.root_by_inclusion(leaves[index], index, size, proof) == growing.root()
+            proof = build_inclusion_path(growing.node, edges, index, size)
+            assert compute_inclusion_root(leaves[index], index, size, proof) == growing.root()
         for older in {1, size, *random.sample(range(1, size + 1), min(size, 5))}:
-            proof = tree.consistency_path(growing.node, older, size)
+            proof = build_consistency_path(growing.node, older, size)
             assert (
-                tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == growing.root()
+                compute_consistency_root(older, size, proof, mth(leaves[:older])) == growing.root()
             )
 
 
@@ -164,8 +176,8 @@ def test_tiles_give_the_same_tree():
     [(0, 256, "000"), (67, 256, "067"), (1234067, 256, "x001/x234/067"), (1000, 3, "x001/000.p/3")],
 )
 def test_names_of_tiles(number, width, name):
-    assert tiles.path_of(number, width) == name
-    assert tiles.number_of(name) == (number, width)
+    assert format_tile_path(number, width) == name
+    assert parse_tile_path(name) == (number, width)
 
 
 @pytest.mark.parametrize(
@@ -186,4 +198,4 @@ def test_names_of_tiles(number, width, name):
 )
 def test_what_no_tile_is_named(name):
     with pytest.raises(UsageError):
-        tiles.number_of(name)
+        parse_tile_path(name)

@@ -14,8 +14,13 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from vacr.errors import UnreadableInput
-from vacr.recording import files
-from vacr.recording.files import Output, make_folder, write, write_all
+from vacr.files import writing
+from vacr.files.writing import (
+    OutputFile,
+    make_folder_tree,
+    write_file_atomically,
+    write_files_atomically,
+)
 
 
 def names(folder):
@@ -25,28 +30,32 @@ def names(folder):
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """Begin as a new process does, with the usual permissions."""
-    monkeypatch.setattr(files, "_tidied", set())
+    monkeypatch.setattr(writing, "_tidied_folders", set())
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
 def test_what_cannot_be_written_whole_changes_nothing(tmp_path):
-    write_all([Output(tmp_path / "a", [b"1"]), Output(tmp_path / "b", [b"1"])])
+    write_files_atomically([OutputFile(tmp_path / "a", [b"1"]), OutputFile(tmp_path / "b", [b"1"])])
 
     def pieces():
         yield b"2"
         raise OSError(28, "No space left on device")
 
     with pytest.raises(UnreadableInput, match="No space left"):
-        write_all([Output(tmp_path / "a", [b"2"]), Output(tmp_path / "b", pieces())])
+        write_files_atomically(
+            [OutputFile(tmp_path / "a", [b"2"]), OutputFile(tmp_path / "b", pieces())]
+        )
     assert [(tmp_path / name).read_bytes() for name in names(tmp_path)] == [b"1", b"1"]
 
 
 def test_what_must_be_new_replaces_nothing(tmp_path):
-    write(tmp_path / "a", [b"1"])
+    write_file_atomically(tmp_path / "a", [b"1"])
     with pytest.raises(FileExistsError):
-        write_all([Output(tmp_path / "a", [b"2"], new=True), Output(tmp_path / "b", [b"2"])])
+        write_files_atomically(
+            [OutputFile(tmp_path / "a", [b"2"], new=True), OutputFile(tmp_path / "b", [b"2"])]
+        )
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_bytes() == b"1"
 
@@ -71,9 +80,9 @@ def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(
         (tmp_path / f"source{number}").touch()
         (tmp_path / f"source{number}").chmod(mode)
     os.umask(umask)
-    write_all(
+    write_files_atomically(
         [
-            Output(
+            OutputFile(
                 tmp_path / "a",
                 [b"1"],
                 tuple(tmp_path / f"source{number}" for number in range(len(sources))),
@@ -84,7 +93,7 @@ def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(
 
 
 def test_a_source_that_is_gone_was_perhaps_private(tmp_path):
-    write_all([Output(tmp_path / "a", [b"1"], (tmp_path / "gone",))])
+    write_files_atomically([OutputFile(tmp_path / "a", [b"1"], (tmp_path / "gone",))])
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
@@ -94,7 +103,7 @@ def test_a_file_of_another_group_is_not_for_ours(tmp_path):
     source.touch()
     source.chmod(0o640)
     os.chown(source, -1, 54321)
-    write_all([Output(tmp_path / "a", [b"1"], (source,))])
+    write_files_atomically([OutputFile(tmp_path / "a", [b"1"], (source,))])
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
@@ -130,13 +139,13 @@ def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from vacr.recording.files import write
+from vacr.files.writing import write_file_atomically
 
 def pieces():
     yield b"half"
     os.kill(os.getpid(), signal.SIGKILL)
 
-write(Path(sys.argv[1]), pieces())
+write_file_atomically(Path(sys.argv[1]), pieces())
 """
 
 
@@ -150,12 +159,12 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
     (tmp_path / ".vacr-abcdefgh.tmp").symlink_to("x.tmp")
     with (tmp_path / ".vacr-abcdefgi.tmp").open("wb") as being_written:
         fcntl.flock(being_written, fcntl.LOCK_EX)
-        write(tmp_path / "b", [b"1"])
+        write_file_atomically(tmp_path / "b", [b"1"])
     assert left not in names(tmp_path)
     assert names(tmp_path) == sorted([*ours, ".vacr-abcdefgh.tmp", ".vacr-abcdefgi.tmp", "b"])
 
 
 def test_a_folder_is_made_however_deep(deep):
     folder = Path(str(deep) + "/d" * 1200)
-    make_folder(folder)
+    make_folder_tree(folder)
     assert folder.is_dir()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from vacr.errors import UsageError
-from vacr.recording.journal import NAME, Journal
-from vacr.recording.tasks import Outcome, Task, Wish
+from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask
+from vacr.workflows.run_journal import RUN_JOURNAL_NAME, RunJournal
 
 
 def described(output):
@@ -34,7 +34,7 @@ def described(output):
 
 
 def journalled(folder, outcome):
-    journal = Journal(folder)
+    journal = RunJournal(folder)
     journal.write(outcome)
     journal.close()
     return journal
@@ -45,13 +45,13 @@ def done(tmp_path):
     """Give a task that is done and journalled, and its record's file."""
     output = tmp_path / "abc.acr.json"
     output.write_text("{}")
-    task = Task("abc.jsonl", str(tmp_path / "abc"), Wish(), state="s1")
-    journalled(tmp_path, Outcome(task, [described(output)]))
+    task = RecordingTask("abc.jsonl", str(tmp_path / "abc"), RecordingOptions(), state="s1")
+    journalled(tmp_path, RecordingOutcome(task, [described(output)]))
     return task, output
 
 
 def again(folder, task):
-    return Journal(folder).done(task)
+    return RunJournal(folder).done(task)
 
 
 def test_what_is_done_is_known(tmp_path, done):
@@ -65,19 +65,19 @@ def test_what_is_done_is_known(tmp_path, done):
 @pytest.mark.parametrize(
     "other",
     [
-        Task("abc.jsonl", "OUT", Wish(), state="s2"),
-        Task("abc.jsonl", "OUT", Wish(cbor=True), state="s1"),
-        Task("abc.jsonl", "OUT", Wish(seal=True), state="s1"),
-        Task("abc.jsonl", "OUT", Wish(agent="codex-cli"), state="s1"),
-        Task("abc.jsonl", "OUT", Wish(), state="s1", session="x"),
-        Task("abd.jsonl", "OUT", Wish(), state="s1"),
-        Task("abc.jsonl", "ELSEWHERE", Wish(), state="s1"),
-        Task("abc.jsonl", "OUT", Wish()),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(), state="s2"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(cbor=True), state="s1"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(seal=True), state="s1"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(agent="codex-cli"), state="s1"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(), state="s1", session="x"),
+        RecordingTask("abd.jsonl", "OUT", RecordingOptions(), state="s1"),
+        RecordingTask("abc.jsonl", "ELSEWHERE", RecordingOptions(), state="s1"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions()),
     ],
 )
 def test_another_task_is_not_done(tmp_path, done, other):
     task, _ = done
-    changed = Task(
+    changed = RecordingTask(
         **(vars(other) | {"output": task.output if other.output == "OUT" else other.output})
     )
     assert again(tmp_path, changed) is None
@@ -93,13 +93,13 @@ def test_a_record_that_changed_or_is_gone_is_made_again(tmp_path, done):
 
 def test_a_line_that_was_cut_short_counts_for_nothing_and_harms_no_other(tmp_path, done):
     task, output = done
-    path = tmp_path / NAME
+    path = tmp_path / RUN_JOURNAL_NAME
     whole = path.read_bytes()
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         assert again(tmp_path, task) is None or length == len(whole) - 1
     path.write_bytes(whole[:20])
-    journalled(tmp_path, Outcome(task, [described(output)]))
+    journalled(tmp_path, RecordingOutcome(task, [described(output)]))
     assert again(tmp_path, task) is not None
 
 
@@ -137,7 +137,7 @@ FORGED = {
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
 def test_a_line_that_nobody_wrote_so_counts_for_nothing(tmp_path, done, forge):
     task, _ = done
-    path = tmp_path / NAME
+    path = tmp_path / RUN_JOURNAL_NAME
     line = json.loads(path.read_text())
     path.write_text(forge(line) + "\n")
     assert again(tmp_path, task) is None
@@ -145,7 +145,7 @@ def test_a_line_that_nobody_wrote_so_counts_for_nothing(tmp_path, done, forge):
 
 def test_the_record_of_another_is_not_this_ones(tmp_path, done):
     task, _ = done
-    path, other = tmp_path / NAME, tmp_path / "other.acr.json"
+    path, other = tmp_path / RUN_JOURNAL_NAME, tmp_path / "other.acr.json"
     other.write_text("{}")
     status = other.stat()
     line = json.loads(path.read_text())
@@ -157,14 +157,14 @@ def test_the_record_of_another_is_not_this_ones(tmp_path, done):
 
 
 def test_what_failed_is_tried_again(tmp_path):
-    task = Task("abc.jsonl", str(tmp_path / "abc"), Wish(), state="s1")
-    journalled(tmp_path, Outcome(task, errors=[{"error": "x"}]))
+    task = RecordingTask("abc.jsonl", str(tmp_path / "abc"), RecordingOptions(), state="s1")
+    journalled(tmp_path, RecordingOutcome(task, errors=[{"error": "x"}]))
     assert again(tmp_path, task) is None
 
 
 def test_what_is_no_session_is_not_looked_at_again(tmp_path):
-    task = Task("notes.txt", str(tmp_path / "notes"), Wish(), state="s1")
-    journalled(tmp_path, Outcome(task, errors=[{"error": "x"}], skipped="not a session"))
+    task = RecordingTask("notes.txt", str(tmp_path / "notes"), RecordingOptions(), state="s1")
+    journalled(tmp_path, RecordingOutcome(task, errors=[{"error": "x"}], skipped="not a session"))
     assert again(tmp_path, task).skipped == "not a session"
 
 
@@ -175,17 +175,17 @@ def test_what_is_no_session_is_not_looked_at_again(tmp_path):
 )
 def test_what_is_not_a_file_is_no_journal(tmp_path, put):
     (tmp_path / "precious").write_text("precious")
-    put(tmp_path / NAME)
+    put(tmp_path / RUN_JOURNAL_NAME)
     with pytest.raises(UsageError, match="is no file"):
-        Journal(tmp_path)
+        RunJournal(tmp_path)
     assert (tmp_path / "precious").read_text() == "precious"
 
 
 def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path):
-    task = Task("notes.txt", str(tmp_path / "notes"), Wish(), state="s1")
-    journal = Journal(tmp_path)
-    (tmp_path / NAME).symlink_to("elsewhere")
-    journal.write(Outcome(task, skipped="not a session"))
+    task = RecordingTask("notes.txt", str(tmp_path / "notes"), RecordingOptions(), state="s1")
+    journal = RunJournal(tmp_path)
+    (tmp_path / RUN_JOURNAL_NAME).symlink_to("elsewhere")
+    journal.write(RecordingOutcome(task, skipped="not a session"))
     journal.close()
     assert journal.failed
     assert not (tmp_path / "elsewhere").exists()

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.recording.names import Joints, place_names, record_name, stem, whole_name
+from vacr.discovery.places import (
+    NameJoints,
+    assign_place_names,
+    make_record_name,
+    make_session_name,
+    strip_native_suffix,
+)
 
 LETTERS = st.sampled_from(["a", "b", "1", ".", "~", ".~1.", "~1"])
 WORDS = st.lists(LETTERS, min_size=1, max_size=4).map("".join)
@@ -25,14 +31,14 @@ LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, 
     st.sets(st.integers(0, 7)),
 )
 def test_no_two_records_of_a_folder_have_one_name(files, sessions, labels, databases):
-    names = [*place_names(files, sessions).values(), *sessions]
+    names = [*assign_place_names(files, sessions).values(), *sessions]
     assert len(set(names)) == len(names)
-    joints = Joints(names)
-    found = [record_name(name, ".", "") for name in names]
+    joints = NameJoints(names)
+    found = [make_record_name(name, ".", "") for name in names]
     for number, name in enumerate(names):
         # The sessions of a database are known before they are read.
         found += [
-            record_name(name, joints.of(name, label if number in databases else None), label)
+            make_record_name(name, joints.of(name, label if number in databases else None), label)
             for label in labels
         ]
     assert len(set(found)) == len(found)
@@ -48,11 +54,11 @@ def test_no_two_records_of_a_folder_have_one_name(files, sessions, labels, datab
     ],
 )
 def test_plain_names_stay_plain(files, expected):
-    assert list(place_names(files).values()) == expected
+    assert list(assign_place_names(files).values()) == expected
 
 
 def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint():
-    joints = Joints(["opencode", "opencode.ses_1", "opencode.db.bak"])
+    joints = NameJoints(["opencode", "opencode.ses_1", "opencode.db.bak"])
     assert joints.of("opencode", "ses_2") == "."
     assert joints.of("opencode", "ses_1") == ".~1."
     assert joints.of("opencode") == ".~1."
@@ -60,22 +66,22 @@ def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint()
 
 
 def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
-    assert record_name("a", ".", "ses_1") == "a.ses_1"
+    assert make_record_name("a", ".", "ses_1") == "a.ses_1"
     said = [
-        record_name("a", ".", label)
+        make_record_name("a", ".", label)
         for label in ("x-y", "x/y", "x y", "x" * 300, "x" * 301, "é" * 300)
     ]
     assert len(set(said)) == len(said)
     assert said[0] == "a.x-y"
-    assert record_name("a", ".", said[1].removeprefix("a.")) != said[1]
+    assert make_record_name("a", ".", said[1].removeprefix("a.")) != said[1]
     assert all("/" not in name and len(os.fsencode(name)) <= 240 for name in said)
 
 
 @pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...json"])
 def test_a_name_that_would_mean_a_folder_stays_whole(name):
-    assert stem(name) == name
+    assert strip_native_suffix(name) == name
 
 
 @pytest.mark.parametrize("session_id", ["", ".", "..", "a"])
 def test_no_session_has_the_name_of_a_folder(session_id):
-    assert whole_name(session_id) not in ("", ".", "..")
+    assert make_session_name(session_id) not in ("", ".", "..")

@@ -9,23 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
+from vacr.discovery.places import SessionPlace, fingerprint_place, walk_places
 from vacr.errors import UnreadableInput
-from vacr.recording.files import make_folder
-from vacr.recording.places import Place, places, state_of
+from vacr.files.writing import make_folder_tree
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 
 def names(folder, leave_out=None):
     return [
-        (place.name, place.session) for place in places(folder, leave_out) if not place.passed_over
+        (place.name, place.session)
+        for place in walk_places(folder, leave_out)
+        if not place.passed_over
     ]
 
 
 def passed_over(folder, leave_out=None):
     return {
         os.path.relpath(place.path, folder): place.passed_over
-        for place in places(folder, leave_out)
+        for place in walk_places(folder, leave_out)
         if place.passed_over
     }
 
@@ -119,7 +121,7 @@ def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
 
 
 def test_folders_may_be_as_deep_as_they_like(deep):
-    make_folder(Path(f"{deep}{'/d' * 1200}"))
+    make_folder_tree(Path(f"{deep}{'/d' * 1200}"))
     Path(f"{deep}{'/d' * 1200}/x.jsonl").write_bytes(b"x")
     assert names(deep) == [("d/" * 1200 + "x", None)]
 
@@ -141,7 +143,7 @@ def test_files_that_belong_to_a_session_are_not_places(tmp_path):
 
 def test_a_storage_folder_gives_its_sessions(tmp_path):
     shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "share" / "storage")
-    found = list(places(tmp_path))
+    found = list(walk_places(tmp_path))
     assert {place.path for place in found} == {str(tmp_path / "share" / "storage")}
     assert [place.name for place in found] == [f"share/storage/{place.session}" for place in found]
     assert len(found) == 2
@@ -181,7 +183,7 @@ def test_a_database_gives_its_sessions_and_a_damaged_one_itself(tmp_path):
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(UnreadableInput, match="no such file"):
-        list(places(tmp_path / "gone"))
+        list(walk_places(tmp_path / "gone"))
 
 
 @pytest.mark.parametrize(
@@ -196,13 +198,13 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
 def test_a_change_of_a_place_is_seen(tmp_path, change):
     path = tmp_path / "abc.jsonl"
     shutil.copy(CLAUDE, path)
-    place = Place(str(path), "abc")
-    before = state_of(place)
-    assert before == state_of(place)
+    place = SessionPlace(str(path), "abc")
+    before = fingerprint_place(place)
+    assert before == fingerprint_place(place)
     assert before[1] == path.stat().st_size
     change(path)
-    assert state_of(place)[0] not in ("", before[0])
+    assert fingerprint_place(place)[0] not in ("", before[0])
 
 
 def test_a_place_that_is_gone_has_no_state(tmp_path):
-    assert state_of(Place(str(tmp_path / "gone"), "gone")) == ("", 0)
+    assert fingerprint_place(SessionPlace(str(tmp_path / "gone"), "gone")) == ("", 0)

@@ -4,9 +4,9 @@ no other back.
 
 import json
 
-from vacr.recording import work
-from vacr.recording.tasks import Task, Wish
-from vacr.recording.work import record_place
+from vacr.files.reading import format_path
+from vacr.workflows import record
+from vacr.workflows.record import RecordingOptions, RecordingTask, record_place
 
 
 def dump(path, count):
@@ -15,13 +15,13 @@ def dump(path, count):
         {"id": f"ses_{number}", "directory": "/a", "projectID": "p"} for number in range(count)
     )
     path.write_text("".join(json.dumps(session) + "\n" for session in sessions))
-    return Task(str(path), str(path.with_suffix("")), Wish())
+    return RecordingTask(str(path), str(path.with_suffix("")), RecordingOptions())
 
 
 def test_what_many_sessions_take_grows_with_their_number(tmp_path, monkeypatch):
     calls = []
-    as_text = work.as_text
-    monkeypatch.setattr(work, "as_text", lambda path: calls.append(path) or as_text(path))
+    as_text = format_path
+    monkeypatch.setattr(record, "format_path", lambda path: calls.append(path) or as_text(path))
     counts = {}
     for count in (20, 80):
         calls.clear()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.schema.cddl import compile_cddl
+from vacr.cddl.schema import compile_cddl
 
 CASES = [
     ("[* int]", [[], [1, 2]], [["x"], [1, "x"], {}, "x"]),

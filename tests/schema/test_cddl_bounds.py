@@ -7,9 +7,9 @@ import time
 import cbor2
 import pytest
 
+from vacr.cddl.compiler import DecodedStrings
+from vacr.cddl.schema import compile_cddl
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import compile_cddl
-from vacr.schema.cddl.held import Held
 
 NESTED_STRINGS = [
     "a = bstr .cbor ([a, int] / [a, tstr]) / int",
@@ -50,8 +50,8 @@ def test_so_is_json_in_json():
 
 
 def test_what_strings_hold_is_forgotten_between_runs_and_bounded_within_one(monkeypatch):
-    monkeypatch.setattr("vacr.schema.cddl.held._MOST_KEPT", 1000)
-    held = Held()
+    monkeypatch.setattr("vacr.cddl.compiler._MAX_KEPT_BYTES", 1000)
+    held = DecodedStrings()
     for number in range(100):
         assert held.bytes_hold(lambda _: True, number.to_bytes(2, "big"), bytes.hex)
     assert len(held._known) < 10

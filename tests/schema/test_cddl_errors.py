@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vacr.cddl.schema import Schema, compile_cddl
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import Schema, compile_cddl
 
 CASES = [
     ("a = #6.18446744073709551616(int)", "1:5", "64 bits"),

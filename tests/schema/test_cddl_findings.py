@@ -3,8 +3,8 @@
 import cbor2
 import pytest
 
-from vacr.schema.cddl import compile_cddl
-from vacr.schema.cddl.explain import MOST_FINDINGS
+from vacr.cddl.explain import MAX_FINDINGS
+from vacr.cddl.schema import compile_cddl
 
 SCHEMA = compile_cddl(
     """
@@ -178,7 +178,7 @@ def test_a_finding_of_an_expression_names_the_expression():
 
 def test_there_are_many_findings_but_not_without_end():
     findings = SCHEMA.checker().findings({"entries": [{"type": "tool-call"}] * 1000})
-    assert len(findings) == MOST_FINDINGS
+    assert len(findings) == MAX_FINDINGS
     assert findings[0].pointer == "/entries/0"
     assert findings[-1].pointer == "/entries/49"
 

@@ -4,8 +4,8 @@ for ever.
 
 import pytest
 
+from vacr.cddl.schema import compile_cddl
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import compile_cddl
 
 
 def nested(depth, leaf):

@@ -3,8 +3,8 @@
 import cbor2
 import pytest
 
+from vacr.cddl.schema import compile_cddl
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import compile_cddl
 
 CASES = [
     # Structs and tables.

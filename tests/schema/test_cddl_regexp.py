@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.schema.cddl import regexp, sampling
-from vacr.schema.cddl.automaton import Automaton, TooLarge
+from vacr.cddl.generator import make_pattern_text
+from vacr.cddl.regexp import (
+    Automaton,
+    PatternError,
+    PatternTooLargeError,
+    compile_pattern,
+    parse_pattern,
+)
 
 CASES = [
     ("abc", ["abc"], ["ab", "abcd", "xabc", ""]),
@@ -67,8 +73,8 @@ BAD += ["[b-a]", "(?:a)", "[a-z-[b]c]", "{", "a|*", "(" * 100 + ")" * 100, "[[a]
 
 @pytest.mark.parametrize(("pattern", "good", "bad"), CASES)
 def test_a_pattern_matches_whole_texts(pattern, good, bad):
-    matches = regexp.matcher(pattern)
-    automaton = Automaton(regexp.parse(pattern))
+    matches = compile_pattern(pattern)
+    automaton = Automaton(parse_pattern(pattern))
     for text in good:
         assert matches(text), text
         assert automaton.matches(text), text
@@ -79,21 +85,21 @@ def test_a_pattern_matches_whole_texts(pattern, good, bad):
 
 @pytest.mark.parametrize("pattern", BAD)
 def test_what_is_no_pattern_is_refused(pattern):
-    with pytest.raises(regexp.BadPattern):
-        regexp.matcher(pattern)
+    with pytest.raises(PatternError):
+        compile_pattern(pattern)
 
 
 def test_counts_that_multiply_are_refused():
-    with pytest.raises((regexp.BadPattern, TooLarge)):
-        regexp.matcher("((a?){100}){1000}")
+    with pytest.raises((PatternError, PatternTooLargeError)):
+        compile_pattern("((a?){100}){1000}")
 
 
 @pytest.mark.parametrize("pattern", [pattern for pattern, _, _ in CASES])
 def test_texts_are_made_that_match(pattern):
-    matches = regexp.matcher(pattern)
+    matches = compile_pattern(pattern)
     for seed in range(20):
         random = Random(seed)  # noqa: S311 - reproducible on purpose
-        assert matches(sampling.from_pattern(random, regexp.parse(pattern)))
+        assert matches(make_pattern_text(random, parse_pattern(pattern)))
 
 
 PIECES = st.recursive(
@@ -113,8 +119,8 @@ PIECES = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(PIECES, st.lists(st.text("abcd", max_size=6), max_size=8))
 def test_both_engines_agree_with_python(pattern, texts):
-    python, matches = re.compile(pattern), regexp.matcher(pattern)
-    automaton = Automaton(regexp.parse(pattern))
+    python, matches = re.compile(pattern), compile_pattern(pattern)
+    automaton = Automaton(parse_pattern(pattern))
     for text in texts:
         expected = python.fullmatch(text) is not None
         assert bool(matches(text)) is expected
@@ -125,9 +131,9 @@ def test_both_engines_agree_with_python(pattern, texts):
 @given(st.text("ab()[]{}|*+?^$-\\.,0123pLdw\n", max_size=25), st.booleans())
 def test_random_text_is_a_pattern_or_refused(pattern, pcre):
     try:
-        matches = regexp.matcher(pattern, pcre=pcre)
-        automaton = Automaton(regexp.parse(pattern, pcre=pcre))
-    except (regexp.BadPattern, TooLarge):
+        matches = compile_pattern(pattern, pcre=pcre)
+        automaton = Automaton(parse_pattern(pattern, pcre=pcre))
+    except (PatternError, PatternTooLargeError):
         return
     for text in ("", "a", "ab0", "a\nb"):
         assert bool(matches(text)) is automaton.matches(text)

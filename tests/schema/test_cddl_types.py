@@ -3,7 +3,7 @@
 import cbor2
 import pytest
 
-from vacr.schema.cddl import compile_cddl
+from vacr.cddl.schema import compile_cddl
 
 BIG = 2**64
 TAG = cbor2.CBORTag

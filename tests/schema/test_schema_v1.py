@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from vacr.schema import rule_for, schema_for, validate
+from vacr.record.validation import choose_rule, load_record_schema, validate
 
 RECORD = {
     "version": "1.0.0",
@@ -79,12 +79,12 @@ def test_a_record_may_not_be_so(record, pointer):
 
 
 def test_a_record_is_known_by_its_version_alone():
-    assert rule_for(RECORD) == "agent-convo-record"
-    assert rule_for(RECORD | {"version": "10.0"}) == "verifiable-agent-record"
-    assert rule_for({"version": "1.0", "entries": []}) == "agent-convo-record"
+    assert choose_rule(RECORD) == "agent-convo-record"
+    assert choose_rule(RECORD | {"version": "10.0"}) == "verifiable-agent-record"
+    assert choose_rule({"version": "1.0", "entries": []}) == "agent-convo-record"
     assert not validate(RECORD | {"version": "0.1.0"}).valid
 
 
 @pytest.mark.parametrize("value", [[], {"version": "3.0", "id": "x"}, {"entries": []}, 5])
 def test_checks_above_the_schema_leave_it_alone(value):
-    assert validate(value, rule="any", schema=schema_for("1")).valid
+    assert validate(value, rule="any", schema=load_record_schema("1")).valid

@@ -6,7 +6,7 @@ import cbor2
 import pytest
 
 from vacr.errors import InvalidRecord
-from vacr.schema.versions import schema_for, schema_text
+from vacr.record.validation import load_record_schema, read_schema_text
 
 RECORD = {
     "version": "2.0.0-draft",
@@ -88,12 +88,12 @@ REFUSED = [
 
 @pytest.mark.parametrize("record", ACCEPTED)
 def test_a_record_may_be_so(record):
-    assert schema_for("2.0.0-draft").checker(json=True).findings(record) == []
+    assert load_record_schema("2.0.0-draft").checker(json=True).findings(record) == []
 
 
 @pytest.mark.parametrize(("record", "pointer"), REFUSED)
 def test_a_record_may_not_be_so(record, pointer):
-    findings = schema_for("2").checker().findings(record)
+    findings = load_record_schema("2").checker().findings(record)
     assert findings
     assert pointer in {None, findings[0].pointer}
 
@@ -132,7 +132,7 @@ EXTENSIBLE = {
 
 @pytest.mark.parametrize("made", EXTENSIBLE.values(), ids=EXTENSIBLE)
 def test_an_extension_may_stand_there_and_has_to_say_whose_it_is(made):
-    checker = schema_for("2").checker()
+    checker = load_record_schema("2").checker()
     assert checker.findings(made(EXTENSION)) == []
     assert not checker.matches(made({"data": {"a": 1}}))
     assert not checker.matches(made({"vendor": "v", "more": 1}))
@@ -141,14 +141,14 @@ def test_an_extension_may_stand_there_and_has_to_say_whose_it_is(made):
 @pytest.mark.parametrize("one", RECORD["session"]["entries"], ids=lambda one: one["type"])
 def test_every_type_of_entry_has_the_members_of_the_base(one):
     base = {"timestamp": 1, "id": "e", "session-id": "s", "children": [{"type": "user"}]}
-    assert schema_for("2").checker().findings(entry({**one, **base})) == []
+    assert load_record_schema("2").checker().findings(entry({**one, **base})) == []
     for name, value in {
         "timestamp": "now",
         "id": 1,
         "session-id": 1,
         "children": [{"type": "queue"}],
     }.items():
-        assert not schema_for("2").checker().matches(entry({**one, name: value}))
+        assert not load_record_schema("2").checker().matches(entry({**one, name: value}))
 
 
 @pytest.mark.parametrize("version", ["2", "3"])
@@ -157,12 +157,12 @@ def test_every_type_of_entry_has_the_members_of_the_base(one):
     ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a format to come"],
 )
 def test_a_trace_format_may_have_any_name(version, name):
-    assert schema_for(version).checker("trace-format-id").matches(name)
-    assert not schema_for(version).checker("trace-format-id").matches(2)
+    assert load_record_schema(version).checker("trace-format-id").matches(name)
+    assert not load_record_schema(version).checker("trace-format-id").matches(2)
 
 
 def test_the_signed_form_is_closed():
-    checker = schema_for("2").checker("signed-agent-record")
+    checker = load_record_schema("2").checker("signed-agent-record")
     metadata = {
         "session-id": "s",
         "agent-vendor": "v",
@@ -179,17 +179,17 @@ def test_the_signed_form_is_closed():
 
 @pytest.mark.parametrize("version", ["3", "3.0", "3.0.0-draft", "3.1.4", "2", "2.0.0-draft"])
 def test_a_version_has_a_schema(version):
-    schema = schema_for(version)
-    assert schema is schema_for(version)
+    schema = load_record_schema(version)
+    assert schema is load_record_schema(version)
     assert schema.name == f"v{version[0]}.cddl"
-    assert "start = verifiable-agent-record" in schema_text(version)
+    assert "start = verifiable-agent-record" in read_schema_text(version)
 
 
 @pytest.mark.parametrize(
     "version", ["", "0.1.0", "4.0", "30", "v3", "3x", "x" * 10**5, None, 3, 3.0, ["3"]]
 )
 def test_an_unknown_version_is_refused(version):
-    for ask in (schema_for, schema_text):
+    for ask in (load_record_schema, read_schema_text):
         with pytest.raises(InvalidRecord) as caught:
             ask(version)
         assert "3.*, 2.*" in caught.value.hint

@@ -5,7 +5,7 @@ import copy
 import cbor2
 import pytest
 
-from vacr.schema.versions import schema_for
+from vacr.record.validation import load_record_schema
 
 DELETE = object()
 STAMP = "2026-02-10T17:27:14.123Z"
@@ -209,17 +209,17 @@ REFUSED = [
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_whole_record_matches(as_json):
-    assert schema_for("3.0.0-draft").checker(json=as_json).findings(RECORD) == []
+    assert load_record_schema("3.0.0-draft").checker(json=as_json).findings(RECORD) == []
 
 
 @pytest.mark.parametrize(("path", "value"), ACCEPTED)
 def test_a_record_may_be_so(path, value):
-    assert schema_for("3").checker().findings(changed(path, value)) == []
+    assert load_record_schema("3").checker().findings(changed(path, value)) == []
 
 
 @pytest.mark.parametrize(("path", "value", "pointer"), REFUSED)
 def test_a_record_may_not_be_so(path, value, pointer):
-    checker = schema_for("3").checker()
+    checker = load_record_schema("3").checker()
     record = changed(path, value)
     assert not checker.matches(record)
     assert [finding.pointer for finding in checker.findings(record)] == [pointer]
@@ -259,12 +259,12 @@ OTHER_TYPES = [
 
 @pytest.mark.parametrize(("place", "member", "value"), OTHER_TYPES)
 def test_a_member_has_the_type_that_it_has_to_have(place, member, value):
-    assert not schema_for("3").checker().matches(changed(f"{place}/{member}", value))
+    assert not load_record_schema("3").checker().matches(changed(f"{place}/{member}", value))
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_every_type_of_entry_may_have_children_and_native_members(number):
-    checker = schema_for("3").checker()
+    checker = load_record_schema("3").checker()
     assert (
         checker.findings(changed(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}]))
         == []
@@ -274,15 +274,15 @@ def test_every_type_of_entry_may_have_children_and_native_members(number):
 
 def test_an_integral_float_counts_as_an_integer_in_json_alone():
     record = changed(f"{RANGE}/start-line", 1.0)
-    assert schema_for("3").checker(json=True).matches(record)
-    assert not schema_for("3").checker().matches(record)
+    assert load_record_schema("3").checker(json=True).matches(record)
+    assert not load_record_schema("3").checker().matches(record)
 
 
 @pytest.mark.parametrize(
     "value", [None, 5, "x", [], {}, [RECORD], b"", cbor2.CBORTag(4149, RECORD)]
 )
 def test_what_is_no_record_is_refused(value):
-    assert schema_for("3").checker().findings(value)
+    assert load_record_schema("3").checker().findings(value)
 
 
 CLAIMS = {1: "iss", 2: "sub"}
@@ -338,7 +338,7 @@ SIGNED = [
 
 @pytest.mark.parametrize(("value", "accepted", "strictly"), SIGNED)
 def test_signed_records(value, accepted, strictly):
-    schema = schema_for("3")
+    schema = load_record_schema("3")
     assert schema.checker("signed-agent-record").matches(value) is accepted
     assert schema.checker().matches(value) is accepted
     assert schema.checker(STRICT).matches(value) is strictly
@@ -359,7 +359,10 @@ def test_signed_records(value, accepted, strictly):
     ],
 )
 def test_trace_metadata_is_closed(change, accepted):
-    assert schema_for("3").checker("trace-metadata").matches({**METADATA, **change}) is accepted
+    assert (
+        load_record_schema("3").checker("trace-metadata").matches({**METADATA, **change})
+        is accepted
+    )
 
 
 @pytest.mark.parametrize(
@@ -367,8 +370,8 @@ def test_trace_metadata_is_closed(change, accepted):
     [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]],
 )
 def test_receipts_are_tagged_signatures_in_byte_strings(receipts):
-    assert schema_for("3").checker("receipts").findings(receipts)
-    assert schema_for("3").checker("receipts").matches([RECEIPT])
+    assert load_record_schema("3").checker("receipts").findings(receipts)
+    assert load_record_schema("3").checker("receipts").matches([RECEIPT])
 
 
 RULES = """
@@ -383,6 +386,6 @@ trace-metadata trace-format-id scitt-signed-agent-record
 
 
 def test_the_rules_of_the_draft_are_there():
-    schema = schema_for("3")
+    schema = load_record_schema("3")
     assert set(RULES.split()) <= set(schema.rules)
     assert schema.root == "start"

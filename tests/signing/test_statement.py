@@ -6,12 +6,18 @@ import hashlib
 
 import pytest
 
-from vacr.codec import deterministic_cbor
 from vacr.errors import UsageError
-from vacr.schema import validate
-from vacr.signing import PROFILES, Claims, KeySigner, keys, sign
-from vacr.signing.sign1 import parse
-from vacr.signing.trace_metadata import trace_metadata
+from vacr.record.cbor import decode_cbor, encode_deterministic_cbor
+from vacr.record.validation import validate
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import (
+    KeySigner,
+    build_cose_key,
+    compute_thumbprint,
+    compute_thumbprint_uri,
+    generate_key,
+)
+from vacr.signing.statement import STATEMENT_PROFILES, StatementClaims, build_trace_metadata, sign
 
 PAYLOAD = b'{"what":"was signed"}'
 RECORD = {
@@ -26,19 +32,23 @@ RECORD = {
 
 @pytest.fixture(scope="module")
 def signer():
-    return KeySigner(keys.generate("eddsa"))
+    return KeySigner(generate_key("eddsa"))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", STATEMENT_PROFILES)
 def test_profiles(signer, profile):
-    metadata = trace_metadata(RECORD, "ietf-vac-v3.0")
+    metadata = build_trace_metadata(RECORD, "ietf-vac-v3.0")
     statement = sign(
-        PAYLOAD, signer, profile=profile, claims=Claims(issued_at=7), unprotected={100: metadata}
+        PAYLOAD,
+        signer,
+        profile=profile,
+        claims=StatementClaims(issued_at=7),
+        unprotected={100: metadata},
     )
-    value = deterministic_cbor.decode(statement)
-    assert deterministic_cbor.encode(value) == statement
+    value = decode_cbor(statement)
+    assert encode_deterministic_cbor(value) == statement
     assert not validate(value, rule="scitt-signed-agent-record", json=False).findings
-    message = parse(statement)
+    message = parse_sign1(statement)
     digest = hashlib.sha256(PAYLOAD).digest()
     assert (
         message.payload == {"hash-envelope": digest, "detached": None, "attached": PAYLOAD}[profile]
@@ -48,15 +58,15 @@ def test_profiles(signer, profile):
         if profile == "hash-envelope"
         else {3: "application/json"}
     )
-    uri = keys.thumbprint_uri(signer.public_key)
+    uri = compute_thumbprint_uri(signer.public_key)
     claims = {1: uri, 2: f"urn:sha-256:{digest.hex()}", 6: 7}
     assert message.protected == {
         1: -8,
-        4: keys.thumbprint(signer.public_key),
+        4: compute_thumbprint(signer.public_key),
         15: claims,
         **headers,
     }
-    carried = {8: {1: keys.to_cose(signer.public_key)}}
+    carried = {8: {1: build_cose_key(signer.public_key)}}
     assert message.unprotected == {14: carried, 100: metadata}
 
 
@@ -71,5 +81,5 @@ def test_a_digest_is_enough_for_a_hash_envelope(signer):
 
 
 def test_a_session_without_a_start_has_no_summary():
-    assert trace_metadata({"session": {"session-id": "s"}}, "ietf-vac-v3.0") is None
-    assert trace_metadata({}, "ietf-vac-v3.0") is None
+    assert build_trace_metadata({"session": {"session-id": "s"}}, "ietf-vac-v3.0") is None
+    assert build_trace_metadata({}, "ietf-vac-v3.0") is None

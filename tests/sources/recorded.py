@@ -2,15 +2,15 @@
 
 import json
 
+from vacr.discovery.opening import read_sessions
 from vacr.errors import VacrError
-from vacr.identity import identify
-from vacr.schema import validate
-from vacr.sources import read
+from vacr.record.identity import assign_record_id
+from vacr.record.validation import validate
 
 
 def found_at(path, **wish) -> list:
     """Read all sessions at a path, none of which may fail."""
-    found = list(read(path, keep_source=True, **wish))
+    found = list(read_sessions(path, keep_source=True, **wish))
     for one in found:
         assert not isinstance(one, VacrError), one.diagnostics()
     return found
@@ -18,7 +18,7 @@ def found_at(path, **wish) -> list:
 
 def record_bytes(found) -> bytes:
     """Give the bytes of a record."""
-    return b"".join(identify(found.reading.record))
+    return b"".join(assign_record_id(found.reading.record))
 
 
 def records(path, **wish) -> dict[str, dict]:

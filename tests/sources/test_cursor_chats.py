@@ -11,9 +11,10 @@ from tests.sources.cursor_databases import START, composer_rows, editor
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes, shape
 from tests.sources.test_cursor_editor import CID, FORMS
+from vacr.agents.cursor import stores as cursor_stores
+from vacr.agents.cursor.stores import group_chats_by_id
 from vacr.errors import NotASession
-from vacr.readers import cursor_stores
-from vacr.schema import validate
+from vacr.record.validation import validate
 
 OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 CHATS = {
@@ -100,8 +101,10 @@ def test_many_chats_are_taken_apart_once(tmp_path, monkeypatch):
     os.utime(
         path, (0, 0)
     )  # what has just changed may change again unseen, so nothing is kept of it
-    taken, chats = [], cursor_stores.chats
-    monkeypatch.setattr(cursor_stores, "chats", lambda value: taken.append(value) or chats(value))
+    taken, chats = [], group_chats_by_id
+    monkeypatch.setattr(
+        cursor_stores, "group_chats_by_id", lambda value: taken.append(value) or chats(value)
+    )
     assert len(found_at(path)) == 50
     assert len(taken) == 1
 

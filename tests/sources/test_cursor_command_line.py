@@ -11,7 +11,7 @@ import pytest
 from tests.sources.cursor_databases import START, blob_rows, command_line, digest, field
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, records, shape
-from vacr.readers.cursor_blobs import fields
+from vacr.agents.cursor.databases import parse_protobuf_fields
 
 SESSION = "0b3f9a52-4c1d-4e53-9d0e-51f2f0c7a9d2"
 META = {
@@ -249,8 +249,15 @@ def test_any_root_loses_nothing(tmp_path, data):
 
 
 def test_fields_of_any_bytes_come_to_an_end():
-    assert list(fields(ODD_ROOTS["a number without an end"])) == []
-    assert [number for number, _ in fields(ODD_ROOTS["numbers before"])][:6] == [1, 1, 1, 1, 1, 4]
+    assert list(parse_protobuf_fields(ODD_ROOTS["a number without an end"])) == []
+    assert [number for number, _ in parse_protobuf_fields(ODD_ROOTS["numbers before"])][:6] == [
+        1,
+        1,
+        1,
+        1,
+        1,
+        4,
+    ]
 
 
 ODD_MESSAGES = {

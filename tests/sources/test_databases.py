@@ -17,10 +17,12 @@ import pytest
 from tests.sources import writer
 from tests.sources.opencode_database import SESSION, OpenCode, conversation
 from tests.sources.recorded import found_at, records
-from vacr.cli import run
+from vacr.cli import run_command_line
+from vacr.discovery.databases import DatabaseFile
+from vacr.discovery.opening import read_sessions
+from vacr.discovery.places import walk_places
 from vacr.errors import UnreadableInput
-from vacr.recording.places import places
-from vacr.sources import databases, read, snapshots, sqlite_files
+from vacr.files import sqlite
 
 
 @pytest.fixture
@@ -141,16 +143,21 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(
     tmp_path, store, monkeypatch, capsys, work
 ):
-    monkeypatch.setattr(sqlite_files, "_PATIENCE", 0.01)
+    monkeypatch.setattr(sqlite, "_LOCK_TIMEOUT_SECONDS", 0.01)
     other = OpenCode(store.with_name("other.db"))
     conversation(other)
     other.close()
     with agent(work, store, "delete"):
         with pytest.raises(UnreadableInput) as caught:
-            list(read(store))
+            list(read_sessions(store))
         assert caught.value.message == "locked by another program"
         assert "Try again" in caught.value.hint
-        assert run(["record", str(store.parent), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 3
+        assert (
+            run_command_line(
+                ["record", str(store.parent), "-o", str(tmp_path / "out"), "--jobs", "1"]
+            )
+            == 3
+        )
     assert f"vacr: {store}: locked by another program" in capsys.readouterr().err
     assert [file.name for file in (tmp_path / "out").glob("*.json")] == [
         f"other.{SESSION}.acr.json"
@@ -182,7 +189,7 @@ def test_what_is_damaged_is_said_to_be(store, damage, message):
     damage(store)
     before = state(store.parent)
     with pytest.raises(UnreadableInput, match=message) as caught:
-        list(read(store))
+        list(read_sessions(store))
     assert caught.value.where.endswith("opencode.db")
     assert state(store.parent) == before
 
@@ -192,7 +199,7 @@ def test_names_that_are_not_text_are_damage_and_end_nothing(store, name):
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("ALTER TABLE session ADD COLUMN QQQ")
     store.write_bytes(store.read_bytes().replace(b"QQQ", name))
-    (failed,) = read(store)
+    (failed,) = read_sessions(store)
     assert failed.message.startswith("a damaged database: 'utf-8' codec can't decode byte 0xff")
     assert failed.where == str(store)
 
@@ -201,7 +208,7 @@ def test_what_lies_beside_a_database_must_be_a_file(store):
     for suffix in ("-journal", "-wal"):
         os.mkfifo(f"{store}{suffix}")
         with pytest.raises(UnreadableInput, match=f"opencode.db{suffix} is not a file"):
-            list(read(store))
+            list(read_sessions(store))
         Path(f"{store}{suffix}").unlink()
 
 
@@ -228,8 +235,8 @@ def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
         shutil.copyfile(source, target)
         copied.append(Path(source).name)
 
-    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
-    tasks = [place for place in places(tmp_path) if place.session is not None]
+    monkeypatch.setattr(sqlite, "shutil", SimpleNamespace(copyfile=copy))
+    tasks = [place for place in walk_places(tmp_path) if place.session is not None]
     copied.clear()
     for place in tasks:
         assert len(found_at(place.path, session=place.session)) == 1
@@ -261,7 +268,7 @@ def test_a_damaged_session_keeps_no_other_back(tmp_path):
     middle = (data.index(b"z" * 4000) // 4096 + 2) * 4096
     # A page of a long value begins with the number of the next.
     path.write_bytes(data[:middle] + b"\xff\xff\xff\xff" + data[middle + 4 :])
-    good, bad = sorted(read(path), key=lambda one: isinstance(one, UnreadableInput))
+    good, bad = sorted(read_sessions(path), key=lambda one: isinstance(one, UnreadableInput))
     assert good.label == SESSION
     assert "a damaged database" in bad.message
 
@@ -282,7 +289,7 @@ def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
     # The first byte of a page says what it is.
     data[data.index(b"said 4") // 4096 * 4096] = 0xFF
     path.write_bytes(data)
-    made = list(read(path))
+    made = list(read_sessions(path))
     (bad,) = [one for one in made if isinstance(one, UnreadableInput)]
     assert "a damaged database" in bad.message
     good = {one.label: one.reading for one in made if one is not bad}
@@ -337,7 +344,7 @@ def test_a_database_that_may_not_be_read():
             bound_by_permissions(),
             pytest.raises(UnreadableInput, match="no permission to read it"),
         ):
-            list(read(path))
+            list(read_sessions(path))
 
 
 def test_a_link_leads_to_the_log_as_well(tmp_path, store):
@@ -366,7 +373,7 @@ def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
         subprocess.run([sys.executable, writer.__file__, "once", store, "wal"], check=True)
         return [row["count"] for row in query(count)]
 
-    with closing(databases.DatabaseFile(store)) as database:
+    with closing(DatabaseFile(store)) as database:
         assert database.snapshots.read(work) == [0]
         assert Path(f"{store}-wal").stat().st_size > 0
         assert database.snapshots.read(lambda query: [row["count"] for row in query(count)]) == [1]
@@ -382,7 +389,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
         if len(copied) == 1:
             os.utime(source)
 
-    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
+    monkeypatch.setattr(sqlite, "shutil", SimpleNamespace(copyfile=copy))
     (record,) = records(store).values()
     assert numbers(record) == {1}
     assert copied == ["opencode.db", "opencode.db-journal"] * 2
@@ -391,19 +398,19 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
     moments = iter(range(1000))
     monkeypatch.setattr(
-        snapshots, "state_of", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
+        sqlite, "read_database_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
     )
     with pytest.raises(UnreadableInput, match="it changes all the time"):
-        list(read(store))
+        list(read_sessions(store))
 
 
 def test_a_database_of_somebody_else(tmp_path):
     with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         connection.execute("CREATE TABLE places (url TEXT)")
     with pytest.raises(UnreadableInput, match="no agent is known to have"):
-        list(read(tmp_path / "x.db"))
+        list(read_sessions(tmp_path / "x.db"))
     with pytest.raises(UnreadableInput, match="no agent is known to have"):
-        list(read(empty(tmp_path / "y.db"), agent="cursor"))
+        list(read_sessions(empty(tmp_path / "y.db"), agent="cursor"))
 
 
 def test_no_copy_stays(store, monkeypatch, tmp_path):
@@ -416,5 +423,5 @@ def test_no_copy_stays(store, monkeypatch, tmp_path):
     crashed_tables = store.with_name("x.db")
     store.rename(crashed_tables)
     with pytest.raises(UnreadableInput, match="no agent is known to have"):
-        list(read(crashed_tables))
+        list(read_sessions(crashed_tables))
     assert list((tmp_path / "copies").iterdir()) == []

@@ -17,17 +17,17 @@ from tests.sources import homes
 from tests.sources.opencode_database import CHILD, SESSION, OpenCode, conversation
 from tests.sources.test_cursor_editor import CID, FORMS
 from tests.sources.test_databases import bound_by_permissions
+from vacr.agents.registry import load_readers
+from vacr.discovery.companions import read_file_ends
+from vacr.discovery.sessions import list_sessions, list_store_roots
 from vacr.errors import UsageError
-from vacr.readers.registry import readers
-from vacr.sources.discovery import roots, sessions
-from vacr.sources.ends import ends
-from vacr.titles import title_of
+from vacr.record.titles import find_session_title
 
 ALL = {"claude-code": 4, "codex-cli": 1, "gemini-cli": 1, "opencode": 3, "cursor": 4}
 
 
 def found(home, system="linux", agent=None, **more):
-    return list(sessions(agent, homes.variables(home, system) | more, system))
+    return list(list_sessions(agent, homes.variables(home, system) | more, system))
 
 
 def ids(home, **more):
@@ -201,7 +201,7 @@ def test_what_may_not_be_read_is_told_of():
         (home / ".local/share/opencode/opencode.db").chmod(0)
         failed = []
         with bound_by_permissions():
-            told = list(sessions(None, homes.variables(home, "linux"), "linux", failed))
+            told = list(list_sessions(None, homes.variables(home, "linux"), "linux", failed))
         (home / ".codex").chmod(0o755)
     assert {
         (Path(error.where).relative_to(home).as_posix(), error.message) for error in failed
@@ -220,8 +220,8 @@ def test_an_agent_that_is_not_known(tmp_path):
 
 
 def test_every_reader_says_where_its_sessions_are():
-    for reader in readers().values():
-        for root, store in roots(reader, {"HOME": "/home/nora"}, "linux"):
+    for reader in load_readers().values():
+        for root, store in list_store_roots(reader, {"HOME": "/home/nora"}, "linux"):
             assert root.is_relative_to("/home/nora")
             assert store.sessions
 
@@ -317,21 +317,21 @@ def test_the_ends_of_a_file_are_whole_lines(tmp_path):
         for number in range(3000)
     ]
     path.write_bytes(b"".join(lines))
-    kept = ends(path).splitlines(keepends=True)
+    kept = read_file_ends(path).splitlines(keepends=True)
     assert kept[0] == lines[0]
     assert kept[-1] == lines[-1]
     assert set(kept) <= set(lines)
     path.write_bytes(b"".join(lines) + b'{"half')
-    assert ends(path).endswith(lines[-1] + b'{"half')
+    assert read_file_ends(path).endswith(lines[-1] + b'{"half')
 
 
 @pytest.mark.parametrize("cut", range(1, 60))
 def test_a_value_that_is_cut_anywhere_is_closed(tmp_path, cut, monkeypatch):
     text = json.dumps({"a": [1, {"b": 'x",[{\\'}], "c": {"d": []}, "e": "ü"}).encode()
     (tmp_path / "x.json").write_bytes(text)
-    monkeypatch.setattr("vacr.sources.ends._HEAD", cut)
-    monkeypatch.setattr("vacr.sources.ends._LONGEST_LINE", cut)
-    kept = ends(tmp_path / "x.json")
+    monkeypatch.setattr("vacr.discovery.companions._HEAD_SIZE", cut)
+    monkeypatch.setattr("vacr.discovery.companions._MAX_LINE_SIZE", cut)
+    kept = read_file_ends(tmp_path / "x.json")
     if kept != text[:cut] and cut < len(text):
         value = json.loads(kept)
         assert value.items() <= json.loads(text).items() or value["a"] == [1]
@@ -384,7 +384,7 @@ TITLES = [
 
 @pytest.mark.parametrize(("trace", "entries", "title"), TITLES)
 def test_a_title_is_what_the_agent_says_or_what_was_asked(trace, entries, title):
-    assert title_of(trace | {"entries": entries}) == title
+    assert find_session_title(trace | {"entries": entries}) == title
 
 
 def test_a_session_whose_folder_cannot_be_looked_into_keeps_no_other_back(tmp_path):

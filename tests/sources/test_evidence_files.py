@@ -8,28 +8,42 @@ import pytest
 
 import vacr
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.evidence import reference
-from vacr.evidence.labels import PROFILE
-from vacr.signing import KeySigner, keys
-from vacr.sources import measuring
-from vacr.sources.evidence_files import beside, load_policy
+from vacr.evidence.measuring import (
+    measure_agent,
+    measure_configuration,
+    measure_package,
+    measure_recording_agent,
+)
+from vacr.evidence.policy_files import find_evidence_beside, load_appraisal_policy
+from vacr.evidence.tokens import EVIDENCE_PROFILE
+from vacr.evidence.verifier import encode_reference_values
+from vacr.signing.keys import (
+    KeySigner,
+    compute_thumbprint,
+    encode_private_pem,
+    encode_public_pem,
+    generate_key,
+)
+from vacr.version import __version__
 
-KEY = keys.generate("eddsa")
+KEY = generate_key("eddsa")
 SIGNER = KeySigner(KEY)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "reference.cbor").write_bytes(reference.encode(measuring.recorder(), SIGNER, 1))
-    (tmp_path / "signing.pem").write_bytes(keys.private_pem(KEY))
-    (tmp_path / "signing.pub.pem").write_bytes(keys.public_pem(KEY.public_key()))
+    (tmp_path / "reference.cbor").write_bytes(
+        encode_reference_values(measure_recording_agent(), SIGNER, 1)
+    )
+    (tmp_path / "signing.pem").write_bytes(encode_private_pem(KEY))
+    (tmp_path / "signing.pub.pem").write_bytes(encode_public_pem(KEY.public_key()))
     (tmp_path / "other.cbor").write_bytes(b"\x82\x00\x40")
     return tmp_path
 
 
 def loaded(folder, text):
     (folder / "policy.toml").write_text(text)
-    return load_policy(str(folder / "policy.toml"))
+    return load_appraisal_policy(str(folder / "policy.toml"))
 
 
 def test_a_policy_is_read_with_the_files_beside_it(folder):
@@ -42,10 +56,10 @@ def test_a_policy_is_read_with_the_files_beside_it(folder):
         f'[pcrs]\n7 = "{seven}"\n8 = ["{eight}", "{nine}"]\n',
     )
     assert [one.name for one in policy.references] == ["vacr", "python"]
-    assert keys.thumbprint(policy.attester_keys[0]) == keys.thumbprint(SIGNER.public_key)
+    assert compute_thumbprint(policy.attester_keys[0]) == compute_thumbprint(SIGNER.public_key)
     assert (policy.required, policy.maximum_age, policy.result_validity) == ({"journal"}, 5, 86400)
     assert policy.pcrs == {7: {b"\x07" * 32}, 8: {b"\x08" * 32, b"\x09" * 32}}
-    assert (policy.profiles, policy.software_is_enough) == ({PROFILE}, False)
+    assert (policy.profiles, policy.software_is_enough) == ({EVIDENCE_PROFILE}, False)
 
 
 POLICIES = {
@@ -83,24 +97,24 @@ def test_files_that_trust_rests_on_have_to_be_there(folder):
             loaded(folder, text)
         assert refused.value.hint == f"{folder}/policy.toml names it."
     with pytest.raises(Unreachable):
-        load_policy(str(folder / "nowhere.toml"))
+        load_appraisal_policy(str(folder / "nowhere.toml"))
 
 
 def test_what_lies_beside_a_file_is_found(folder):
     name = str(folder / "a.acr.json")
-    assert beside(name, results=False) is None
+    assert find_evidence_beside(name, results=False) is None
     for ending, results in (
         (".evidence.cbor", False),
         (".result.jwt", True),
         (".result.cwt", True),
     ):
         Path(name + ending).touch()
-        assert beside(name, results=results) == name + ending
+        assert find_evidence_beside(name, results=results) == name + ending
 
 
 def test_the_package_is_measured_file_by_file():
-    package, python = measuring.recorder()
-    assert (package.name, package.version, python.name) == ("vacr", vacr.__version__, "python")
+    package, python = measure_recording_agent()
+    assert (package.name, package.version, python.name) == ("vacr", __version__, "python")
     source = Path(vacr.__file__)
     assert package.manifest["__init__.py"] == hashlib.sha256(source.read_bytes()).digest()
     assert "evidence/evidence.cddl" in package.manifest
@@ -112,18 +126,18 @@ def test_a_file_of_a_package_that_changes_changes_its_digest(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.py").write_text("1")
     (tmp_path / "c.py").write_text("2")
-    before = measuring.package(tmp_path)
+    before = measure_package(tmp_path)
     assert list(before.manifest) == ["a/b.py", "c.py"]
     (tmp_path / "a" / "b.py").write_text("3")
-    assert measuring.package(tmp_path).digest != before.digest
+    assert measure_package(tmp_path).digest != before.digest
     (tmp_path / "a" / "b.py").write_text("1")
-    assert measuring.package(tmp_path) == before
+    assert measure_package(tmp_path) == before
     (tmp_path / "d.py").touch()
-    assert measuring.package(tmp_path).digest != before.digest
+    assert measure_package(tmp_path).digest != before.digest
 
 
 def test_what_cannot_be_measured_is_said(tmp_path):
     with pytest.raises(UnreadableInput):
-        measuring.configuration(str(tmp_path / "nowhere"))
+        measure_configuration(str(tmp_path / "nowhere"))
     with pytest.raises(UsageError):
-        measuring.agent("x", None, "no-such-agent-anywhere")
+        measure_agent("x", None, "no-such-agent-anywhere")

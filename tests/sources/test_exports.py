@@ -16,7 +16,7 @@ from tests.sources.test_cursor_chats import CHATS
 from tests.sources.test_cursor_command_line import BESIDE, MESSAGES, META, ROOT
 from tests.sources.test_cursor_editor import CID, FORMS, composer
 from tests.sources.test_opencode_database import SESSION, add_v2
-from vacr.codec import canonical_json
+from vacr.record.canonical_json import decode_json, encode_canonical_json
 
 
 def opencode_later(path):
@@ -122,7 +122,7 @@ def test_every_line_is_canonical_and_the_first_names_the_session(store):
         lines = data.splitlines()
         assert data.endswith(b"\n")
         assert json.loads(lines[0])["session"] == label
-        assert all(canonical_json.encode(canonical_json.decode(line)) == line for line in lines)
+        assert all(encode_canonical_json(decode_json(line)) == line for line in lines)
 
 
 def test_the_record_of_a_restored_export_is_that_of_the_database(store, tmp_path):

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
+from vacr.discovery.opening import read_sessions
 from vacr.errors import UnreadableInput
-from vacr.sources import read, read_bytes
+from vacr.files.reading import read_bytes
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
@@ -54,7 +55,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path):
     writer = threading.Thread(target=grow)
     writer.start()
     for _ in range(10):
-        (found,) = read(path, keep_source=True)
+        (found,) = read_sessions(path, keep_source=True)
         (part,) = found.source.parts
         manifest = found.reading.record["vacr"]["source"]["parts"]
         assert manifest == [{"name": "abc.jsonl", "size": len(part.data), "sha-256": part.sha256}]
@@ -72,7 +73,7 @@ def test_a_pipe_that_was_given_can_be_read():
 
     writer = threading.Thread(target=say)
     writer.start()
-    (found,) = read(f"/dev/fd/{reading}")
+    (found,) = read_sessions(f"/dev/fd/{reading}")
     writer.join()
     os.close(reading)
     assert len(found.reading.record["session"]["entries"]) == 20
@@ -81,11 +82,11 @@ def test_a_pipe_that_was_given_can_be_read():
 def test_nobody_waits_at_a_pipe_in_a_folder(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(UnreadableInput, match="a pipe, not a file"):
-        list(read(tmp_path / "pipe.jsonl"))
+        list(read_sessions(tmp_path / "pipe.jsonl"))
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(tmp_path / "s"))
     with pytest.raises(UnreadableInput, match="a socket, not a file"):
-        list(read(tmp_path / "s"))
+        list(read_sessions(tmp_path / "s"))
     listening.close()
 
 
@@ -100,7 +101,7 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
     )
     (project / "agent-long.jsonl").write_bytes(b"\n" + long.replace(b"e4f5a6b", b"1ong1ng"))
     (project / main.stem / "tool-results" / "out2.txt").symlink_to("/etc/hostname")
-    found = list(read(main))
+    found = list(read_sessions(main))
     assert [one.name for one in found] == [
         main.name,
         "agent-a1b2c3d.jsonl",
@@ -111,7 +112,7 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
         "a link that leads out of the session's folder"
     ]
     (project / main.stem / "subagents" / "agent-gone.jsonl").symlink_to("/etc/hostname")
-    again = list(read(main))
+    again = list(read_sessions(main))
     (failed,) = [one for one in again if isinstance(one, UnreadableInput)]
     assert "leads out" in failed.message
     assert len(again) == 5
@@ -125,5 +126,5 @@ def test_a_sub_agent_that_has_a_sub_agent_is_still_one(tmp_path):
         if b"agent_progress" in line
     )
     (tmp_path / "agent-e4f5a6b.jsonl").write_bytes(lines + progress + b"\n")
-    (found,) = read(tmp_path / "agent-e4f5a6b.jsonl")
+    (found,) = read_sessions(tmp_path / "agent-e4f5a6b.jsonl")
     assert found.reading.record["session"]["session-id"].endswith("/e4f5a6b")

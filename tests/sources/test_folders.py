@@ -14,11 +14,11 @@ from tests.conftest import FIXTURES
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes, records
 from tests.sources.test_databases import bound_by_permissions
+from vacr.discovery.folders import find_folder_store
+from vacr.discovery.opening import read_sessions
+from vacr.discovery.places import walk_places
+from vacr.discovery.sessions import list_sessions
 from vacr.errors import NotASession, UnreadableInput
-from vacr.recording.places import places
-from vacr.sources import read
-from vacr.sources.discovery import sessions
-from vacr.sources.folders import folder_store
 
 SESSION, CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 LAST = "msg_e10000000006AbCdEfGhIjKlMn"
@@ -191,7 +191,7 @@ def test_a_folder_of_links_is_no_store(storage, tmp_path):
     (tmp_path / "linked").mkdir()
     for name in ("session", "message", "part"):
         (tmp_path / "linked" / name).symlink_to(storage / name)
-    assert folder_store(tmp_path / "linked") is None
+    assert find_folder_store(tmp_path / "linked") is None
 
 
 def test_what_may_not_be_read_keeps_nothing_else_back():
@@ -200,7 +200,9 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
         storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
         message(storage).chmod(0)
         with bound_by_permissions():
-            good, bad = sorted(read(storage), key=lambda one: isinstance(one, UnreadableInput))
+            good, bad = sorted(
+                read_sessions(storage), key=lambda one: isinstance(one, UnreadableInput)
+            )
         assert good.reading.record["session"]["session-id"] == CHILD
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
 
@@ -217,9 +219,13 @@ def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
         unlisted.chmod(0)
         try:
             with bound_by_permissions():
-                made = list(read(storage))
-                list(sessions("opencode", {"HOME": name, "OPENCODE_DB": str(storage)}, failed=told))
-                at = [place for place in places(storage) if place.session is None]
+                made = list(read_sessions(storage))
+                list(
+                    list_sessions(
+                        "opencode", {"HOME": name, "OPENCODE_DB": str(storage)}, failed=told
+                    )
+                )
+                at = [place for place in walk_places(storage) if place.session is None]
         finally:
             unlisted.chmod(0o755)
         failed = {
@@ -240,14 +246,14 @@ def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
 
 
 def test_a_session_that_is_not_there(storage):
-    (error,) = read(storage, session="ses_nobody")
+    (error,) = read_sessions(storage, session="ses_nobody")
     assert "no session ses_nobody" in error.message
 
 
 def test_a_folder_that_is_no_store(tmp_path):
     (tmp_path / "session").mkdir()
     with pytest.raises(UnreadableInput, match="a folder, not a file"):
-        list(read(tmp_path))
+        list(read_sessions(tmp_path))
 
 
 def test_a_file_that_cannot_be_decoded_is_named(storage):
@@ -289,7 +295,7 @@ def test_what_is_restored_of_half_a_session_is_a_store(storage, tmp_path, kept):
 def test_a_piece_of_a_session_is_none(storage, tmp_path):
     for piece in (message(storage), next(storage.glob("part/*/*.json"))):
         with pytest.raises(NotASession, match="a piece of a session") as caught:
-            list(read(piece))
+            list(read_sessions(piece))
         assert str(storage) in caught.value.hint
     # Alone, it is all there is.
     shutil.copy(message(storage), tmp_path / "alone.json")

@@ -7,9 +7,14 @@ import sys
 import pytest
 
 from tests.attribution.acting import commit, git, repository
+from vacr.blame.git import (
+    Repository,
+    list_commit_additions,
+    load_git_base,
+    run_git_blame,
+    unquote_git_name,
+)
 from vacr.errors import UnreadableInput, UsageError
-from vacr.sources.git import Repository, base_of
-from vacr.sources.git_lines import added, blame, unquoted
 
 ODD = [
     "with space.py",
@@ -43,7 +48,7 @@ def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_
     (repo / "sub").mkdir()
     (repo / "a.py").write_bytes(b"not committed")
     for place in ("repo", "repo/sub", "repo/.git", "bare.git", "linked"):
-        base = base_of(str(tmp_path / place))
+        base = load_git_base(str(tmp_path / place))
         assert files(base) == {"a.py": b"one\r\ntwo"}
         assert base.revision == git(repo, "rev-parse", "HEAD")
 
@@ -53,11 +58,13 @@ def test_a_sha_256_repository_is_a_base(tmp_path):
     (folder / "a.py").write_bytes(b"one\n")
     name = commit(folder)
     assert len(name) == 64
-    base = base_of(f"{folder}@{name[:10]}")
+    base = load_git_base(f"{folder}@{name[:10]}")
     assert (base.revision, files(base)) == (name, {"a.py": b"one\n"})
     found = Repository(folder)
-    assert [(file.path, file.lines) for file in added(found, [name])[name]] == [("a.py", {1})]
-    assert blame(found, name, "a.py").lines == [(name, "a.py", 1)]
+    assert [(file.path, file.lines) for file in list_commit_additions(found, [name])[name]] == [
+        ("a.py", {1})
+    ]
+    assert run_git_blame(found, name, "a.py").lines == [(name, "a.py", 1)]
 
 
 def test_any_name_is_read(tmp_path):
@@ -66,22 +73,22 @@ def test_any_name_is_read(tmp_path):
         (folder / name).write_text(f"in {name!r}\nsecond\n")
     (folder / os.fsdecode(b"latin-\xe9.py")).write_bytes(b"caf\xe9\n")
     name = commit(folder)
-    base = base_of(str(folder))
+    base = load_git_base(str(folder))
     assert {one: data.decode() for one, data in files(base).items() if one in ODD} == {
         one: f"in {one!r}\nsecond\n" for one in ODD
     }
     assert base.file("latin-\udce9.py") == b"caf\xe9\n"
     found = Repository(folder)
-    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == dict.fromkeys(
-        ODD, 2
-    ) | {"latin-\udce9.py": 1}
+    assert {
+        file.path: len(file.lines) for file in list_commit_additions(found, [name])[name]
+    } == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
     for one in [*ODD, "latin-\udce9.py"]:
-        assert set(blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
+        assert set(run_git_blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
 
 
 def test_names_in_quotation_marks_are_read():
-    assert unquoted(b'"a\\"b\\n\\\\\\303\\251\\351.py"') == 'a"b\n\\é\udce9.py'
-    assert unquoted(b"plain name") == "plain name"
+    assert unquote_git_name(b'"a\\"b\\n\\\\\\303\\251\\351.py"') == 'a"b\n\\é\udce9.py'
+    assert unquote_git_name(b"plain name") == "plain name"
 
 
 def test_links_and_submodules_are_no_files(repo, tmp_path):
@@ -91,14 +98,16 @@ def test_links_and_submodules_are_no_files(repo, tmp_path):
     git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "inner")
     (repo / "link.py").symlink_to("a.py")
     name = commit(repo)
-    assert set(base_of(str(repo)).names) == {"a.py", ".gitmodules"}
-    found = {file.path: file.is_file for file in added(Repository(repo), [name])[name]}
+    assert set(load_git_base(str(repo)).names) == {"a.py", ".gitmodules"}
+    found = {
+        file.path: file.is_file for file in list_commit_additions(Repository(repo), [name])[name]
+    }
     assert found == {".gitmodules": True, "inner": False, "link.py": False}
-    assert set(base_of(str(repo / "inner")).names) == {"inside.py"}
+    assert set(load_git_base(str(repo / "inner")).names) == {"inside.py"}
     git(repo, "mv", "link.py", "moved.py")
     (repo / "inner").rename(tmp_path / "gone")
     name = commit(repo)
-    assert added(Repository(repo), [name])[name] == []
+    assert list_commit_additions(Repository(repo), [name])[name] == []
 
 
 def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
@@ -109,11 +118,11 @@ def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
     (folder / "a.py").write_text("two\n")
     second = commit(folder)
     (tmp_path / "me@home@fix").mkdir()
-    assert base_of(str(folder)).revision == second
-    assert base_of(f"{folder}@fix@2").revision == first
-    assert base_of(f"{folder}@HEAD@{{1}}").revision == first
-    assert base_of(f"{folder}@@").revision == second
-    assert base_of(f"{folder}@HEAD~1").revision == first
+    assert load_git_base(str(folder)).revision == second
+    assert load_git_base(f"{folder}@fix@2").revision == first
+    assert load_git_base(f"{folder}@HEAD@{{1}}").revision == first
+    assert load_git_base(f"{folder}@@").revision == second
+    assert load_git_base(f"{folder}@HEAD~1").revision == first
 
 
 REFUSED = [
@@ -136,20 +145,20 @@ def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(kind, match=message) as error:
-        base_of(text)
+        load_git_base(text)
     assert error.value.hint
 
 
 def test_an_empty_repository_says_so(tmp_path):
     with pytest.raises(UnreadableInput, match="there is no commit HEAD") as error:
-        base_of(str(repository(tmp_path / "empty")))
+        load_git_base(str(repository(tmp_path / "empty")))
     assert "no commit yet" in error.value.hint
 
 
 def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnreadableInput, match="git is not installed") as error:
-        base_of(str(repo))
+        load_git_base(str(repo))
     assert "Install git" in error.value.hint
 
 
@@ -162,7 +171,7 @@ def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path
     for place in (repo, repo / ".git"):
         os.chown(place, 12345, 12345)
     with pytest.raises(UnreadableInput, match="belongs to somebody else") as error:
-        base_of(str(repo))
+        load_git_base(str(repo))
     assert f"safe.directory {repo}" in error.value.hint
 
 
@@ -206,9 +215,9 @@ def test_nothing_of_the_repository_is_run(repo, tmp_path):
     found = Repository(repo)
     assert found.base("HEAD").file("a.py") == b"one\r\ntwo"
     first = found.commit("HEAD~1")
-    assert [file.lines for file in added(found, [first])[first]] == [{1, 2}]
-    assert added(found, [name])[name][0].lines == {1}
-    assert len(blame(found, name, "a.py").lines) == 2
+    assert [file.lines for file in list_commit_additions(found, [first])[first]] == [{1, 2}]
+    assert list_commit_additions(found, [name])[name][0].lines == {1}
+    assert len(run_git_blame(found, name, "a.py").lines) == 2
     assert not trap.exists()
 
 
@@ -219,7 +228,7 @@ def test_variables_of_another_repository_are_passed_over(repo, tmp_path, monkeyp
         monkeypatch.setenv(name, str(other / ".git"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
     monkeypatch.setenv("GIT_DIFF_OPTS", "-u9")
-    assert set(base_of(str(repo)).names) == {"a.py"}
+    assert set(load_git_base(str(repo)).names) == {"a.py"}
 
 
 def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
@@ -232,8 +241,8 @@ def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
         "made, start = [], subprocess.Popen.__init__\n"
         "def counted(self, *a, **k): made.append(self); start(self, *a, **k)\n"
         "subprocess.Popen.__init__ = counted\n"
-        "from vacr.sources.git import base_of\n"
-        "base = base_of(sys.argv[1])\n"
+        "from vacr.blame import load_git_base\n"
+        "base = load_git_base(sys.argv[1])\n"
         "assert sum(len(base.file(name)) for name in base.names)\n"
         "assert len(made) < 6, made\n"
         "import gc; del base; gc.collect()\n"
@@ -261,7 +270,9 @@ def test_a_merge_added_only_what_no_parent_has(repo):
     (repo / "b.py").write_text("side\nin the merge\n")
     name = commit(repo)
     assert [
-        (file.path, file.lines) for file in added(Repository(repo), [name])[name] if file.lines
+        (file.path, file.lines)
+        for file in list_commit_additions(Repository(repo), [name])[name]
+        if file.lines
     ] == [("b.py", {2})]
 
 
@@ -274,7 +285,8 @@ def test_a_renamed_file_is_the_same_file_whatever_the_configuration_says(repo):
     name = commit(repo)
     for setting in ("false", "copies"):
         git(repo, "config", "diff.renames", setting)
-        assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name]] == [
-            ("z.py", {21})
-        ]
-    assert blame(Repository(repo), name, "z.py").paths == {"a.py", "z.py"}
+        assert [
+            (file.path, file.lines)
+            for file in list_commit_additions(Repository(repo), [name])[name]
+        ] == [("z.py", {21})]
+    assert run_git_blame(Repository(repo), name, "z.py").paths == {"a.py", "z.py"}

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from vacr.errors import Unreachable, UsageError
-from vacr.signing import keys, sign
-from vacr.sources.hsm import hsm_signer
-from vacr.verification import Policy, verify
+from vacr.signing.hsm import open_hsm_signer
+from vacr.signing.keys import encode_private_pem, generate_key, parse_private_key
+from vacr.signing.statement import sign
+from vacr.verification.policy import Policy
+from vacr.verification.verifying import verify
 
 MODULE = Path("/usr/lib/softhsm/libsofthsm2.so")
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -39,7 +41,7 @@ def device(tmp_path_factory):
     )
     for number, kind in enumerate(("eddsa", "es256", "es384", "ps256")):
         pem = folder / f"{kind}.pem"
-        pem.write_bytes(keys.private_pem(keys.generate(kind)))
+        pem.write_bytes(encode_private_pem(generate_key(kind)))
         named = ["--token", "vacr", "--label", kind, "--id", f"0{number}"]
         subprocess.run([*util, "--import", str(pem), *named], check=True, capture_output=True)
     yield folder
@@ -63,39 +65,39 @@ def uri(kind, module=MODULE):
     ],
 )
 def test_a_key_in_a_device_signs(device, kind, number):
-    signer = hsm_signer(uri(kind), number, b"1234")
+    signer = open_hsm_signer(uri(kind), number, b"1234")
     verified = verify(
         sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW
     )
     assert verified.payload == b"x"
     signer.close()
     assert (
-        keys.load_private((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
+        parse_private_key((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
     )
 
 
 @pytest.mark.usefixtures("device")
 def test_what_is_not_there_is_said():
     with pytest.raises(Unreachable):
-        hsm_signer(uri("none"), None, b"1234")
+        open_hsm_signer(uri("none"), None, b"1234")
     with pytest.raises(Unreachable):
-        hsm_signer(uri("es256"), None, b"4321")
+        open_hsm_signer(uri("es256"), None, b"4321")
     with pytest.raises(Unreachable):
-        hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
+        open_hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
     with pytest.raises(Unreachable, match="only with the PIN"):
-        hsm_signer(uri("es256"), None, None)
+        open_hsm_signer(uri("es256"), None, None)
     with pytest.raises(Unreachable, match="more than one key"):
-        hsm_signer(f"pkcs11:token=vacr?module-path={MODULE}", None, b"1234")
+        open_hsm_signer(f"pkcs11:token=vacr?module-path={MODULE}", None, b"1234")
     with pytest.raises(Unreachable, match="the PIN is not text") as refused:
-        hsm_signer(uri("es256"), None, b"\xff1234")
+        open_hsm_signer(uri("es256"), None, b"\xff1234")
     assert "xff" not in refused.value.diagnostics()
     with pytest.raises(Unreachable, match="pkcs11:token=vacr;object=none: ") as refused:
-        hsm_signer(uri("none;pin-value=1234"), None, None)
+        open_hsm_signer(uri("none;pin-value=1234"), None, None)
     assert "1234" not in refused.value.diagnostics()
     with pytest.raises(UsageError, match="module-path"):
-        hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
+        open_hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
     with pytest.raises(UsageError, match="takes no key"):
-        hsm_signer(uri("es256"), -8, b"1234")
-    signer = hsm_signer(uri("es256"), None, b"1234")
+        open_hsm_signer(uri("es256"), -8, b"1234")
+    signer = open_hsm_signer(uri("es256"), None, b"1234")
     signer.close()
     assert "1234" not in repr(signer)

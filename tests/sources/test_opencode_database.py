@@ -22,10 +22,10 @@ from tests.sources.opencode_database import (
     rows_of,
 )
 from tests.sources.recorded import found_at, record_bytes, records, shape
+from vacr.agents.opencode.stores import _SessionTable
+from vacr.discovery.databases import DatabaseFile
+from vacr.discovery.opening import read_sessions
 from vacr.errors import NotASession, UnreadableInput
-from vacr.readers import opencode_database
-from vacr.sources import read
-from vacr.sources.databases import DatabaseFile
 
 SESSIONS = [CHILD, SESSION, "ses_1b9Other"]
 
@@ -497,11 +497,11 @@ def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
         conversation(database, f"ses_{number}", f"x{number}_")
     scans = []
 
-    def find(table, query, find=opencode_database._Table.find):
+    def find(table, query, find=_SessionTable.find):
         scans.append(table.name)
         find(table, query)
 
-    monkeypatch.setattr(opencode_database._Table, "find", find)
+    monkeypatch.setattr(_SessionTable, "find", find)
     database.close()
     os.utime(database.path, (1, 1))
     with closing(DatabaseFile(database.path)) as opened:
@@ -559,7 +559,7 @@ def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database)
 
 def test_a_session_that_is_not_there_is_an_error(database):
     conversation(database)
-    (error,) = read(database.close(), session="ses_nobody")
+    (error,) = read_sessions(database.close(), session="ses_nobody")
     assert isinstance(error, UnreadableInput)
     assert "no session ses_nobody" in error.message
 

@@ -1,11 +1,11 @@
 """Statements that carry a key (`kccs`), theirs and others'."""
 
 from tests.vectors.statements import Key, message, pairs
-from vacr.signing import keys
+from vacr.signing.keys import build_cose_key
 
 
 def cose(key):
-    return keys.to_cose(key.private.public_key())
+    return build_cose_key(key.private.public_key())
 
 
 def add(vectors):

@@ -7,7 +7,13 @@ import cbor2
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from vacr.signing import KeySigner, keys
+from vacr.signing.keys import (
+    KeySigner,
+    compute_thumbprint,
+    compute_thumbprint_uri,
+    encode_public_pem,
+    generate_key,
+)
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 PAYLOAD = b'{"what":"was signed"}'
@@ -22,7 +28,7 @@ class Key:
 
     @classmethod
     def made(cls, kind):
-        return cls(keys.generate(kind))
+        return cls(generate_key(kind))
 
     def using(self, algorithm):
         return Key(self.private, algorithm)
@@ -33,15 +39,15 @@ class Key:
 
     @property
     def public_pem(self):
-        return keys.public_pem(self.private.public_key())
+        return encode_public_pem(self.private.public_key())
 
     @property
     def uri(self):
-        return keys.thumbprint_uri(self.private.public_key())
+        return compute_thumbprint_uri(self.private.public_key())
 
     @property
     def thumbprint(self):
-        return keys.thumbprint(self.private.public_key())
+        return compute_thumbprint(self.private.public_key())
 
     def der(self, data):
         return self.private.sign(data, ec.ECDSA(hashes.SHA256()))

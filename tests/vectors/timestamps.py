@@ -11,7 +11,7 @@ from rfc3161_client import TimestampRequestBuilder, decode_timestamp_response
 
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import PAYLOAD, Key, message
-from vacr.signing import keys
+from vacr.signing.keys import encode_private_pem
 
 _CONFIG = """
 [tsa]
@@ -37,7 +37,7 @@ class TimeAuthority:
         (self.folder / "cert.der").write_bytes(signed)
         pem = x509.load_der_x509_certificate(signed).public_bytes(serialization.Encoding.PEM)
         (self.folder / "cert.pem").write_bytes(pem)
-        (self.folder / "key.pem").write_bytes(keys.private_pem(key.private))
+        (self.folder / "key.pem").write_bytes(encode_private_pem(key.private))
         (self.folder / "config").write_text(_CONFIG.format(folder=self.folder))
         (self.folder / "serial").write_text("01\n")
 

@@ -6,8 +6,8 @@ from cryptography import x509
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement
-from vacr.signing import keys
-from vacr.verification.chains import check_chain
+from vacr.signing.keys import generate_key
+from vacr.verification.trust import check_certificate_chain
 
 
 def test_whoever_is_not_certified_has_nobody_check_all_their_certificates():
@@ -20,8 +20,10 @@ def test_whoever_is_not_certified_has_nobody_check_all_their_certificates():
         Authority("trusted"),
     )
     forged = x509.load_der_x509_certificate(
-        certificate(Key(keys.generate("eddsa")), Authority("middle"))
+        certificate(Key(generate_key("eddsa")), Authority("middle"))
     )
     with pytest.raises(InvalidStatement) as caught:
-        check_chain([forged, middle.certificate], [trusted.certificate, root.certificate], None)
+        check_certificate_chain(
+            [forged, middle.certificate], [trusted.certificate, root.certificate], None
+        )
     assert caught.value.reason == "untrusted"

@@ -6,17 +6,19 @@ import cbor2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.signing import PROFILES, Claims, KeySigner, keys, sign
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import STATEMENT_PROFILES, StatementClaims, sign
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PAYLOAD = b'{"what":"was signed"}'
-SIGNERS = [KeySigner(keys.generate(kind)) for kind in ("eddsa", "es256")]
+SIGNERS = [KeySigner(generate_key(kind)) for kind in ("eddsa", "es256")]
 POLICY = Policy(keys=tuple(signer.public_key for signer in SIGNERS))
 STATEMENTS = [
-    sign(PAYLOAD, signer, profile=profile, claims=Claims(issued_at=1))
+    sign(PAYLOAD, signer, profile=profile, claims=StatementClaims(issued_at=1))
     for signer in SIGNERS
-    for profile in PROFILES
+    for profile in STATEMENT_PROFILES
 ]
 
 values = st.recursive(

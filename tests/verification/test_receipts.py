@@ -9,20 +9,22 @@ from hypothesis import strategies as st
 
 from tests.receipts.logs import Log
 from vacr.errors import InvalidStatement
-from vacr.receipts.transparent import with_receipt
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import add_receipt
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.receipts import check_receipt
+from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 TIME = NOW - timedelta(days=3)
 PAYLOAD = b'{"what":"was signed"}'
-SIGNER = KeySigner(keys.generate("es256"))
+SIGNER = KeySigner(generate_key("es256"))
 STATEMENT = sign(PAYLOAD, SIGNER)
 LOG = Log(began=int(TIME.timestamp()))
 LOG.fill(40)
-TRANSPARENT = with_receipt(STATEMENT, LOG.receipt(STATEMENT))
+TRANSPARENT = add_receipt(STATEMENT, LOG.receipt(STATEMENT))
 POLICY = Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key,))
 
 
@@ -39,7 +41,7 @@ def test_what_a_receipt_shows(kind):
     log = Log(kind=kind, began=int(TIME.timestamp()))
     log.fill(6)
     found = verified(
-        with_receipt(STATEMENT, log.receipt(STATEMENT)),
+        add_receipt(STATEMENT, log.receipt(STATEMENT)),
         Policy(keys=(SIGNER.public_key,), log_keys=(log.key,)),
     )
     (one,) = found.receipts
@@ -56,7 +58,7 @@ def test_what_a_receipt_shows(kind):
 
 def test_the_earliest_of_several_receipts_counts():
     earlier = Log("https://early.example", began=int(TIME.timestamp()) - 60)
-    both = with_receipt(TRANSPARENT, earlier.receipt(STATEMENT))
+    both = add_receipt(TRANSPARENT, earlier.receipt(STATEMENT))
     found = verified(both, Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key, earlier.key)))
     assert (len(found.receipts), found.logged_at) == (2, TIME - timedelta(minutes=1))
     found = verified(both)
@@ -72,7 +74,7 @@ def test_no_log_is_trusted_unless_named():
 
 
 def test_the_name_of_a_key_only_orders_the_keys():
-    others = tuple(keys.generate("es256").public_key() for _ in range(3))
+    others = tuple(generate_key("es256").public_key() for _ in range(3))
     assert verified(policy=Policy(keys=(SIGNER.public_key,), log_keys=(*others, LOG.key))).receipts
 
 
@@ -83,16 +85,16 @@ def test_every_entry_of_every_tree():
         for statement in statements:
             log.add(statement)
         for number, statement in enumerate(statements):
-            logged = check_receipt(parse(statement), log.receipt(statement), [log.key], NOW)
+            logged = check_receipt(parse_sign1(statement), log.receipt(statement), [log.key], NOW)
             assert (logged.index, logged.size) == (number + 1, size + 1)
             with pytest.raises(InvalidStatement):
-                check_receipt(parse(STATEMENT), log.receipt(statement), [log.key], NOW)
+                check_receipt(parse_sign1(STATEMENT), log.receipt(statement), [log.key], NOW)
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_changed_bytes(data):
-    receipt = parse(TRANSPARENT).unprotected[394][0]
+    receipt = parse_sign1(TRANSPARENT).unprotected[394][0]
     at = data.draw(st.integers(0, len(TRANSPARENT) - 1))
     changed = bytearray(TRANSPARENT)
     changed[at] ^= data.draw(st.integers(1, 255))
@@ -101,7 +103,7 @@ def test_changed_bytes(data):
     except VerificationFailed:
         return
     (shown,) = found.message.unprotected[394]
-    before, after = parse(receipt), parse(shown)
+    before, after = parse_sign1(receipt), parse_sign1(shown)
     assert (after.protected_bytes, after.signature) == (before.protected_bytes, before.signature)
 
 

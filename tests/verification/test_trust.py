@@ -5,13 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import encode_protected, parse
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.cose import encode_protected_header, parse_sign1
+from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
+from vacr.signing.statement import sign
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PAYLOAD = b"what was signed"
-SIGNER, OTHER = (KeySigner(keys.generate("eddsa")) for _ in range(2))
+SIGNER, OTHER = (KeySigner(generate_key("eddsa")) for _ in range(2))
 
 
 def hint(statement, *trusted):
@@ -27,19 +29,21 @@ def hint(statement, *trusted):
 
 
 def named(kid):
-    message = parse(sign(PAYLOAD, SIGNER))
+    message = parse_sign1(sign(PAYLOAD, SIGNER))
     headers = {**message.protected, 4: kid}
-    return replace(message, protected=headers, protected_bytes=encode_protected(headers)).encode()
+    return replace(
+        message, protected=headers, protected_bytes=encode_protected_header(headers)
+    ).encode()
 
 
 def test_the_key_that_is_missing_is_named():
-    assert f"key {keys.thumbprint(SIGNER.public_key).hex()[:16]}." in hint(
+    assert f"key {compute_thumbprint(SIGNER.public_key).hex()[:16]}." in hint(
         sign(PAYLOAD, SIGNER), OTHER
     )
 
 
 def test_a_trusted_key_that_is_named_is_not_missing():
-    assert hint(named(keys.thumbprint(OTHER.public_key)), OTHER) == ""
+    assert hint(named(compute_thumbprint(OTHER.public_key)), OTHER) == ""
 
 
 def test_a_name_that_is_no_thumbprint_is_told_as_bytes_or_not_at_all():

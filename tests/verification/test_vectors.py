@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from vacr.signing import keys
-from vacr.signing.algorithms import BY_NAME
-from vacr.signing.certificates import load_certificates
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.signing.certificates import parse_pem_certificates
+from vacr.signing.cose import ALGORITHM_NUMBERS
+from vacr.signing.keys import parse_public_keys
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_text())
@@ -24,20 +25,24 @@ def policy_of(asked):
     for name in asked["trust"]:
         data = read(name)
         if b"CERTIFICATE" in data:
-            roots += load_certificates(data)
+            roots += parse_pem_certificates(data)
         else:
-            trusted += keys.load_public(data)
+            trusted += parse_public_keys(data)
     more = {
         name: value
         for name, value in asked.items()
         if name not in ("trust", "algorithms", "timestamp_trust", "log_trust")
     }
     if "algorithms" in asked:
-        more["algorithms"] = frozenset(BY_NAME[name.lower()] for name in asked["algorithms"])
+        more["algorithms"] = frozenset(
+            ALGORITHM_NUMBERS[name.lower()] for name in asked["algorithms"]
+        )
     times = [
-        one for name in asked.get("timestamp_trust", ()) for one in load_certificates(read(name))
+        one
+        for name in asked.get("timestamp_trust", ())
+        for one in parse_pem_certificates(read(name))
     ]
-    logs = [one for name in asked.get("log_trust", ()) for one in keys.load_public(read(name))]
+    logs = [one for name in asked.get("log_trust", ()) for one in parse_public_keys(read(name))]
     return Policy(
         keys=tuple(trusted),
         roots=tuple(roots),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.versions import convert
+from vacr.record.conversion import convert
 
 SESSION = {
     "format": "interactive",

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import vacr
 from tests.conftest import native_files, read_one
 from tests.versions.strategies import FORMS
 from vacr.errors import InvalidRecord
-from vacr.identity import identify, record_id
-from vacr.schema import schema_for, validate
-from vacr.versions import VERSIONS, convert
-from vacr.versions.stubs import mark_of
+from vacr.record.conversion import FORMAT_VERSIONS, convert
+from vacr.record.encoding import decode, encode
+from vacr.record.identity import assign_record_id, compute_record_id
+from vacr.record.validation import load_record_schema, validate
+from vacr.record.version_maps import find_conversion_mark
 
 RULES = {
     "v1": "agent-convo-record",
@@ -27,7 +27,7 @@ in_each_form = pytest.mark.parametrize("json", [True, False], ids=["json", "cbor
 
 
 def check(record, version, *, json):
-    assert schema_for(version[1]).checker(RULES[version], json=json).findings(record) == []
+    assert load_record_schema(version[1]).checker(RULES[version], json=json).findings(record) == []
 
 
 def there_and_back(record, version, by, *, json):
@@ -39,7 +39,7 @@ def there_and_back(record, version, by, *, json):
     again = convert(other, version, json=json)
     assert again == record == before
     form = "json" if json else "cbor"
-    assert vacr.encode(again, form) == vacr.encode(before, form)
+    assert encode(again, form) == encode(before, form)
 
 
 @on_each_way
@@ -58,13 +58,13 @@ def test_records_made_to_be_hard(version, by, json):
 @on_each_way
 @in_each_form
 def test_records_made_by_the_schema(version, by, json):
-    schema = schema_for(version[1])
+    schema = load_record_schema(version[1])
 
     @settings(max_examples=100)
     @given(st.integers(0, 2**32))
     def holds(seed):
         record = schema.generate(RULES[version], seed=seed, json=json)
-        there_and_back(record | {"version": VERSIONS[version]}, version, by, json=json)
+        there_and_back(record | {"version": FORMAT_VERSIONS[version]}, version, by, json=json)
 
     holds()
 
@@ -103,7 +103,7 @@ NEARLY = {
 @given(record=FORMS[0].records_v2())
 def test_marks_that_are_true_and_marks_that_are_not(change, record):
     raised = convert(record, "v3")
-    assume(mark_of(raised, json=True))
+    assume(find_conversion_mark(raised, json=True))
     there_and_back(change(raised), "v3", "v2", json=True)
 
 
@@ -111,7 +111,7 @@ def test_marks_that_are_true_and_marks_that_are_not(change, record):
 @given(FORMS[0].records_v2())
 def test_marks_inside_metadata(record):
     raised = convert(record, "v3")
-    assume(mark_of(raised, json=True))
+    assume(find_conversion_mark(raised, json=True))
     unmarked = {name: value for name, value in raised.items() if name not in ("vacr", "metadata")}
     for plain in (convert(unmarked, "v2"), record):
         there_and_back(
@@ -127,14 +127,14 @@ def test_marks_inside_metadata(record):
 )
 def test_real_sessions(path):
     record = read_one(path.read_bytes(), name=path.name).record
-    data = b"".join(identify(record))
+    data = b"".join(assign_record_id(record))
     older = convert(record, "v2")
-    report = validate(vacr.decode(vacr.encode(older)))
+    report = validate(decode(encode(older)))
     assert report.schema == "v2.cddl"
     assert report.findings == validate(record).findings
-    again = convert(vacr.decode(vacr.encode(older, "cbor")), "v3")
-    assert vacr.encode(again) == data
-    assert record_id(again) == record["id"] == older["id"]
+    again = convert(decode(encode(older, "cbor")), "v3")
+    assert encode(again) == data
+    assert compute_record_id(again) == record["id"] == older["id"]
 
 
 def mutated(value, random, replacement):
@@ -153,10 +153,10 @@ ANYTHING = FORMS[1].values | st.floats() | st.just(object())
 
 @settings(max_examples=300)
 @given(
-    st.one_of([getattr(FORMS[1], f"records_{version}")() for version in VERSIONS]),
+    st.one_of([getattr(FORMS[1], f"records_{version}")() for version in FORMAT_VERSIONS]),
     st.randoms(),
     ANYTHING,
-    st.sampled_from(list(VERSIONS)),
+    st.sampled_from(list(FORMAT_VERSIONS)),
     st.booleans(),
 )
 def test_no_foreign_error_leaves(record, random, replacement, to, json):

@@ -4,7 +4,7 @@ import pytest
 
 from tests.schema.test_schema_v1 import RECORD
 from vacr.errors import InvalidRecord
-from vacr.versions import convert, left_behind
+from vacr.record.conversion import convert, list_lost_members
 
 RAISED = convert(RECORD, "v3")
 
@@ -67,7 +67,7 @@ def test_what_was_put_in_is_marked():
 
 def test_nothing_is_left_behind_on_the_way_back():
     for record in (RECORD, RAISED, convert(RECORD, "v2")):
-        assert left_behind(record) == []
+        assert list_lost_members(record) == []
 
 
 ATTRIBUTION = RAISED["file-attribution"]
@@ -176,7 +176,7 @@ def test_what_is_left_behind_is_told():
         "vacr": {"source": {}},
         "a/b": 1,
     }
-    assert left_behind(FULL | more) == [
+    assert list_lost_members(FULL | more) == [
         "/id",
         "/session/session-start",
         "/session/agent-meta/model-id",

@@ -5,28 +5,28 @@ import copy
 import cbor2
 import pytest
 
-import vacr
 from tests.conftest import EXAMPLES, record_of
 from tests.schema.test_schema_v1 import RECORD as V1
 from tests.schema.test_schema_v2 import RECORD as V2
-from vacr.codec.depth import MAX_DEPTH
 from vacr.errors import InvalidRecord, UsageError
-from vacr.versions import VERSIONS, convert
+from vacr.record.conversion import FORMAT_VERSIONS, convert
+from vacr.record.encoding import decode, encode
+from vacr.record.json_text import MAX_DEPTH
 
 V3 = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 RECORDS = {"v1": V1, "v2": V2, "v3": V3}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FORMAT_VERSIONS)
 def test_a_record_of_that_version_is_given_as_it_is(version):
     assert convert(RECORDS[version], version) is RECORDS[version]
 
 
 def test_the_public_api():
-    assert vacr.convert(vacr.convert(V3, "v2"), "v3") == V3
+    assert convert(convert(V3, "v2"), "v3") == V3
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FORMAT_VERSIONS)
 def test_the_record_itself_stays_as_it_was(version):
     for to in {"v2", "v3"} - {version}:
         before = copy.deepcopy(RECORDS[version])
@@ -56,7 +56,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "where"), REFUSED)
 def test_what_is_no_valid_record_is_refused_with_its_place(value, where):
-    for to in VERSIONS:
+    for to in FORMAT_VERSIONS:
         with pytest.raises(InvalidRecord) as caught:
             convert(value, to)
         assert caught.value.where == where
@@ -65,9 +65,9 @@ def test_what_is_no_valid_record_is_refused_with_its_place(value, where):
 
 def test_integer_keys_survive_in_cbor_and_are_refused_in_json():
     newer = convert(V2, "v3")
-    assert convert(vacr.decode(vacr.encode(newer, "cbor")), "v2") == V2
+    assert convert(decode(encode(newer, "cbor")), "v2") == V2
     with pytest.raises(InvalidRecord) as caught:
-        vacr.encode(newer)
+        encode(newer)
     assert caught.value.where == "/session/entries/6/vendor-ext/data"
 
 
@@ -80,8 +80,8 @@ def nested(depth):
 
 def test_children_as_deep_as_a_record_goes():
     record = nested((MAX_DEPTH - 4) // 2)
-    newer = convert(vacr.decode(vacr.encode(record)), "v3")
-    assert vacr.decode(vacr.encode(convert(newer, "v2"))) == record
+    newer = convert(decode(encode(record)), "v3")
+    assert decode(encode(convert(newer, "v2"))) == record
 
 
 def test_children_deeper_than_any_record():
@@ -112,11 +112,11 @@ def test_a_record_that_another_version_has_no_room_for():
     event = {"type": "system-event", "event-type": "e", "own": inner}
     record = RECORDS["v3"] | {"session": RECORDS["v3"]["session"] | {"entries": [event]}}
     for form in ("json", "cbor"):
-        decoded = vacr.decode(vacr.encode(record, form))
+        decoded = decode(encode(record, form))
         with pytest.raises(InvalidRecord, match="as v2 it would be nested deeper than 400 levels"):
             convert(decoded, "v2", json=form == "json")
     event["own"] = inner["x"]["x"]
-    assert vacr.encode(convert(record, "v2"))
+    assert encode(convert(record, "v2"))
 
 
 @pytest.mark.parametrize("name", ["vendor-ext", "metadata", "data"])

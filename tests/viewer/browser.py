@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.viewer.in_node import PAGE
-from vacr.viewer.page import Page, Shown
+from vacr.viewer.page import Page, PageRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -38,7 +38,7 @@ def started():
 def written(folder: Path, *records, name="page.html", title="A title", **settings) -> str:
     """Write a page of records, given as values or as what is shown of them; give its address."""
     shown = [
-        one if isinstance(one, Shown) else Shown(f"r{at}.acr.json", _encoded(one))
+        one if isinstance(one, PageRecord) else PageRecord(f"r{at}.acr.json", _encoded(one))
         for at, one in enumerate(records)
     ]
     target = folder / name

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from vacr.viewer import page
-from vacr.viewer.parts import Image, Text
+from vacr.viewer.page import __file__
+from vacr.viewer.parts import ImagePart, TextPart
 
-PAGE = Path(page.__file__).with_name("page.html")
+PAGE = Path(__file__).with_name("page.html")
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 
 
@@ -105,9 +105,9 @@ def row_as_page(row) -> dict:
 
 
 def _part(part) -> dict:
-    if isinstance(part, Text):
+    if isinstance(part, TextPart):
         return {"is": "text", "text": part.text}
-    if isinstance(part, Image):
+    if isinstance(part, ImagePart):
         return {
             "is": "image",
             "mediaType": part.media_type,

@@ -18,14 +18,21 @@ from tests.viewer.browser import (
     wait_count,
     written,
 )
-from vacr import codec
-from vacr.attribution import attribute
-from vacr.identity import identify
-from vacr.receipts import entries, receipt, transparent, tree
-from vacr.signing import KeySigner, keys, sign
-from vacr.signing.sign1 import parse
-from vacr.viewer.filters import Filter
-from vacr.viewer.page import Shown, Trust
+from vacr.attribution.attribute import attribute_records
+from vacr.record.encoding import encode
+from vacr.record.identity import assign_record_id
+from vacr.signing.cose import parse_sign1
+from vacr.signing.keys import KeySigner, compute_thumbprint_uri, generate_key
+from vacr.signing.statement import sign
+from vacr.transparency.receipt import (
+    add_receipt,
+    build_log_entry,
+    encode_receipt_header,
+    sign_tree_head,
+)
+from vacr.transparency.tree import hash_children, hash_leaf
+from vacr.viewer.page import PageRecord, PageTrust
+from vacr.viewer.rows import RowFilter
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -41,23 +48,23 @@ def browser():
 @pytest.fixture(scope="module")
 def sample() -> bytes:
     """A real session, attributed."""
-    (made,) = attribute(list(vacr.read(str(EXAMPLES / "claude-code.jsonl"))), None)
-    identify(made)
-    return codec.encode(made)
+    (made,) = attribute_records(list(vacr.read(str(EXAMPLES / "claude-code.jsonl"))), None)
+    assign_record_id(made)
+    return encode(made)
 
 
 @pytest.fixture(scope="module", params=["eddsa", "es256", "es384"])
 def signer(request):
-    return KeySigner(keys.generate(request.param))
+    return KeySigner(generate_key(request.param))
 
 
 def logged(statement: bytes, log: KeySigner) -> bytes:
     """Put the receipt of a log with two entries into a statement."""
-    leaf = tree.leaf_hash(entries.entry_of(parse(statement)))
-    other = tree.leaf_hash(b"other")
-    header = receipt.protected_header(log, "https://log.example", "log.example", NOW)
-    head = receipt.sign_head(log, header, 2, tree.node_hash(other, leaf))
-    return transparent.with_receipt(statement, head.inclusion(1, [other]))
+    leaf = hash_leaf(build_log_entry(parse_sign1(statement)))
+    other = hash_leaf(b"other")
+    header = encode_receipt_header(log, "https://log.example", "log.example", NOW)
+    head = sign_tree_head(log, header, 2, hash_children(other, leaf))
+    return add_receipt(statement, head.inclusion(1, [other]))
 
 
 def banner(page) -> tuple[str, str]:
@@ -67,14 +74,14 @@ def banner(page) -> tuple[str, str]:
 
 
 def test_a_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer):
-    log = KeySigner(keys.generate("es256"))
-    shown = Shown("a.acr.json", sample, logged(sign(sample, signer), log))
-    trust = Trust(keys=(signer.public_key,), log_keys=(log.public_key,))
+    log = KeySigner(generate_key("es256"))
+    shown = PageRecord("a.acr.json", sample, logged(sign(sample, signer), log))
+    trust = PageTrust(keys=(signer.public_key,), log_keys=(log.public_key,))
     page = opened(browser, written(tmp_path, shown, trust=trust))
     look, told = banner(page)
     assert look == "good"
     assert told.startswith("Verified")
-    assert keys.thumbprint_uri(signer.public_key).rpartition(":")[2] in told
+    assert compute_thumbprint_uri(signer.public_key).rpartition(":")[2] in told
     assert f"in a log since {datetime.fromtimestamp(NOW, UTC):%Y-%m-%dT%H:%M:%SZ}" in told
     assert not page.complaints
     assert page.fetched[1:] == [] or all(url.startswith("blob:") for url in page.fetched[1:])
@@ -82,7 +89,9 @@ def test_a_signed_and_logged_record_is_verified(browser, tmp_path, sample, signe
 
 
 def test_a_key_that_only_came_along_is_nobody_known(browser, tmp_path, sample, signer):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))))
+    page = opened(
+        browser, written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
+    )
     look, told = banner(page)
     assert look == "fair"
     assert "Whose key that is, the page cannot tell" in told
@@ -90,29 +99,31 @@ def test_a_key_that_only_came_along_is_nobody_known(browser, tmp_path, sample, s
 
 
 def test_a_reader_compares_the_key_with_one_they_know(browser, tmp_path, sample, signer):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))))
+    page = opened(
+        browser, written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
+    )
     page.click(".banner .more")
-    page.fill(".details input", keys.thumbprint_uri(signer.public_key))
+    page.fill(".details input", compute_thumbprint_uri(signer.public_key))
     page.wait_for_selector(".details .same:text('the same key')")
-    page.fill(".details input", keys.thumbprint_uri(KeySigner(keys.generate("eddsa")).public_key))
+    page.fill(".details input", compute_thumbprint_uri(KeySigner(generate_key("eddsa")).public_key))
     page.wait_for_selector(".details .other:text('another key')")
     page.close()
 
 
 def test_an_unsigned_record_says_so(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)))
+    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
     assert banner(page)[1].startswith("Not signed")
     page.close()
 
 
-def tampered(what: str, sample: bytes, signer, log) -> tuple[Shown, Trust]:
+def tampered(what: str, sample: bytes, signer, log) -> tuple[PageRecord, PageTrust]:
     statement = logged(sign(sample, signer), log)
-    trust = Trust(keys=(signer.public_key,), log_keys=(log.public_key,))
+    trust = PageTrust(keys=(signer.public_key,), log_keys=(log.public_key,))
     if what == "record":
-        return Shown("a", sample.replace(b"invoice", b"Invoice", 1), statement), trust
+        return PageRecord("a", sample.replace(b"invoice", b"Invoice", 1), statement), trust
     if what == "statement":
-        message = parse(statement)
-        return Shown(
+        message = parse_sign1(statement)
+        return PageRecord(
             "a",
             sample,
             statement.replace(
@@ -120,15 +131,15 @@ def tampered(what: str, sample: bytes, signer, log) -> tuple[Shown, Trust]:
             ),
         ), trust
     if what == "receipt":
-        return Shown(
-            "a", sample, statement.replace(tree.leaf_hash(b"other"), tree.leaf_hash(b"another"))
+        return PageRecord(
+            "a", sample, statement.replace(hash_leaf(b"other"), hash_leaf(b"another"))
         ), trust
     if what == "key":
-        return Shown("a", sample, statement), Trust(
-            keys=(KeySigner(keys.generate("eddsa")).public_key,)
+        return PageRecord("a", sample, statement), PageTrust(
+            keys=(KeySigner(generate_key("eddsa")).public_key,)
         )
     found = {"verified": False, "message": "the attribution is another", "checks": []}
-    return Shown("a", sample, statement, found), trust
+    return PageRecord("a", sample, statement, found), trust
 
 
 @pytest.mark.parametrize(
@@ -142,7 +153,7 @@ def tampered(what: str, sample: bytes, signer, log) -> tuple[Shown, Trust]:
     ],
 )
 def test_what_was_tampered_with_is_red(browser, tmp_path, sample, signer, what, reason):
-    shown, trust = tampered(what, sample, signer, KeySigner(keys.generate("es256")))
+    shown, trust = tampered(what, sample, signer, KeySigner(generate_key("es256")))
     page = opened(browser, written(tmp_path, shown, trust=trust))
     look, told = banner(page)
     assert look == "bad"
@@ -248,7 +259,7 @@ def test_a_page_of_an_archive_leads_back(browser, tmp_path):
 
 def test_a_filtered_page_says_that_it_shows_a_part(browser, tmp_path):
     page = opened(
-        browser, written(tmp_path, record(*talk()), filter=Filter(kinds=frozenset(("user",))))
+        browser, written(tmp_path, record(*talk()), filter=RowFilter(kinds=frozenset(("user",))))
     )
     page.wait_for_selector(".count:has-text('40 of 160')")
     assert "made to show a part" in page.inner_text(".count")
@@ -277,7 +288,7 @@ def test_an_entry_can_be_seen_as_json(browser, tmp_path):
 
 
 def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)))
+    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
     page.click(".tabs button:has-text('Files')")
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
@@ -289,7 +300,7 @@ def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp
 
 
 def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)))
+    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
     page.click(".tabs button:has-text('Files')")
     page.click(".file button:text-is('line 7')")
     page.wait_for_selector(".file .text :text('quantize(CENT)')")
@@ -363,10 +374,10 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
 def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm ci in web/")
-    signer = KeySigner(keys.generate("eddsa"))
+    signer = KeySigner(generate_key("eddsa"))
     page = opened(
         browser,
-        written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))),
+        written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer))),
         size,
         color_scheme=scheme,
     )
@@ -383,7 +394,7 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_nothing_is_wider_than_the_screen(browser, tmp_path, sample, size):
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)), size)
+    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)), size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert (
         page.evaluate(

@@ -15,15 +15,25 @@ from tests.viewer.browser import (
     wait_count,
     written,
 )
-from vacr import codec
-from vacr.viewer.cards import FAILED, UNSIGNED, VERIFIED, card_of
-from vacr.viewer.page import site_index
-from vacr.viewer.totals import Totals, totals_of
+from vacr.record.encoding import encode
+from vacr.viewer.page import render_site_index
+from vacr.viewer.totals import (
+    VERDICT_FAILED,
+    VERDICT_UNSIGNED,
+    VERDICT_VERIFIED,
+    Totals,
+    build_index_card,
+    count_totals,
+)
 
 pytestmark = NEEDS_CHROMIUM
 
 MOST = 6
-NAMES = {"claude-code": VERIFIED, "codex-cli": FAILED, "gemini-cli": UNSIGNED}
+NAMES = {
+    "claude-code": VERDICT_VERIFIED,
+    "codex-cli": VERDICT_FAILED,
+    "gemini-cli": VERDICT_UNSIGNED,
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +50,11 @@ def records():
 
 @pytest.fixture
 def archive(tmp_path, records) -> str:
-    cards = [card_of(one, name, f"{name}.html", NAMES[name], "") for name, one in records.items()]
-    (tmp_path / "index.html").write_bytes(b"".join(site_index(TEMPLATE, "Archive", cards)))
+    cards = [
+        build_index_card(one, name, f"{name}.html", NAMES[name], "")
+        for name, one in records.items()
+    ]
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
     return (tmp_path / "index.html").as_uri()
 
 
@@ -69,7 +82,7 @@ def called(*totals) -> dict[str, str]:
 def test_an_archive_is_searched(browser, archive, size, scheme):
     page = opened(browser, archive, size, color_scheme=scheme)
     wait_count(page, ".cards li", 3)
-    page.select_option("select[aria-label=Verdict]", FAILED)
+    page.select_option("select[aria-label=Verdict]", VERDICT_FAILED)
     wait_count(page, ".cards li", 1)
     assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == [
         "codex-cli.html"
@@ -93,7 +106,7 @@ def test_an_archive_is_searched(browser, archive, size, scheme):
 def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
     page = opened(browser, archive)
     page.click(".charts summary")
-    totals = {name: totals_of(one) for name, one in records.items()}
+    totals = {name: count_totals(one) for name, one in records.items()}
     spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
     assert bars(page, "Tokens of each agent") == {
         name: f"{count:,}"
@@ -114,9 +127,9 @@ def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
 
 def test_charts_of_a_conversation_say_what_stats_says(browser, tmp_path, records):
     for name, record in records.items():
-        page = opened(browser, written(tmp_path, codec.encode(record), name=f"{name}.html"))
+        page = opened(browser, written(tmp_path, encode(record), name=f"{name}.html"))
         page.click(".charts summary")
-        totals = totals_of(record)
+        totals = count_totals(record)
         assert bars(page, "Calls of each tool") == called(totals)
         assert bars(page, "Output tokens of each model") == {
             model: f"{count:,}" for model, count in totals.models.most_common(MOST) if count
@@ -125,9 +138,9 @@ def test_charts_of_a_conversation_say_what_stats_says(browser, tmp_path, records
 
 
 def test_of_a_large_archive_some_are_shown_at_first(browser, tmp_path, records):
-    card = card_of(records["codex-cli"], "one", "one.html", UNSIGNED, "")
+    card = build_index_card(records["codex-cli"], "one", "one.html", VERDICT_UNSIGNED, "")
     cards = [card | {"name": f"n{number}", "title": f"Title {number}"} for number in range(450)]
-    (tmp_path / "index.html").write_bytes(b"".join(site_index(TEMPLATE, "Archive", cards)))
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
     page = opened(browser, (tmp_path / "index.html").as_uri())
     wait_count(page, ".cards li", 200)
     assert page.locator(".count").text_content().startswith("450 of 450 conversations")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.viewer.browser import NEEDS_CHROMIUM, opened, record, started, written
-from vacr.viewer.page import Shown
+from vacr.viewer.page import PageRecord
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -99,7 +99,7 @@ def test_it_is_shown_and_never_run(browser, tmp_path, name):
         "message": text,
         "checks": [{"name": text, "outcome": "failed", "told": text}],
     }
-    shown = Shown(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
+    shown = PageRecord(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
     page = opened(browser, written(tmp_path, shown, title=text))
     page.select_option("select[aria-label=Detail]", "full")
     page.wait_for_selector(".row.event")

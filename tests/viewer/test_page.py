@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.viewer.in_node import PAGE
-from vacr.viewer.page import PLACE, Page, Shown, site_index
+from vacr.viewer.page import DATA_PLACEHOLDER, Page, PageRecord, render_site_index
 
 WEB = ROOT / "web"
 LARGEST = 150_000
@@ -80,13 +80,13 @@ HOSTILE = "</script><script>alert(1)</script><!--\u202e&\"'"
 @pytest.mark.parametrize("made", ["page", "site"])
 def test_what_is_in_a_page_cannot_leave_its_place(made):
     if made == "page":
-        pieces = Page(HOSTILE, [Shown(HOSTILE, b"{}", b"\x00", {"message": HOSTILE})]).pieces(
+        pieces = Page(HOSTILE, [PageRecord(HOSTILE, b"{}", b"\x00", {"message": HOSTILE})]).pieces(
             TEMPLATE
         )
     else:
-        pieces = site_index(TEMPLATE, HOSTILE, [{"title": HOSTILE}])
+        pieces = render_site_index(TEMPLATE, HOSTILE, [{"title": HOSTILE}])
     html = b"".join(pieces).decode()
-    _, tail = TEMPLATE.split(PLACE)
+    _, tail = TEMPLATE.split(DATA_PLACEHOLDER)
 
     scripts = re.findall(r"<script\b([^>]*)>", html)
     assert [one for one in scripts if "module" not in one] == [
@@ -107,5 +107,5 @@ def test_what_is_in_a_page_cannot_leave_its_place(made):
 
 
 def test_the_same_record_gives_the_same_page():
-    made = [b"".join(Page("t", [Shown("n", b"{}" * 1000)]).pieces(TEMPLATE)) for _ in range(2)]
+    made = [b"".join(Page("t", [PageRecord("n", b"{}" * 1000)]).pieces(TEMPLATE)) for _ in range(2)]
     assert made[0] == made[1]

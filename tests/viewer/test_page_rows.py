@@ -7,10 +7,9 @@ import pytest
 import vacr
 from tests.conftest import AGENTS, EXAMPLES, jsonl, native_files, record_of
 from tests.viewer.in_node import NEEDS_NODE, Viewer, row_as_page
-from vacr import codec
 from vacr.errors import VacrError
-from vacr.viewer.filters import Filter
-from vacr.viewer.rows import rows
+from vacr.record.encoding import decode, encode
+from vacr.viewer.rows import RowFilter, build_rows
 
 pytestmark = NEEDS_NODE
 
@@ -31,8 +30,8 @@ def without_numbers(rows_told):
 
 
 def compared(viewer, record, form="json"):
-    data = codec.encode(record, form)
-    expected = [row_as_page(row) for row in rows(codec.decode(data, form))]
+    data = encode(record, form)
+    expected = [row_as_page(row) for row in build_rows(decode(data, form))]
     told = viewer.opened(data)
     assert "failed" not in told, told["failed"]
     found = without_numbers(told["rows"])
@@ -123,7 +122,7 @@ def test_numbers_of_any_length_are_exact(viewer):
         "input": {"n": 2**70, "f": 1.5, "__proto__": {"x": 1}},
     }
     told = viewer.opened(
-        codec.encode(record_of(jsonl(message("user", "go"), message("assistant", [call]))))
+        encode(record_of(jsonl(message("user", "go"), message("assistant", [call]))))
     )
     assert told["rows"][1]["summary"] == '{"__proto__":{"x":1},"f":1.5,"n":1180591620717411303424}'
 
@@ -141,13 +140,13 @@ def test_numbers_of_any_length_are_exact(viewer):
 )
 def test_filters_choose_what_those_of_python_choose(viewer, wanted):
     (record,) = records_in(EXAMPLES / "claude-code.jsonl")
-    viewer.opened(codec.encode(record))
+    viewer.opened(encode(record))
     asked = {
         name: frozenset(value) if isinstance(value, list) else value
         for name, value in wanted.items()
     }
-    expected = [row.place for row in Filter(**asked).chosen(rows(record))]
-    places = [row.place for row in rows(record)]
+    expected = [row.place for row in RowFilter(**asked).chosen(build_rows(record))]
+    places = [row.place for row in build_rows(record)]
     assert [places[at] for at in viewer.chosen(**wanted)] == expected
 
 
@@ -163,7 +162,7 @@ ODD_JSON = {
 @pytest.mark.parametrize("name", ODD_JSON)
 def test_what_python_refuses_to_read_the_page_does_not_show(viewer, name):
     with pytest.raises(VacrError):
-        codec.decode(ODD_JSON[name])
+        decode(ODD_JSON[name])
     told = viewer.opened(ODD_JSON[name])
     assert (told["rows"], "failed" in told) == ([], True)
 
@@ -174,7 +173,7 @@ def test_json_that_is_not_canonical_gives_the_same_rows(viewer):
         viewer.opened(json.dumps(record, indent=2, ensure_ascii=one).encode())["rows"]
         for one in (True, False)
     ]
-    assert told == [viewer.opened(codec.encode(record))["rows"]] * 2
+    assert told == [viewer.opened(encode(record))["rows"]] * 2
 
 
 def test_what_cannot_be_read_is_told(viewer):
@@ -191,11 +190,11 @@ LONG = "true " + "x " * 200 + "; rm -rf build"
 def test_all_of_an_input_is_searched(viewer, given):
     call = {"type": "tool_use", "id": "c", "name": "Odd", "input": given}
     record = record_of(jsonl(message("user", "go"), message("assistant", [call])))
-    viewer.opened(codec.encode(record))
+    viewer.opened(encode(record))
     expected = [
         at
-        for at, row in enumerate(rows(record))
-        if row in list(Filter(text="RM -RF").chosen(rows(record)))
+        for at, row in enumerate(build_rows(record))
+        if row in list(RowFilter(text="RM -RF").chosen(build_rows(record)))
     ]
     assert (
         viewer.chosen(text="RM -RF") == expected == ([1] if "rm -rf" in json.dumps(given) else [])

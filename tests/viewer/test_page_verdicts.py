@@ -10,11 +10,13 @@ from cryptography.hazmat.primitives.asymmetric import ed448
 
 from tests.conftest import ROOT
 from tests.viewer.in_node import NEEDS_NODE, Viewer
-from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement
-from vacr.signing import carried, keys, labels
-from vacr.signing.sign1 import parse
-from vacr.verification import Policy, VerificationFailed, verify
+from vacr.record.cbor import encode_deterministic_cbor
+from vacr.signing.certificates import build_kccs
+from vacr.signing.cose import HEADER_KCCS, parse_sign1
+from vacr.signing.keys import build_cose_key, generate_key, parse_public_keys
+from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.verifying import verify
 
 pytestmark = NEEDS_NODE
 
@@ -57,8 +59,8 @@ def written(names):
         data = (FILES / name).read_bytes()
         if b"BEGIN CERTIFICATE" not in data:
             found += [
-                base64.b64encode(deterministic_cbor.encode(keys.to_cose(one))).decode()
-                for one in keys.load_public(data)
+                base64.b64encode(encode_deterministic_cbor(build_cose_key(one))).decode()
+                for one in parse_public_keys(data)
             ]
     return found
 
@@ -67,7 +69,7 @@ def payload_of(vector, statement):
     if "payload" in vector:
         return (FILES / vector["payload"]).read_bytes()
     try:
-        return parse(statement).payload or b""
+        return parse_sign1(statement).payload or b""
     except InvalidStatement:
         return b""
 
@@ -172,7 +174,7 @@ def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, older, name):
 
 OTHERS = {
     "ed448": ed448.Ed448PrivateKey.generate().public_key(),
-    **{kind: keys.generate(kind).public_key() for kind in ("eddsa", "es384", "ps256")},
+    **{kind: generate_key(kind).public_key() for kind in ("eddsa", "es384", "ps256")},
 }
 
 
@@ -180,14 +182,14 @@ OTHERS = {
 @pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256"])
 def test_a_statement_that_carries_another_key_is_refused_by_both(viewer, name, kind):
     vector = VECTORS[name]
-    message = parse((FILES / vector["statement"]).read_bytes())
-    other = {**message.unprotected, labels.KCCS: carried.kccs(OTHERS[kind])}
+    message = parse_sign1((FILES / vector["statement"]).read_bytes())
+    other = {**message.unprotected, HEADER_KCCS: build_kccs(OTHERS[kind])}
     statement = replace(message, unprotected=other).encode()
     payload = payload_of(vector, statement)
     trusted = [
         key
         for one in vector["policy"]["trust"]
-        for key in keys.load_public((FILES / one).read_bytes())
+        for key in parse_public_keys((FILES / one).read_bytes())
     ]
     with pytest.raises(VerificationFailed, match="another key"):
         verify(statement, Policy(keys=tuple(trusted)), payload=payload, now=NOW)
@@ -207,7 +209,7 @@ def test_what_the_page_calls_verified_python_does_too(viewer, name):
         [
             key
             for one in vector["policy"].get(which, ())
-            for key in keys.load_public((FILES / one).read_bytes())
+            for key in parse_public_keys((FILES / one).read_bytes())
         ]
         for which in ("trust", "log_trust")
     )

@@ -2,7 +2,14 @@
 
 import pytest
 
-from vacr.viewer.parts import Image, Other, Text, outputs_of, parts_of, text_of
+from vacr.viewer.parts import (
+    ImagePart,
+    OtherPart,
+    TextPart,
+    join_texts,
+    list_content_parts,
+    list_output_parts,
+)
 
 SAID = [
     "hello",
@@ -20,13 +27,13 @@ SAID = [
 
 @pytest.mark.parametrize("content", SAID)
 def test_a_text_in_any_shape(content):
-    assert parts_of(content) == outputs_of(content) == [Text("hello")]
-    assert text_of(parts_of(content)) == "hello"
+    assert list_content_parts(content) == list_output_parts(content) == [TextPart("hello")]
+    assert join_texts(list_content_parts(content)) == "hello"
 
 
 @pytest.mark.parametrize("content", [None, "", [], [{"type": "text", "text": ""}]])
 def test_nothing(content):
-    assert parts_of(content) == outputs_of(content) == []
+    assert list_content_parts(content) == list_output_parts(content) == []
 
 
 @pytest.mark.parametrize(
@@ -39,13 +46,13 @@ def test_nothing(content):
     ],
 )
 def test_pictures(block):
-    assert parts_of([block]) == [Image("image/png", "AAAA")]
+    assert list_content_parts([block]) == [ImagePart("image/png", "AAAA")]
 
 
 def test_a_picture_that_is_elsewhere():
-    assert parts_of([{"type": "input_image", "image_url": "https://example.org/x.png"}]) == [
-        Image(address="https://example.org/x.png")
-    ]
+    assert list_content_parts(
+        [{"type": "input_image", "image_url": "https://example.org/x.png"}]
+    ) == [ImagePart(address="https://example.org/x.png")]
 
 
 def test_blocks_that_are_entries_are_left_to_those():
@@ -55,24 +62,24 @@ def test_blocks_that_are_entries_are_left_to_those():
         {"functionCall": {"name": "read_file"}},
         {"thought": True, "text": "hm"},
     ]
-    assert parts_of([*blocks, "hello"]) == [Text("hello")]
+    assert list_content_parts([*blocks, "hello"]) == [TextPart("hello")]
 
 
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ([{"functionResponse": {"id": "1", "response": {"output": "a b"}}}], [Text("a b")]),
+        ([{"functionResponse": {"id": "1", "response": {"output": "a b"}}}], [TextPart("a b")]),
         (
             [{"functionResponse": {"id": "1", "response": {"error": "no such file"}}}],
-            [Text("no such file")],
+            [TextPart("no such file")],
         ),
         (
             {"stdout": "a", "stderr": "b", "exitCode": 1},
-            [Text("a"), Text("b"), Text("exit code 1")],
+            [TextPart("a"), TextPart("b"), TextPart("exit code 1")],
         ),
-        ({"type": "thing", "x": 1}, [Other("thing", {"type": "thing", "x": 1})]),
-        ([3, True], [Other("int", 3), Other("bool", True)]),
+        ({"type": "thing", "x": 1}, [OtherPart("thing", {"type": "thing", "x": 1})]),
+        ([3, True], [OtherPart("int", 3), OtherPart("bool", True)]),
     ],
 )
 def test_outputs(output, said):
-    assert outputs_of(output) == said
+    assert list_output_parts(output) == said

@@ -7,9 +7,9 @@ import pytest
 
 from tests.viewer.browser import record
 from tests.viewer.in_node import NEEDS_NODE, Viewer
-from vacr import codec
-from vacr.viewer.rows import rows
-from vacr.viewer.values import told
+from vacr.record.encoding import decode
+from vacr.viewer.parts import format_json
+from vacr.viewer.rows import build_rows
 
 VALUES = {
     "bytes": (b"\x00\xff", "\"h'00ff'\""),
@@ -24,7 +24,7 @@ VALUES = {
 @pytest.mark.parametrize("name", VALUES)
 def test_any_value_is_told(name):
     value, expected = VALUES[name]
-    assert told(value) == expected
+    assert format_json(value) == expected
 
 
 @NEEDS_NODE
@@ -36,4 +36,4 @@ def test_the_page_tells_the_same(name):
     viewer = Viewer()
     (row,) = viewer.opened(data)["rows"]
     viewer.close()
-    assert row["summary"] == next(rows(codec.decode(data))).summary == f'{{"x":{VALUES[name][1]}}}'
+    assert row["summary"] == next(build_rows(decode(data))).summary == f'{{"x":{VALUES[name][1]}}}'

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from pages.markdown import code, head, moves, table, views
-from vacr.readers import claude_code, claude_known
+from vacr.agents.claude_code import reader as claude_code
+from vacr.agents.claude_code.reader import (
+    CLAUDE_AUTONOMOUS_ENTRYPOINTS,
+    CLAUDE_ENVELOPE_MEMBERS,
+    CLAUDE_EVENT_NAMES,
+    CLAUDE_EVENT_OWN_MEMBERS,
+    CLAUDE_INPUT_COUNTERS,
+    CLAUDE_INTERACTIVE_ENTRYPOINTS,
+    CLAUDE_LINE_MOVES,
+    CLAUDE_MESSAGE_MOVES,
+    CLAUDE_SYNTHETIC_MODEL,
+    CLAUDE_TOOL_LINES,
+)
 
 
 def page() -> str:
     """Describe the reader of Claude Code."""
     usage = [
-        ("`input`", " + ".join(map(code, claude_known.INPUT_COUNTERS))),
+        ("`input`", " + ".join(map(code, CLAUDE_INPUT_COUNTERS))),
         ("`cached`", code("cache_read_input_tokens")),
         ("`output`", code("output_tokens")),
         (
@@ -18,8 +30,8 @@ def page() -> str:
         ),
     ]
     events = (
-        (code(kind), code(claude_code.EVENT_NAMES.get(kind, kind)), code(*sorted(members)))
-        for kind, members in sorted(claude_known.OWN.items())
+        (code(kind), code(CLAUDE_EVENT_NAMES.get(kind, kind)), code(*sorted(members)))
+        for kind, members in sorted(CLAUDE_EVENT_OWN_MEMBERS.items())
     )
     return "\n".join(
         (
@@ -30,13 +42,13 @@ def page() -> str:
                 [
                     (code("type"), code("type"), "text"),
                     (code("timestamp"), code("timestamp"), "timestamp"),
-                    *moves(claude_code.LINE),
-                    *moves(claude_code.MESSAGE, "message."),
+                    *moves(CLAUDE_LINE_MOVES),
+                    *moves(CLAUDE_MESSAGE_MOVES, "message."),
                     (code("message.usage"), code("token-usage"), "map"),
                 ],
             ),
             (
-                f"A message of model `{claude_code.SYNTHETIC}` was made by the client and is "
+                f"A message of model `{CLAUDE_SYNTHETIC_MODEL}` was made by the client and is "
                 "marked "
                 "`vacr.synthetic`; neither model nor usage count.\n"
             ),
@@ -49,10 +61,10 @@ def page() -> str:
             views(),
             "## Other lines: events\n",
             "What says where a line belongs stays on the entry "
-            f"({code(*sorted(claude_code.ENVELOPE))}); the rest is its `data`. A "
+            f"({code(*sorted(CLAUDE_ENVELOPE_MEMBERS))}); the rest is its `data`. A "
             "`progress` line that holds a sub-agent's message gives it as a child of the "
             "event. Lines of type "
-            f"{code(*claude_code.LINES_AS_ENTRIES)} are calls and results of their own.\n",
+            f"{code(*CLAUDE_TOOL_LINES)} are calls and results of their own.\n",
             table(("line type", "event type", "members in data"), events),
             "## The session\n",
             table(
@@ -66,8 +78,8 @@ def page() -> str:
                     (
                         code("format"),
                         "`interactive` for `entrypoint` "
-                        f"{code(*sorted(claude_code.INTERACTIVE))}, `autonomous` for "
-                        f"{code(*sorted(claude_code.AUTONOMOUS))} and in a sub-agent's own "
+                        f"{code(*sorted(CLAUDE_INTERACTIVE_ENTRYPOINTS))}, `autonomous` for "
+                        f"{code(*sorted(CLAUDE_AUTONOMOUS_ENTRYPOINTS))} and in a sub-agent's own "
                         "file, else left out",
                     ),
                     (

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from pages.markdown import code, head, table
-from vacr.readers import codex_cli, codex_items, codex_known, codex_session
+from vacr.agents.codex import reader as codex_cli
+from vacr.agents.codex.items import (
+    CODEX_MESSAGE_MOVES,
+    CODEX_SESSION_MODES,
+    CODEX_TOOL_ITEMS,
+    CODEX_USAGE_COUNTERS,
+)
+from vacr.agents.codex.reader import (
+    CODEX_ECHO_EVENTS,
+    CODEX_EVENT_NAMES,
+    CODEX_EVENT_TYPES,
+    CODEX_STATE_ENVELOPES,
+)
 
 
 def page() -> str:
@@ -15,7 +27,7 @@ def page() -> str:
             ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in item.lift.moves)
             + (f", {code('name')} = {code(item.tool)}" if item.tool else ""),
         )
-        for kind, item in codex_items.ITEMS.items()
+        for kind, item in CODEX_TOOL_ITEMS.items()
     )
     return "\n".join(
         (
@@ -32,7 +44,7 @@ def page() -> str:
                         f"{code('user')} or {code('assistant')}, by `role`; other roles are events",
                         ", ".join(
                             f"{code(move.canonical)} ← {code(move.native)}"
-                            for move in codex_items.MESSAGE.moves
+                            for move in CODEX_MESSAGE_MOVES.moves
                         ),
                     ),
                     (
@@ -52,10 +64,10 @@ def page() -> str:
             ),
             "## Events\n",
             f"Every other line: its payload is the `data`, its type the `event-type` "
-            f"({', '.join(f'{code(native)} → {code(name)}' for native, name in codex_cli.EVENT_NAMES.items())}). Known are "
-            f"{code(*sorted(codex_known.STATES))} and, as `event_msg`, "
-            f"{code(*sorted(codex_known.EVENTS))}.\n",
-            f"{code(*codex_cli.ECHOES)} repeat what response items say: they are marked "
+            f"({', '.join(f'{code(native)} → {code(name)}' for native, name in CODEX_EVENT_NAMES.items())}). Known are "
+            f"{code(*sorted(CODEX_STATE_ENVELOPES))} and, as `event_msg`, "
+            f"{code(*sorted(CODEX_EVENT_TYPES))}.\n",
+            f"{code(*CODEX_ECHO_EVENTS)} repeat what response items say: they are marked "
             "`vacr.repeats`. Where a session has no such item "
             "at all, they are the message.\n",
             "## Token usage\n",
@@ -65,7 +77,7 @@ def page() -> str:
             ),
             table(
                 ("canonical", "native"),
-                [(code(name), code(native)) for name, native in codex_session.USAGE],
+                [(code(name), code(native)) for name, native in CODEX_USAGE_COUNTERS],
             ),
             "## The session\n",
             table(
@@ -77,7 +89,7 @@ def page() -> str:
                         code("format"),
                         ", ".join(
                             f"{code(mode)} for `source` {code(name)}"
-                            for name, mode in codex_session.MODES.items()
+                            for name, mode in CODEX_SESSION_MODES.items()
                         )
                         + ", `autonomous` for a sub-agent, else left out",
                     ),

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from pages.markdown import code, head, members, table, views
-from vacr.readers import cursor, cursor_bubbles, cursor_stores, cursor_text
+from vacr.agents.cursor import reader as cursor
+from vacr.agents.cursor.databases import (
+    CURSOR_BUBBLE_MOVES,
+    CURSOR_BUBBLE_TYPES,
+    CURSOR_CALL_MOVES,
+    CURSOR_CHAT_BUBBLE_MOVES,
+    CURSOR_CONTENT_MEMBERS,
+    CURSOR_SECRET_MEMBERS,
+)
+from vacr.agents.cursor.reader import (
+    CURSOR_EVENT_TYPES,
+    CURSOR_LINE_MOVES,
+    CURSOR_MESSAGE_MOVES,
+    CURSOR_TOOL_PARAMETERS,
+)
+from vacr.agents.cursor.stores import CURSOR_AGENT_KINDS, CURSOR_BUBBLE_KIND, CURSOR_COMPOSER_KIND
 
 
 def page() -> str:
     """Describe the reader of Cursor."""
     types = ", ".join(
-        f"{code(str(native))} → {code(entry)}" for native, entry in cursor_bubbles.TYPES.items()
+        f"{code(str(native))} → {code(entry)}" for native, entry in CURSOR_BUBBLE_TYPES.items()
     )
     return "\n".join(
         (
             head(cursor, "Cursor"),
             "## Transcripts in JSONL\n",
-            f"A line with `role` is a message: {members(cursor.MESSAGE)} of `message`, "
-            f"{members(cursor.LINE)}. Other lines are events "
-            f"({code(*sorted(cursor.EVENTS))} are known). Transcripts name no session, no "
+            f"A line with `role` is a message: {members(CURSOR_MESSAGE_MOVES)} of `message`, "
+            f"{members(CURSOR_LINE_MOVES)}. Other lines are events "
+            f"({code(*sorted(CURSOR_EVENT_TYPES))} are known). Transcripts name no session, no "
             "model, no times and no results.\n",
             views(),
             "## Transcripts in text\n",
@@ -27,17 +42,17 @@ def page() -> str:
             "the file can be put together again. "
             "Nothing marks the end of thinking, so an answer that follows stays with it. The "
             "parameters of a call are read by name; "
-            f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
+            f"for {code(*CURSOR_TOOL_PARAMETERS)} only those that they have.\n",
             "## The editor's database (`state.vscdb`)\n",
             "The rows of one conversation: all whose keys name it after their kind "
-            f"({code(cursor_stores.COMPOSER, cursor_stores.BUBBLE)}, "
-            f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its "
+            f"({code(CURSOR_COMPOSER_KIND, CURSOR_BUBBLE_KIND)}, "
+            f"{code(*CURSOR_AGENT_KINDS)} and any other), those of other tables with its "
             "`composerId`, and the file contents that they name. "
-            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in "
-            f"chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
-            f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks "
+            f"A bubble is a message, by `type`: {types}; {members(CURSOR_BUBBLE_MOVES)}; in "
+            f"chats {members(CURSOR_CHAT_BUBBLE_MOVES)}. Its `content` is the first "
+            f"of {code(*(name for name, _ in CURSOR_CONTENT_MEMBERS))} that says something, blocks "
             "or a text. `thinking` becomes reasoning; "
-            f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or "
+            f"`toolFormerData` a call ({members(CURSOR_CALL_MOVES)}, `input` ← `rawArgs` or "
             "`params`) and a result "
             "(`output` ← `result` or `error`). JSON that is held as text is read; the text "
             "stays only where it would not come out "
@@ -84,7 +99,7 @@ def page() -> str:
                         "`workspaceIdentifier`, `workspaceUris`, or the root's folder",
                     ),
                     (code("vacr.parent"), "`subagentInfo.parentComposerId`, or the folder"),
-                    (code("vacr.secrets"), f"pointers of {code(*cursor_bubbles.SECRETS)}"),
+                    (code("vacr.secrets"), f"pointers of {code(*CURSOR_SECRET_MEMBERS)}"),
                 ],
             ),
         )

@@ -3,41 +3,64 @@
 from __future__ import annotations
 
 from pages.markdown import code, head, members, parts, sums, table
-from vacr.readers import gemini_cli, gemini_fold, gemini_known
-from vacr.readers import gemini_messages as messages
+from vacr.agents.gemini import reader as gemini_cli
+from vacr.agents.gemini.messages import (
+    FATE_DROPPED,
+    FATE_REPLACED,
+    FATE_REWOUND,
+    GEMINI_ANSWER_SHAPE,
+    GEMINI_CALL_SHAPE,
+    GEMINI_ENTRY_TYPES,
+    GEMINI_EVENT_TYPES,
+    GEMINI_FAILED_STATUSES,
+    GEMINI_RESULT_MOVES,
+    GEMINI_THOUGHT_SHAPE,
+    GEMINI_TURN_SHAPE,
+    GEMINI_USAGE_SUMS,
+    GEMINI_USER_SHAPE,
+)
+from vacr.agents.gemini.reader import (
+    GEMINI_EVENT_NAMES,
+    GEMINI_HEADER_EVENT,
+    GEMINI_HISTORY_MEMBERS,
+)
 
 
 def page() -> str:
     """Describe the reader of Gemini CLI."""
     roles = ", ".join(
-        f"{code(native)} → {code(entry)}" for native, entry in gemini_known.ROLES.items()
+        f"{code(native)} → {code(entry)}" for native, entry in GEMINI_ENTRY_TYPES.items()
     )
     events = ", ".join(
-        f"{code(native)} → {code(name)}" for native, name in gemini_cli.EVENT_NAMES.items()
+        f"{code(native)} → {code(name)}" for native, name in GEMINI_EVENT_NAMES.items()
     )
     return "\n".join(
         (
             head(gemini_cli, "Gemini CLI"),
             "## Messages\n",
             f"By `type`: {roles}; the native type stays in `vacr.native.type` where it differs. "
-            f"{code(*sorted(gemini_known.EVENTS))} and unknown types are events.\n",
+            f"{code(*sorted(GEMINI_EVENT_TYPES))} and unknown types are events.\n",
             table(
                 ("native", "entry", "members"),
                 [
-                    (code("user"), code("user"), members(messages.MESSAGE)),
-                    (code("gemini"), code("assistant"), members(messages.GEMINI)),
+                    (code("user"), code("user"), members(GEMINI_USER_SHAPE)),
+                    (code("gemini"), code("assistant"), members(GEMINI_ANSWER_SHAPE)),
                     (
                         code("thoughts[]"),
                         f"{code('reasoning')}, a child",
-                        members(messages.THOUGHT),
+                        members(GEMINI_THOUGHT_SHAPE),
                     ),
-                    (code("toolCalls[]"), f"{code('tool-call')}, a child", members(messages.CALL)),
+                    (
+                        code("toolCalls[]"),
+                        f"{code('tool-call')}, a child",
+                        members(GEMINI_CALL_SHAPE),
+                    ),
                     (
                         "the same, with a `result`",
                         f"{code('tool-result')}, the next child",
                         (
-                            f"{members(messages.RESULT)}; `is-error` where the status is "
-                            f"{code(*sorted(messages.FAILED))}"
+                            f"{members(GEMINI_RESULT_MOVES)}; `is-error` where the status is "
+                            f"{code(*sorted(GEMINI_FAILED_STATUSES))}"
                         ),
                     ),
                 ],
@@ -45,37 +68,37 @@ def page() -> str:
             "## The log (since 0.39)\n",
             f"Lines that change what was written before become events: {events}; a second "
             "header becomes "
-            f"{code(gemini_cli.HEADER)}. All messages stay, in the order they were written. "
+            f"{code(GEMINI_HEADER_EVENT)}. All messages stay, in the order they were written. "
             "Those that Gemini would not show any more "
             "are marked `vacr.superseded`:\n",
             table(
                 ("mark", "meaning"),
                 [
                     (
-                        code(gemini_fold.REPLACED),
+                        code(FATE_REPLACED),
                         "written again under the same id, which the later one has; its model, "
                         "tokens, thoughts and calls stay as "
                         "they were, so that nothing counts twice",
                     ),
                     (
-                        code(gemini_fold.REWOUND),
+                        code(FATE_REWOUND),
                         "taken back by `$rewindTo`; it did happen, and its calls and tokens count",
                     ),
                     (
-                        code(gemini_fold.DROPPED),
+                        code(FATE_DROPPED),
                         "no longer among the messages that `$set` or `$patch` left",
                     ),
                 ],
             ),
             "Messages inside `$set.messages` follow its event and are marked `vacr.from`.\n",
             "## Saved chats\n",
-            f"An array of turns, or an object that holds one in {code(*gemini_cli.HISTORIES)}: "
+            f"An array of turns, or an object that holds one in {code(*GEMINI_HISTORY_MEMBERS)}: "
             "a turn is a message, by `role`; "
-            f"{members(messages.TURN)}. Roles other than the entry's type stay.\n",
+            f"{members(GEMINI_TURN_SHAPE)}. Roles other than the entry's type stay.\n",
             parts(),
             "## Token usage\n",
             "From `tokens`, which stays as it is.\n",
-            sums(messages.USAGE),
+            sums(GEMINI_USAGE_SUMS),
             "## The session\n",
             table(
                 ("canonical", "from"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vacr.content import PARTS, VIEWS, View
-from vacr.model import CANONICAL_MEMBERS
-from vacr.readers.lift import Lift
-from vacr.readers.stores import Store
+from vacr.agents.agent import SessionStore
+from vacr.agents.lift import Lift
+from vacr.model import CANONICAL_ENTRY_MEMBERS
+from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS, BlockView
 
 HEAD = """# {title}
 
@@ -45,7 +45,7 @@ def moves(lift: Lift, place: str = "") -> Iterator[tuple[str, str, str]]:
         )
 
 
-def views(kinds: dict[str, View] = VIEWS) -> str:
+def views(kinds: dict[str, BlockView] = BLOCK_VIEWS) -> str:
     """Describe how content blocks are seen."""
     rows = (
         (
@@ -61,7 +61,7 @@ def views(kinds: dict[str, View] = VIEWS) -> str:
 def parts() -> str:
     """Describe how Gemini's parts are seen."""
     return (
-        views(PARTS)
+        views(GEMINI_PART_VIEWS)
         + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
     )
 
@@ -84,12 +84,12 @@ def head(reader: object, title: str) -> str:
     return HEAD.format(
         title=title,
         formats=code(*reader.formats),  # type: ignore[attr-defined]
-        canonical=code(*sorted(CANONICAL_MEMBERS)),
+        canonical=code(*sorted(CANONICAL_ENTRY_MEMBERS)),
         stores=stores(reader.STORES),  # type: ignore[attr-defined]
     )
 
 
-def stores(found: Iterable[Store]) -> str:
+def stores(found: Iterable[SessionStore]) -> str:
     """Say where an agent keeps its sessions."""
     rows = (
         (_place(store), _instead(store), code(*filter(None, store.sessions)) or "it is one")
@@ -98,7 +98,7 @@ def stores(found: Iterable[Store]) -> str:
     return table(("folder", "environment variable that names another", "sessions in it"), rows)
 
 
-def _place(store: Store) -> str:
+def _place(store: SessionStore) -> str:
     places = {
         "": store.default,
         **{system: place for system, place in store.systems.items() if place != store.default},
@@ -111,7 +111,7 @@ def _place(store: Store) -> str:
     return ", ".join(named) or "–"
 
 
-def _instead(store: Store) -> str:
+def _instead(store: SessionStore) -> str:
     variables = {"": store.variable, **store.variables}
     named = [
         f"{code(name)}{f' ({system})' if system else ''}"

@@ -13,21 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from vacr.cli.blamed import added_told
-from vacr.cli.given import given
-from vacr.cli.verdicts import Wanted, policy_of
-from vacr.cli.verify import judged
+from vacr.blame import Repository, blame_commit, find_work_tree_names
+from vacr.cli.blamed import build_commit_document
+from vacr.cli.given import read_input_records
+from vacr.cli.verdicts import VerificationOptions, load_verification_policy
+from vacr.cli.verify import judge_statements
 from vacr.errors import VacrError
-from vacr.recording.sealing import sealed_path
-from vacr.sources import read_bytes
-from vacr.sources.blaming import blame_commit
-from vacr.sources.git import Repository
-from vacr.sources.statements import COSE, RECORDS, pairs
-from vacr.sources.worktrees import names_of
+from vacr.files import read_bytes
+from vacr.workflows import (
+    RECORD_SUFFIXES,
+    STATEMENT_SUFFIX,
+    build_sealed_source_path,
+    find_statement_pairs,
+)
 
-UNVERIFIED, UNKNOWN, KNOWN = "unverified", "unknown", "known"
-NEVER = "never"
-FAIL_ON = (UNVERIFIED, UNKNOWN, NEVER)
+AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_KNOWN = "unverified", "unknown", "known"
+AUDIT_NEVER_FAILS = "never"
+AUDIT_FAIL_POLICIES = (AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_NEVER_FAILS)
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,12 @@ class Audit:
     def verdict(self) -> str:
         """Say what came of it in a word."""
         if self.failed:
-            return UNVERIFIED
-        return UNKNOWN if self.lines["total"]["unknown"] or self.lines["no-text"] else KNOWN
+            return AUDIT_UNVERIFIED
+        return (
+            AUDIT_UNKNOWN
+            if self.lines["total"]["unknown"] or self.lines["no-text"]
+            else AUDIT_KNOWN
+        )
 
     @property
     def failed(self) -> list[dict[str, Any]]:
@@ -59,8 +65,9 @@ class Audit:
 
     def fails(self, policy: str) -> bool:
         """Tell whether a policy is not met."""
-        return policy != NEVER and (
-            self.verdict == UNVERIFIED or (policy == UNKNOWN and self.verdict == UNKNOWN)
+        return policy != AUDIT_NEVER_FAILS and (
+            self.verdict == AUDIT_UNVERIFIED
+            or (policy == AUDIT_UNKNOWN and self.verdict == AUDIT_UNKNOWN)
         )
 
     def told(self) -> dict[str, Any]:
@@ -69,8 +76,13 @@ class Audit:
         return {"verdict": self.verdict, "records": self.records, "lines": self.lines, **rest}
 
 
-def audit(
-    paths: Sequence[str], wanted: Wanted, repository: Repository, revision: str, *, trusting: bool
+def audit_commits(
+    paths: Sequence[str],
+    wanted: VerificationOptions,
+    repository: Repository,
+    revision: str,
+    *,
+    trusting: bool,
 ) -> Audit:
     """Verify all records at some paths, and say by them who wrote the lines that commits added.
 
@@ -79,12 +91,12 @@ def audit(
     Raises:
         VacrError: what trust rests on cannot be read, or there are no such commits.
     """
-    policy_of(wanted)
+    load_verification_policy(wanted)
     there = [path for path in paths if Path(path).exists()]
-    found = list(dict.fromkeys(pair for path in there for pair in pairs(path)))
-    results = list(judged(found, wanted))
+    found = list(dict.fromkeys(pair for path in there for pair in find_statement_pairs(path)))
+    results = list(judge_statements(found, wanted))
     holding = [one["file"] for one in results if one["file"] and (one["verified"] or not trusting)]
-    found_in, left_out = _read(holding)
+    found_in, left_out = _read_audited_records(holding)
     records = [record for some in found_in.values() for record in some]
     # The records that a pull request brings along are no lines that somebody wrote; what else is
     # signed may be.
@@ -92,38 +104,44 @@ def audit(
         path
         for one in results
         for path in (one["file"], one["statement"])
-        if path and path.endswith((*RECORDS, COSE))
+        if path and path.endswith((*RECORD_SUFFIXES, STATEMENT_SUFFIX))
     ]
-    named += [str(sealed_path(Path(path))) for path in holding if path.endswith(RECORDS)]
+    named += [
+        str(build_sealed_source_path(Path(path)))
+        for path in holding
+        if path.endswith(RECORD_SUFFIXES)
+    ]
     # A statement that commits have is one also where it is not there any more.
-    named += [f"{path}{COSE}" for path in named if path.endswith(RECORDS)]
-    own = set(names_of(repository, *named, *found_in))
+    named += [f"{path}{STATEMENT_SUFFIX}" for path in named if path.endswith(RECORD_SUFFIXES)]
+    own = set(find_work_tree_names(repository, *named, *found_in))
     added = blame_commit(repository, revision, records)
     files = [file for file in added.files if file[0] not in own]
-    lines = added_told(
+    lines = build_commit_document(
         replace(added, files=files, no_text=[name for name in added.no_text if name not in own])
     )
     return Audit(results, lines, trusting, [path for path in paths if path not in there], left_out)
 
 
-def _read(names: Sequence[str]) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+def _read_audited_records(
+    names: Sequence[str],
+) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
     """Read records, by the files that they are in, and say of what can be none why."""
     records, left_out = {}, []
     for name in names:
         try:
-            records[name] = _alone(name)
+            records[name] = _read_signed_file(name)
         except VacrError as error:
             left_out.append(f"{name}: {error.message}")
     return records, left_out
 
 
-def _alone(name: str) -> list[dict[str, Any]]:
+def _read_signed_file(name: str) -> list[dict[str, Any]]:
     """Read the records in a file, or of the sessions in it, and nothing of what lies beside it:
     that is not what was signed.
     """
-    if name.endswith(RECORDS):
-        return [one.record for one in given(name)]
+    if name.endswith(RECORD_SUFFIXES):
+        return [one.record for one in read_input_records(name)]
     with TemporaryDirectory(prefix="vacr-") as folder:
         copy = Path(folder) / Path(name).name
         copy.write_bytes(read_bytes(name))
-        return [one.record for one in given(str(copy))]
+        return [one.record for one in read_input_records(str(copy))]

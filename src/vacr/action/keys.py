@@ -12,18 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vacr.action.workflow import given, several
+from vacr.action.workflow import read_input, read_input_lines
+from vacr.blame import Repository, find_work_tree_names
 from vacr.errors import Unreachable
-from vacr.sources.git import Repository
-from vacr.sources.key_files import RECEIPT_KEYS
-from vacr.sources.worktrees import names_of
+from vacr.signing import RECEIPT_KEYS_FILE
 
-_PEM = "-----BEGIN "
-TRUST = "trust"
+_PEM_START = "-----BEGIN "
+TRUST_INPUT = "trust"
 
 
 @dataclass
-class Keys:
+class InputKeys:
     """The keys that inputs name, as files in a folder of our own or where they are."""
 
     folder: Path
@@ -38,14 +37,14 @@ class Keys:
         Raises:
             Unreachable: none of them is left, and without them less would be asked for.
         """
-        text = given(name)
-        if _PEM in text:
+        text = read_input(name)
+        if _PEM_START in text:
             return (self._kept(f"{name}.pem", text.encode() + b"\n"),)
         found = tuple(
-            file for path in several(name) if (file := self._file(name, path)) is not None
+            file for path in read_input_lines(name) if (file := self._file(name, path)) is not None
         )
         # Who trusts nobody believes no record; who knows no log would need no receipt.
-        if text and not found and name != TRUST:
+        if text and not found and name != TRUST_INPUT:
             raise Unreachable(
                 f"the base has nothing of what {name} names", hint="; ".join(self.remarks)
             )
@@ -54,13 +53,13 @@ class Keys:
     def _file(self, name: str, path: str) -> str | None:
         if self.repository is None:
             return path
-        names = names_of(self.repository, path)
+        names = find_work_tree_names(self.repository, path)
         tree = self.repository.tree(self.base) if self.base is not None else {}
         # The keys of a log may be named by its folder.
-        for inside in ("", f"/{RECEIPT_KEYS}"):
+        for inside in ("", f"/{RECEIPT_KEYS_FILE}"):
             if names and names[0] + inside in tree:
                 data = self.repository.blob(tree[names[0] + inside])
-                if not _holds(path + inside, data):
+                if not _has_content(path + inside, data):
                     self.remarks.append(
                         f"{path}{inside} is taken as the base has it, not as it is here"
                     )
@@ -86,7 +85,7 @@ class Keys:
         return str(kept)
 
 
-def _holds(path: str, data: bytes) -> bool:
+def _has_content(path: str, data: bytes) -> bool:
     try:
         return Path(path).read_bytes() == data
     except OSError:

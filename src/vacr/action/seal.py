@@ -16,31 +16,44 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, NoReturn
 
-from vacr.action import workflow
-from vacr.action.keys import Keys
-from vacr.action.summary import seal_summary
-from vacr.action.workflow import Workflow, chosen, given, paths, taken, wished
-from vacr.cli.options import encoded
+from vacr.action.keys import InputKeys
+from vacr.action.summary import format_seal_summary
+from vacr.action.workflow import (
+    GitHubWorkflow,
+    pop_secret_input,
+    read_choice_input,
+    read_flag_input,
+    read_input,
+    read_input_paths,
+    run_action,
+)
+from vacr.cli.options import encode_output_document
 from vacr.errors import UsageError
-from vacr.log.outbox import VARIABLE
-from vacr.log.registering import PENDING
+from vacr.registration import OUTBOX_VARIABLE, STATE_PENDING
 
-SEALED, FAILED, NEVER = "sealed", "failed", "never"
-_FAIL_ON = (FAILED, PENDING, NEVER)
-_ENDED = 128
+SEAL_SUCCEEDED, SEAL_FAILED, SEAL_NEVER_FAILS = "sealed", "failed", "never"
+_SEAL_FAIL_POLICIES = (SEAL_FAILED, STATE_PENDING, SEAL_NEVER_FAILS)
+_SIGNAL_EXIT_BASE = 128
 _CANCEL_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """The signals that GitHub sends when a job is cancelled."""
-_NOT_MET = 1
+_SEAL_FAILED_EXIT = 1
 
 
-def work(told: Workflow) -> int:
+def seal_sessions(told: GitHubWorkflow) -> int:
     """Seal, and tell the workflow what came of it.
 
     Raises:
         VacrError: an input is wrong.
     """
-    sessions, policy = paths("sessions"), chosen("fail-on", _FAIL_ON)
-    key, passphrase, token = taken("key").strip(), taken("passphrase"), taken("token").strip()
+    sessions, policy = (
+        read_input_paths("sessions"),
+        read_choice_input("fail-on", _SEAL_FAIL_POLICIES),
+    )
+    key, passphrase, token = (
+        pop_secret_input("key").strip(),
+        pop_secret_input("passphrase"),
+        pop_secret_input("token").strip(),
+    )
     if not sessions:
         raise UsageError(
             "the input sessions is empty", hint="Name files or folders of native sessions."
@@ -51,35 +64,37 @@ def work(told: Workflow) -> int:
             "no secrets."
         )
         raise UsageError("the input key is empty", hint=hint)
-    output = given("output") or "sealed"
-    outbox = given("outbox") or f"{output}/outbox"
-    environment = os.environ | {VARIABLE: str(Path(outbox).absolute())}
+    output = read_input("output") or "sealed"
+    outbox = read_input("outbox") or f"{output}/outbox"
+    environment = os.environ | {OUTBOX_VARIABLE: str(Path(outbox).absolute())}
     environment |= {"VACR_SEAL_TOKEN": token, "VACR_REGISTER_TOKEN": token} if token else {}
     for number in _CANCEL_SIGNALS:
-        signal.signal(number, _end)
+        signal.signal(number, _exit_on_signal)
     with TemporaryDirectory(prefix="vacr-", dir=os.environ.get("RUNNER_TEMP") or None) as folder:
-        keys = Keys(Path(folder))
-        reached = _reached(keys)
-        late = _pending(Path(outbox), reached, environment)
-        secret = ["--key", _secret(folder, "key", key)]
+        keys = InputKeys(Path(folder))
+        reached = _list_service_options(keys)
+        late = _register_pending(Path(outbox), reached, environment)
+        secret = ["--key", _write_secret(folder, "key", key)]
         secret += (
-            ["--passphrase-file", _secret(folder, "passphrase", passphrase)] if passphrase else []
+            ["--passphrase-file", _write_secret(folder, "passphrase", passphrase)]
+            if passphrase
+            else []
         )
-        asked = ["--format", "json", "-o", output, *secret, *reached, *_asked()]
-        done = _vacr(["seal", *asked, "--", *sessions], environment)
-    return _tell(done, late, policy, told, output=output, outbox=outbox)
+        asked = ["--format", "json", "-o", output, *secret, *reached, *_list_seal_options()]
+        done = _run_vacr(["seal", *asked, "--", *sessions], environment)
+    return _report_seal(done, late, policy, told, output=output, outbox=outbox)
 
 
-def _end(number: int, _frame: FrameType | None) -> NoReturn:
+def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
     """End when the job is cancelled, so that the key is removed on the way; no second signal is to
     end that.
     """
     for one in _CANCEL_SIGNALS:
         signal.signal(one, signal.SIG_IGN)
-    sys.exit(_ENDED + number)
+    sys.exit(_SIGNAL_EXIT_BASE + number)
 
 
-def _secret(folder: str, name: str, text: str) -> str:
+def _write_secret(folder: str, name: str, text: str) -> str:
     path = os.path.join(folder, name)  # noqa: PTH118 - it is handed on as text
     with os.fdopen(
         os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
@@ -88,32 +103,34 @@ def _secret(folder: str, name: str, text: str) -> str:
     return path
 
 
-def _reached(keys: Keys) -> list[str]:
+def _list_service_options(keys: InputKeys) -> list[str]:
     """Give the options that say which service is meant, and how it is reached."""
     options = [word for name in keys.files("log-key") for word in ("--log-key", name)]
     for name in ("service", "patience"):
-        options += [f"--{name}", given(name)] if given(name) else []
+        options += [f"--{name}", read_input(name)] if read_input(name) else []
     return options
 
 
-def _asked() -> list[str]:
+def _list_seal_options() -> list[str]:
     """Give the options that say how sessions are sealed."""
-    options = ["--base", f".@{given('base')}"] if given("base") else []
+    options = ["--base", f".@{read_input('base')}"] if read_input("base") else []
     for name in ("issuer", "timestamp"):
-        options += [f"--{name}", given(name)] if given(name) else []
-    return options + (["--seal-source"] if wished("seal-source") else [])
+        options += [f"--{name}", read_input(name)] if read_input(name) else []
+    return options + (["--seal-source"] if read_flag_input("seal-source") else [])
 
 
-def _pending(outbox: Path, reached: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
+def _register_pending(
+    outbox: Path, reached: list[str], environment: dict[str, str]
+) -> list[dict[str, Any]]:
     """Register what an earlier run had to leave, where the outbox was brought along."""
-    if not given("service") or not any(outbox.glob("*.json")):
+    if not read_input("service") or not any(outbox.glob("*.json")):
         return []
-    done = _vacr(["register", "--pending", "--format", "json", *reached], environment)
+    done = _run_vacr(["register", "--pending", "--format", "json", *reached], environment)
     statements: list[dict[str, Any]] = done.get("statements", [])
     return statements
 
 
-def _vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
     """Run a verb, and give what it has to say to programs; nothing where it could not begin."""
     command = [sys.executable, "-I", "-m", "vacr", *arguments]
     exit_code, output = _run_cancellable(command, environment)
@@ -133,13 +150,13 @@ def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[i
     try:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)  # noqa: S603 - ourselves
     except BaseException:
-        _restore(handlers)
+        _restore_signal_handlers(handlers)
         raise
     with process:
         try:
-            _restore(handlers)
+            _restore_signal_handlers(handlers)
             if received:
-                _end(received[0], None)
+                _exit_on_signal(received[0], None)
             output, _ = process.communicate()
         except BaseException:
             process.kill()
@@ -147,30 +164,30 @@ def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[i
     return process.returncode, output
 
 
-def _restore(handlers: dict[signal.Signals, Any]) -> None:
+def _restore_signal_handlers(handlers: dict[signal.Signals, Any]) -> None:
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
 
-def _tell(
+def _report_seal(
     done: dict[str, Any],
     late: list[dict[str, Any]],
     policy: str,
-    told: Workflow,
+    told: GitHubWorkflow,
     *,
     output: str,
     outbox: str,
 ) -> int:
     """Tell the workflow what was sealed, what has to wait, and what went wrong."""
     sealed = done.get("sealed", [])
-    waiting = [one for one in [*sealed, *late] if one["state"] == PENDING]
-    failed = [one for one in [*sealed, *late] if one["exit"] and one["state"] != PENDING]
+    waiting = [one for one in [*sealed, *late] if one["state"] == STATE_PENDING]
+    failed = [one for one in [*sealed, *late] if one["exit"] and one["state"] != STATE_PENDING]
     verdict = (
-        FAILED
+        SEAL_FAILED
         if failed or done["exit"] not in (0, *{one["exit"] for one in waiting})
-        else PENDING
+        else STATE_PENDING
         if waiting
-        else SEALED
+        else SEAL_SUCCEEDED
     )
     for one in failed:
         told.annotate(
@@ -178,7 +195,7 @@ def _tell(
         )
     for error in done.get("errors", []):
         told.annotate("error", f"not recorded: {error['error']}", error["source"])
-    if verdict == FAILED and not failed and not done.get("errors"):
+    if verdict == SEAL_FAILED and not failed and not done.get("errors"):
         told.annotate("error", f"vacr seal ended with exit code {done['exit']}; the log says why")
     for one in waiting:
         told.annotate(
@@ -186,7 +203,7 @@ def _tell(
             f"signed, and still to be registered: {one.get('error', '')}",
             one["statement"],
         )
-    report = given("report") or str(
+    report = read_input("report") or str(
         Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-seal-report.json"
     )
     document = {
@@ -195,14 +212,16 @@ def _tell(
         "errors": done.get("errors", []),
         "late": late,
     }
-    Path(report).write_bytes(encoded(document) + b"\n")
-    told.summarise(seal_summary(verdict, sealed))
+    Path(report).write_bytes(encode_output_document(document) + b"\n")
+    told.summarise(format_seal_summary(verdict, sealed))
     counts = {"sealed": sum(one["exit"] == 0 for one in sealed), "pending": len(waiting)}
     places = {"output": output, "outbox": outbox, "report": report}
     for name, value in ({"verdict": verdict} | counts | places).items():
         told.output(name, value)
-    return _NOT_MET if policy != NEVER and verdict in (FAILED, policy) else 0
+    return (
+        _SEAL_FAILED_EXIT if policy != SEAL_NEVER_FAILS and verdict in (SEAL_FAILED, policy) else 0
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(workflow.run(work))
+    sys.exit(run_action(seal_sessions))

@@ -8,48 +8,52 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from vacr.action.auditing import KNOWN, UNKNOWN, UNVERIFIED, Audit
-from vacr.cli.blamed import KINDS
-from vacr.cli.options import plural
-from vacr.cli.verify import surely
-from vacr.exchange.quoting import cell
-from vacr.viewer.visible import visible
+from vacr.action.auditing import AUDIT_KNOWN, AUDIT_UNKNOWN, AUDIT_UNVERIFIED, Audit
+from vacr.cli.blamed import CONTRIBUTOR_TYPES
+from vacr.cli.options import format_count
+from vacr.cli.verify import find_proven_time
+from vacr.exchange import format_table_cell
+from vacr.viewer import make_visible
 
-_NAMES = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
-_ROWS = 100
-_LETTERS = 160
-_SHORT = 12
-_SAID = {
-    UNVERIFIED: "❌ **unverified**: not all records hold.",
-    UNKNOWN: (
+_CONTRIBUTOR_LABELS = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
+_MAX_TABLE_ROWS = 100
+_MAX_CELL_LENGTH = 160
+_SHORT_COMMIT_LENGTH = 12
+_VERDICT_TEXTS = {
+    AUDIT_UNVERIFIED: "❌ **unverified**: not all records hold.",
+    AUDIT_UNKNOWN: (
         "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them."
     ),
-    KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
+    AUDIT_KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
 }
-_NO_KEYS = (
+_NO_KEYS_TEXT = (
     "❌ **unverified**: no key was given to verify with, so whoever wrote the records "
     "may have made them up."
 )
 
 
-def audit_summary(audit: Audit) -> str:
+def format_audit_summary(audit: Audit) -> str:
     """Tell of an audit."""
-    said = _SAID[audit.verdict] if audit.trusting or audit.verdict != UNVERIFIED else _NO_KEYS
+    said = (
+        _VERDICT_TEXTS[audit.verdict]
+        if audit.trusting or audit.verdict != AUDIT_UNVERIFIED
+        else _NO_KEYS_TEXT
+    )
     lines = ["## Who wrote these lines", "", said, ""]
-    lines += _lines(audit.lines)
-    lines += _records(audit)
+    lines += _format_lines(audit.lines)
+    lines += _format_records(audit)
     return "\n".join(lines)
 
 
-def seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
+def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
     """Tell of what was sealed."""
     rows = [
         [
-            _short(one["source"]),
-            _short(one["record"]),
-            _counted(one.get("lines", {})),
+            _format_cell(one["source"]),
+            _format_cell(one["record"]),
+            _format_line_counts(one.get("lines", {})),
             one["state"],
-            _short(one.get("error", "")),
+            _format_cell(one.get("error", "")),
         ]
         for one in sorted(sealed, key=lambda one: one["exit"] == 0)
     ]
@@ -58,41 +62,49 @@ def seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
         [
             "## Sealed sessions",
             "",
-            f"**{verdict}**: {plural(len(sealed), 'session')}.",
+            f"**{verdict}**: {format_count(len(sealed), 'session')}.",
             "",
-            *_table(head, rows),
+            *_format_table(head, rows),
         ]
     )
 
 
-def _lines(told: dict[str, Any]) -> Iterator[str]:
+def _format_lines(told: dict[str, Any]) -> Iterator[str]:
     """Tell of lines: how many are whose, by file, by model and by conversation."""
     total = told["total"]
     span = (
-        f"{told['since'][:_SHORT]}..{told['commit'][:_SHORT]}"
+        f"{told['since'][:_SHORT_COMMIT_LENGTH]}..{told['commit'][:_SHORT_COMMIT_LENGTH]}"
         if "since" in told
-        else told["commit"][:_SHORT]
+        else told["commit"][:_SHORT_COMMIT_LENGTH]
     )
-    count = f", {plural(len(told['commits']), 'commit')}" if "since" in told else ""
+    count = f", {format_count(len(told['commits']), 'commit')}" if "since" in told else ""
     yield from (
         (
-            f"{plural(total['lines'], 'new line')} in {plural(len(told['files']), 'file')} "
+            f"{format_count(total['lines'], 'new line')} in {format_count(len(told['files']), 'file')} "
             f"(`{span}`{count})."
         ),
         "",
     )
     shares = [
-        [_NAMES[kind], str(total[kind]), _share(total[kind], total["lines"])] for kind in KINDS
+        [_CONTRIBUTOR_LABELS[kind], str(total[kind]), _format_share(total[kind], total["lines"])]
+        for kind in CONTRIBUTOR_TYPES
     ]
-    yield from _table(["who", "lines", "share"], shares, numbers=2)
+    yield from _format_table(["who", "lines", "share"], shares, numbers=2)
     files = sorted(told["files"], key=lambda file: (-file["unknown"], -file["lines"]))
-    rows = [[_short(file["path"]), *(str(file[kind]) for kind in KINDS)] for file in files]
-    yield from _table(["file", *_NAMES.values()], rows, numbers=4)
-    yield from _table(["new or changed, and no text"], [[_short(name)] for name in told["no-text"]])
-    yield from _table(["conversation", "model", "lines", "prompt"], _conversations(told["files"]))
+    rows = [
+        [_format_cell(file["path"]), *(str(file[kind]) for kind in CONTRIBUTOR_TYPES)]
+        for file in files
+    ]
+    yield from _format_table(["file", *_CONTRIBUTOR_LABELS.values()], rows, numbers=4)
+    yield from _format_table(
+        ["new or changed, and no text"], [[_format_cell(name)] for name in told["no-text"]]
+    )
+    yield from _format_table(
+        ["conversation", "model", "lines", "prompt"], _count_conversation_lines(told["files"])
+    )
 
 
-def _conversations(files: Iterable[dict[str, Any]]) -> list[list[str]]:
+def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
     """Count lines by the conversation and the prompt that they were written for."""
     found: Counter[tuple[str, str, str]] = Counter()
     for one in (one for file in files for one in file["ranges"] if "session-id" in one):
@@ -102,35 +114,37 @@ def _conversations(files: Iterable[dict[str, Any]]) -> list[list[str]]:
             one["end-line"] - one["start-line"] + 1
         )
     return [
-        [_short(session), _short(by), str(count), _short(prompt)]
+        [_format_cell(session), _format_cell(by), str(count), _format_cell(prompt)]
         for (session, by, prompt), count in found.most_common()
     ]
 
 
-def _records(audit: Audit) -> Iterator[str]:
+def _format_records(audit: Audit) -> Iterator[str]:
     """Tell of records, those first that do not hold."""
     if not audit.records:
         yield from ("There are no records.", "")
         return
     good = len(audit.records) - len(audit.failed)
     yield from (
-        f"{plural(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.",
+        f"{format_count(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.",
         "",
     )
     rows = [
         [
             "✅" if one["verified"] else "❌",
-            _short(one["file"] or one["statement"]),
-            _short(one.get("signer", "")),
-            _short(surely(one) or one.get("issued-at") or ""),
-            _short(one.get("message", "")),
+            _format_cell(one["file"] or one["statement"]),
+            _format_cell(one.get("signer", "")),
+            _format_cell(find_proven_time(one) or one.get("issued-at") or ""),
+            _format_cell(one.get("message", "")),
         ]
         for one in sorted(audit.records, key=lambda one: one["verified"])
     ]
-    yield from _table(["", "record", "signer", "signed", "why not"], rows)
+    yield from _format_table(["", "record", "signer", "signed", "why not"], rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> Iterator[str]:
+def _format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> Iterator[str]:
     """Lay out a table, of which the last columns may be numbers; a summary has no room for all
     rows.
     """
@@ -138,24 +152,26 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0)
         return
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * (len(head) - numbers)}{'---:|' * numbers}"
-    for row in rows[:_ROWS]:
+    for row in rows[:_MAX_TABLE_ROWS]:
         yield f"| {' | '.join(row)} |"
     yield ""
-    if len(rows) > _ROWS:
-        yield from (f"And {len(rows) - _ROWS} more; the report has them all.", "")
+    if len(rows) > _MAX_TABLE_ROWS:
+        yield from (f"And {len(rows) - _MAX_TABLE_ROWS} more; the report has them all.", "")
 
 
-def _short(text: str) -> str:
+def _format_cell(text: str) -> str:
     # What is shown is what counts: a letter that cannot be seen is written with ten, and GitHub
     # drops too large a summary.
-    seen = visible(text)
-    cut = seen if len(seen) <= _LETTERS else seen[: _LETTERS - 1] + "…"
-    return cell(cut) if cut else ""
+    seen = make_visible(text)
+    cut = seen if len(seen) <= _MAX_CELL_LENGTH else seen[: _MAX_CELL_LENGTH - 1] + "…"
+    return format_table_cell(cut) if cut else ""
 
 
-def _counted(lines: dict[str, int]) -> str:
-    return ", ".join(f"{count} {_NAMES.get(kind, kind)}" for kind, count in sorted(lines.items()))
+def _format_line_counts(lines: dict[str, int]) -> str:
+    return ", ".join(
+        f"{count} {_CONTRIBUTOR_LABELS.get(kind, kind)}" for kind, count in sorted(lines.items())
+    )
 
 
-def _share(count: int, of: int) -> str:
+def _format_share(count: int, of: int) -> str:
     return f"{100 * count / of:.0f} %" if of else ""

@@ -18,45 +18,45 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vacr.cli.streams import flush_streams, prepare_streams
-from vacr.errors import UnreadableInput, UnwritableOutput, UsageError, VacrError, printable
+from vacr.errors import UnreadableInput, UnwritableOutput, UsageError, VacrError, escape_unprintable
 
-BUG = 70
-LEVELS = ("notice", "warning", "error")
-MOST = 10
+BUG_EXIT_CODE = 70
+ANNOTATION_LEVELS = ("notice", "warning", "error")
+MAX_ANNOTATIONS = 10
 """So many annotations of a level GitHub shows of a step."""
 
 
-def given(name: str) -> str:
+def read_input(name: str) -> str:
     """Give an input of the action; without one it is empty."""
     return os.environ.get(f"INPUT_{name.upper().replace('-', '_')}", "").strip()
 
 
-def taken(name: str) -> str:
+def pop_secret_input(name: str) -> str:
     """Give an input that is a secret, as it is but for the end of its line, and leave it in no
     environment.
     """
     return os.environ.pop(f"INPUT_{name.upper().replace('-', '_')}", "").strip("\r\n")
 
 
-def several(name: str) -> list[str]:
+def read_input_lines(name: str) -> list[str]:
     """Give the lines of an input."""
-    return [line.strip() for line in given(name).splitlines() if line.strip()]
+    return [line.strip() for line in read_input(name).splitlines() if line.strip()]
 
 
-def paths(name: str) -> list[str]:
+def read_input_paths(name: str) -> list[str]:
     """Give the files and folders that an input names, one a line; ~ is the home folder, as no shell
     has seen it.
     """
-    return [str(Path(line).expanduser()) for line in several(name)]
+    return [str(Path(line).expanduser()) for line in read_input_lines(name)]
 
 
-def chosen(name: str, among: tuple[str, ...]) -> str:
+def read_choice_input(name: str, among: tuple[str, ...]) -> str:
     """Give an input that is one of some words, of which the first is the default.
 
     Raises:
         UsageError: it is another.
     """
-    value = given(name) or among[0]
+    value = read_input(name) or among[0]
     if value not in among:
         raise UsageError(
             f"the input {name} is {value}", hint=f"It is one of: {', '.join(filter(None, among))}."
@@ -64,22 +64,22 @@ def chosen(name: str, among: tuple[str, ...]) -> str:
     return value
 
 
-def wished(name: str) -> bool:
+def read_flag_input(name: str) -> bool:
     """Tell whether an input says yes.
 
     Raises:
         UsageError: it says neither yes nor no.
     """
-    return chosen(name, ("false", "true")) == "true"
+    return read_choice_input(name, ("false", "true")) == "true"
 
 
-class Workflow:
+class GitHubWorkflow:
     """What is told to the workflow."""
 
     def __init__(self) -> None:
         """Take a word that nobody can guess, by which commands are stopped and heard again."""
         self._word = secrets.token_hex(16)
-        self._told = dict.fromkeys(LEVELS, 0)
+        self._told = dict.fromkeys(ANNOTATION_LEVELS, 0)
 
     @contextmanager
     def deaf(self) -> Iterator[None]:
@@ -99,27 +99,34 @@ class Workflow:
         left out.
         """
         self._told[level] += 1
-        if self._told[level] > MOST:
+        if self._told[level] > MAX_ANNOTATIONS:
             return
         place = {"file": file, "line": lines and lines[0], "endLine": lines and lines[1]}
-        told = ",".join(f"{name}={_property(str(value))}" for name, value in place.items() if value)
+        told = ",".join(
+            f"{name}={_escape_command_property(str(value))}"
+            for name, value in place.items()
+            if value
+        )
         self._command(f"::{self._word}::")
-        self._command(f"::{level} {told}".rstrip() + f"::{_data(message)}")
+        self._command(f"::{level} {told}".rstrip() + f"::{_escape_command_data(message)}")
         self._command(f"::stop-commands::{self._word}")
 
     def output(self, name: str, value: object) -> None:
         """Give an output of the action, whatever is in it."""
-        _append("GITHUB_OUTPUT", f"{name}<<{self._word}\n{_characters(str(value))}\n{self._word}\n")
+        _append_to_github_file(
+            "GITHUB_OUTPUT",
+            f"{name}<<{self._word}\n{_replace_surrogates(str(value))}\n{self._word}\n",
+        )
 
     def summarise(self, markdown: str) -> None:
         """Add to the summary of the job."""
-        _append("GITHUB_STEP_SUMMARY", markdown + "\n")
+        _append_to_github_file("GITHUB_STEP_SUMMARY", markdown + "\n")
 
     def _command(self, text: str) -> None:
         print(text, flush=True)  # noqa: T201 - the log is where commands are given
 
 
-def run(work: Callable[[Workflow], int]) -> int:
+def run_action(work: Callable[[GitHubWorkflow], int]) -> int:
     """Run an action and return its exit code; errors become annotations in the log of the job."""
     atexit.register(flush_streams)
     try:
@@ -132,8 +139,8 @@ def run(work: Callable[[Workflow], int]) -> int:
         return UnwritableOutput.exit_code
 
 
-def _run_annotated(work: Callable[[Workflow], int]) -> int:
-    workflow = Workflow()
+def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
+    workflow = GitHubWorkflow()
     with workflow.deaf():
         try:
             return work(workflow)
@@ -150,10 +157,10 @@ def _run_annotated(work: Callable[[Workflow], int]) -> int:
             workflow.annotate(
                 "error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more"
             )
-            return BUG
+            return BUG_EXIT_CODE
 
 
-def _append(variable: str, text: str) -> None:
+def _append_to_github_file(variable: str, text: str) -> None:
     """Add to one of the files that GitHub reads; elsewhere there are none."""
     name = os.environ.get(variable)
     if name:
@@ -161,16 +168,18 @@ def _append(variable: str, text: str) -> None:
             file.write(text)
 
 
-def _characters(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Leave nothing in a text that is no character; names of files may hold any bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _data(text: str) -> str:
-    lines = "\n".join(printable(line) for line in _characters(text).split("\n"))
+def _escape_command_data(text: str) -> str:
+    lines = "\n".join(escape_unprintable(line) for line in _replace_surrogates(text).split("\n"))
     return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    escaped = _characters(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def _escape_command_property(text: str) -> str:
+    escaped = (
+        _replace_surrogates(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    )
     return escaped.replace(":", "%3A").replace(",", "%2C")

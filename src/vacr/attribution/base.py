@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from vacr.attribution import paths
+from vacr.edits import make_absolute_path
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseFiles:
     """Files by paths from a root, and the name of the revision they are of."""
 
     revision: str
@@ -25,17 +25,17 @@ class Base:
         return self.read(path) if path is not None and path in self.names else None
 
 
-def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
+def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
     """Find the folder of a session's machine that is the root of the base.
 
     A file of another project may have the name of one of the base's, so a folder that has nothing
     to do with where the session worked needs more files than the session names there.
     """
-    home = paths.absolute(working_dir, "") if working_dir else ""
+    home = make_absolute_path(working_dir, "") if working_dir else ""
     votes: Counter[str] = Counter()
     at_home = 0
     for path in named:
-        at_home += bool(home) and _under(path, home)
+        at_home += bool(home) and _is_under(path, home)
         parts = path.split("/")
         for cut in range(1, len(parts)):
             if "/".join(parts[cut:]) in base.names:
@@ -44,9 +44,9 @@ def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
     best, count = max(
         votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
     )
-    related = best == home or _under(best, home) or _under(home, best)
+    related = best == home or _is_under(best, home) or _is_under(home, best)
     return best if related or count > at_home else home
 
 
-def _under(path: str, folder: str) -> bool:
+def _is_under(path: str, folder: str) -> bool:
     return path.startswith(folder.rstrip("/") + "/")

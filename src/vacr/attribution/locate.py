@@ -7,31 +7,41 @@ the known lines are not the file's: then the place is unknown.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from vacr.attribution import apply_patch, net
-from vacr.attribution.chunks import Chunk, Ranges, ranges_of
-from vacr.attribution.events import Edit, Hunk, Observe, Patch, Replace, Write
-from vacr.attribution.realign import lay_out
-from vacr.attribution.sparse import SparseFile
-from vacr.attribution.text import bare, lines_of
+from vacr.attribution.chunks import Chunk, LineRanges, group_line_ranges
+from vacr.attribution.file_state import FileState
+from vacr.attribution.reconcile import reformat_line, release_reverted_lines
+from vacr.edits import (
+    AppliedPatch,
+    Edit,
+    FileWrite,
+    Hunk,
+    ObservedLines,
+    PatchHunk,
+    Replacement,
+    find_patch_lines,
+    list_hunk_variants,
+    split_keeping_ends,
+    strip_line_end,
+)
 
 # A shorter text may stand anywhere.
-TELLING = 8
+MIN_DISTINCTIVE_LENGTH = 8
 
 
-def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
+def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
     """Apply edits one after the other; `None` when the first of them has no certain place."""
     if len(edits) > 1:
-        return _sequence(file, edits, maker)
-    plan = _plan(file, edits[0]) if edits else None
+        return _apply_edit_sequence(file, edits, maker)
+    plan = _plan_edit(file, edits[0]) if edits else None
     if plan is None and len(file.chunks) > 1 and edits:
         file.join()
-        plan = _plan(file, edits[0])
-    if plan is not None and _lay_out(file, *plan):
-        plan = _plan(file, edits[0])
-    return None if plan is None else _rewrite(file, *plan, maker)
+        plan = _plan_edit(file, edits[0])
+    if plan is not None and _apply_lost_indentation(file, *plan):
+        plan = _plan_edit(file, edits[0])
+    return None if plan is None else _rewrite_hits(file, *plan, maker)
 
 
-def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
+def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
     """Take in that a line has lost its indentation since it was seen, if a text that is found
     behind it is whole lines.
     """
@@ -44,11 +54,11 @@ def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) ->
     if not chunk.text[start:at].isspace():
         return False
     i = chunk.text.count("\n", 0, start)
-    lay_out(file, chunk, i, chunk.lines[i].lstrip(" \t"))
+    reformat_line(file, chunk, i, chunk.lines[i].lstrip(" \t"))
     return True
 
 
-def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
+def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
     """Apply edits to a whole text and take the sum as one change, as hosts record it; else apply
     them where they are found.
     """
@@ -57,56 +67,56 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
         for edit in edits:
             old, new = edit.old, file.spelled(edit.new)
             if old not in text:
-                old, new = old.replace("\n", "\r\n"), _crlf(edit.new)
+                old, new = old.replace("\n", "\r\n"), _convert_to_crlf(edit.new)
             if old not in text:
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
         return file.write(text, maker)
     for number, edit in enumerate(edits):
-        plan = _plan(file, edit)
+        plan = _plan_edit(file, edit)
         if plan is None:
             if any(rest.old.count("\n") != rest.new.count("\n") for rest in edits[number:]):
                 file.shake()  # it may have moved what the others made
-            return _made_by(file, maker) or None
-        _rewrite(file, *plan, maker)
-    return _made_by(file, maker)
+            return _list_maker_ranges(file, maker) or None
+        _rewrite_hits(file, *plan, maker)
+    return _list_maker_ranges(file, maker)
 
 
-def _made_by(file: SparseFile, maker: int) -> Ranges:
+def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
     """Give the numbers of the lines that are a maker's now; a later edit may have moved what an
     earlier one made.
     """
     return [
         pair
         for chunk in file.chunks
-        for pair in ranges_of(
+        for pair in group_line_ranges(
             [chunk.first + i for i, one in enumerate(chunk.makers) if one == maker]
         )
     ]
 
 
-def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
+def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
     """Find the places that an edit replaces, and spell it as the file does."""
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
         Edit(edit.old, file.spelled(edit.new), edit.every),
-        Edit(_crlf(edit.old), _crlf(edit.new), edit.every),
+        Edit(_convert_to_crlf(edit.old), _convert_to_crlf(edit.new), edit.every),
     ):
         hits = list(file.find(spelled.old))
         if hits:
-            certain = edit.every or (len(hits) == 1 and not _joins(file, edit, *hits[0]))
+            certain = edit.every or (len(hits) == 1 and not _would_join_lines(file, edit, *hits[0]))
             return (spelled, hits) if certain else None
         if "\n" not in edit.old or "\r" in edit.old:
             break
     return None
 
 
-def _crlf(text: str) -> str:
+def _convert_to_crlf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
-def _joins(file: SparseFile, edit: Edit, chunk: Chunk, at: int) -> bool:
+def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> bool:
     """Tell whether an edit would join lines, which hardly anybody wants: then there is an empty
     line that is not known.
     """
@@ -117,10 +127,12 @@ def _joins(file: SparseFile, edit: Edit, chunk: Chunk, at: int) -> bool:
     )
 
 
-def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int) -> Ranges:
+def _rewrite_hits(
+    file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int
+) -> LineRanges:
     if not hits:
         return file.write(edit.new, maker)
-    made: Ranges = []
+    made: LineRanges = []
     for chunk in {id(chunk): chunk for chunk, _ in hits}.values():
         places = [at for other, at in hits if other is chunk]
         start, stop = places[0], places[-1] + len(edit.old)
@@ -129,24 +141,24 @@ def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], ma
     return made
 
 
-def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
+def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
     """Tell whether all of a file is known, and is what hunks expect."""
     if not file.is_whole:
         return False
-    lines = [bare(line) for line in file.chunks[0].lines] if file.chunks else []
+    lines = [strip_line_end(line) for line in file.chunks[0].lines] if file.chunks else []
     for hunk in hunks:
-        before, at = [bare(line) for line in hunk.before()], max(hunk.old_first, 1) - 1
+        before, at = [strip_line_end(line) for line in hunk.before()], max(hunk.old_first, 1) - 1
         if before and lines[at : at + len(before)] != before:
             return False
     return True
 
 
-def confirmed(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
+def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
     """Tell whether known lines say that hunks stand where they are told to, and none says they do
     not.
     """
     known = {
-        chunk.first + i: bare(line)
+        chunk.first + i: strip_line_end(line)
         for chunk in file.chunks
         if chunk.fresh
         and any(
@@ -158,15 +170,17 @@ def confirmed(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
     same = 0
     for hunk in hunks:
         for number, line in enumerate(hunk.before(), hunk.old_first):
-            if known.get(number, bare(line)) != bare(line):
+            if known.get(number, strip_line_end(line)) != strip_line_end(line):
                 return False
             same += number in known and bool(line.strip())
     return same > 0
 
 
-def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) -> Ranges | None:
+def apply_recorded_hunks(
+    file: FileState, hunks: Sequence[Hunk], maker: int, outside: int
+) -> LineRanges | None:
     """Apply hunks at the places that the host recorded."""
-    made: Ranges = []
+    made: LineRanges = []
     for hunk in hunks:
         file.observe(max(hunk.new_first, 1), hunk.before(), outside)
         ranges = file.apply(max(hunk.new_first, 1), hunk.lines, maker)
@@ -176,47 +190,49 @@ def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) 
     return made
 
 
-def shown(
-    file: SparseFile, edits: Sequence[Edit], seen: Sequence[Observe], maker: int, outside: int
-) -> Ranges | None:
+def place_shown_edit(
+    file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
+) -> LineRanges | None:
     """Place an edit by the numbered lines that its result shows."""
     for look in seen:
         text = "".join(look.lines)
         for edit in edits:
-            if len(edit.new.strip()) >= TELLING and text.count(edit.new) == 1:
-                file.observe(look.first, lines_of(text.replace(edit.new, edit.old)), outside)
-                return replace(file, edits, maker)
+            if len(edit.new.strip()) >= MIN_DISTINCTIVE_LENGTH and text.count(edit.new) == 1:
+                file.observe(
+                    look.first, split_keeping_ends(text.replace(edit.new, edit.old)), outside
+                )
+                return apply_edits(file, edits, maker)
     return None
 
 
-def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ranges | None:
+def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -> LineRanges | None:
     """Apply the parts of a patch, each after the one before; `None` when one has no place."""
     places, after = [], 1
     for part in parts:
-        place = _patch_place(file, part, after)
+        place = _find_hunk_place(file, part, after)
         if place is None:
             return None
         places.append(place)
         after = place[0].first + place[1] + len(place[2])
     if file.shaken:
-        net.settle(file)  # what was reverted is nobody's again, before it is laid out
-    made: Ranges = []
+        release_reverted_lines(file)  # what was reverted is nobody's again, before it is laid out
+    made: LineRanges = []
     moved: dict[int, int] = {}
     for chunk, found, old, lines in places:
         at = found + moved.get(id(chunk), 0)
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
-            if file.shaken and bare(chunk.lines[i]) != line:
-                lay_out(
-                    file, chunk, i, line + _end(chunk, i)
+            if file.shaken and strip_line_end(chunk.lines[i]) != line:
+                reformat_line(
+                    file, chunk, i, line + _get_line_end(chunk, i)
                 )  # since it was seen, for the agent knows how it is spelled
-        new = [line + _end(chunk, at) for line in lines]
+        new = [line + _get_line_end(chunk, at) for line in lines]
         made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
-    return made + _end_last(file, maker)
+    return made + _end_last_line(file, maker)
 
 
-def _end_last(file: SparseFile, maker: int) -> Ranges:
+def _end_last_line(file: FileState, maker: int) -> LineRanges:
     """End the last line, as the tool does whatever it was; of a file that is not known whole it may
     have ended before.
     """
@@ -224,27 +240,27 @@ def _end_last(file: SparseFile, maker: int) -> Ranges:
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
         return []
     if not file.is_whole:
-        chunk.spell(-1, chunk.lines[-1] + _end(chunk, 0))
+        chunk.spell(-1, chunk.lines[-1] + _get_line_end(chunk, 0))
         return []
     at = len(chunk.lines) - 1
-    return chunk.splice(at, at + 1, [chunk.lines[at] + _end(chunk, 0)], maker)
+    return chunk.splice(at, at + 1, [chunk.lines[at] + _get_line_end(chunk, 0)], maker)
 
 
-def _end(chunk: Chunk, at: int) -> str:
+def _get_line_end(chunk: Chunk, at: int) -> str:
     near = chunk.lines[min(at, len(chunk.lines) - 1)] if chunk.lines else ""
     return "\r\n" if near.endswith("\r\n") else "\n"
 
 
-def _patch_place(
-    file: SparseFile, part: apply_patch.Part, after: int
+def _find_hunk_place(
+    file: FileState, part: PatchHunk, after: int
 ) -> tuple[Chunk, int, list[str], list[str]] | None:
     """Find where a part takes which lines away, and what it puts there."""
     for chunk in file.chunks:
         if chunk.next < after:
             continue
-        begin, lines = max(0, after - chunk.first), [bare(line) for line in chunk.lines]
+        begin, lines = max(0, after - chunk.first), [strip_line_end(line) for line in chunk.lines]
         if part.anchor:
-            anchor = apply_patch.seek(lines, [part.anchor], begin)
+            anchor = find_patch_lines(lines, [part.anchor], begin)
             if anchor is None:
                 continue
             begin = anchor + 1
@@ -252,25 +268,25 @@ def _patch_place(
             if chunk is file.chunks[-1] and file.is_whole:
                 return chunk, len(lines), [], part.new
             continue
-        for old, new in apply_patch.spellings(part):
-            at = apply_patch.seek(lines, old, begin, last=part.last and file.is_whole)
+        for old, new in list_hunk_variants(part):
+            at = find_patch_lines(lines, old, begin, last=part.last and file.is_whole)
             if at is not None:
                 return chunk, at, old, new
     return None
 
 
-def edits_of(event: Replace | Patch | Write) -> Sequence[Edit]:
+def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[Edit]:
     """Give a change whose place is not known as texts in the place of others; what is added at the
     end is in nothing's place.
     """
-    if isinstance(event, Replace):
+    if isinstance(event, Replacement):
         return event.edits
-    if isinstance(event, Write):
+    if isinstance(event, FileWrite):
         return [Edit("", event.text)]
     return [Edit("\n".join([*part.old, ""]), "\n".join([*part.new, ""])) for part in event.parts]
 
 
-def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
+def anchor_loose_edits(file: FileState, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
     """Find the places of changes that were made before their lines were first seen; gives the
     makers that have one now.
 
@@ -285,30 +301,30 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
     for chunk in file.chunks:
         text, done = chunk.text, []
         for edits, maker in reversed(loose):
-            before = _undone(text, edits)
+            before = _undo_edits(text, edits)
             if before is not None:
                 text = before
                 done.append((edits, maker))
-        copy = SparseFile.of(text)
+        copy = FileState.of(text)
         for edits, maker in reversed(done):
-            _again(copy, edits, maker)
+            _redo_edits(copy, edits, maker)
             placed.add(maker)
-        net.settle(copy, ended=False)
+        release_reverted_lines(copy, ended=False)
         if copy.text == chunk.text:
-            _own(file, chunk, copy.chunks[0].makers if copy.chunks else [], kept)
+            _assign_makers(file, chunk, copy.chunks[0].makers if copy.chunks else [], kept)
     return placed
 
 
-def _again(copy: SparseFile, edits: Sequence[Edit], maker: int) -> None:
+def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
     if len(edits) == 1 and not edits[0].old and copy.chunks:
         copy.write(copy.chunks[0].text + edits[0].new, maker)
     else:
-        replace(copy, edits, maker)
+        apply_edits(copy, edits, maker)
 
 
-def _undone(text: str, edits: Sequence[Edit]) -> str | None:
+def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
     for edit in reversed(edits):
-        if len(edit.new.strip()) < TELLING or text.count(edit.new) != 1:
+        if len(edit.new.strip()) < MIN_DISTINCTIVE_LENGTH or text.count(edit.new) != 1:
             return None
         if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
             return None  # the empty line that it began with is not there any more
@@ -318,8 +334,8 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     return text
 
 
-def _own(
-    file: SparseFile, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]
+def _assign_makers(
+    file: FileState, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]
 ) -> None:
     """Give lines their makers, but for those that these had found there: somebody may have laid
     them out since.

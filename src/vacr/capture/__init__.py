@@ -1,1 +1,104 @@
-"""Record conversations as they happen: hooks, a watcher, and a journal chained by hash."""
+"""Sessions recorded as they happen: hooks, a watcher, and a hash-chained journal."""
+
+from __future__ import annotations
+
+from vacr.lazy import export_lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vacr.capture.checkpoints import JournalCoverage as JournalCoverage
+    from vacr.capture.checkpoints import read_checkpoints as read_checkpoints
+    from vacr.capture.following import FileChanges as FileChanges
+    from vacr.capture.following import FollowedSession as FollowedSession
+    from vacr.capture.following import read_current_parts as read_current_parts
+    from vacr.capture.frames import BrokenJournal as BrokenJournal
+    from vacr.capture.frames import ChainHead as ChainHead
+    from vacr.capture.hook import ERROR_LOG_FILE as ERROR_LOG_FILE
+    from vacr.capture.hook_settings import AGENT_HOOKS as AGENT_HOOKS
+    from vacr.capture.hook_settings import LOCAL_SCOPE as LOCAL_SCOPE
+    from vacr.capture.hook_settings import PROJECT_SCOPE as PROJECT_SCOPE
+    from vacr.capture.hook_settings import USER_SCOPE as USER_SCOPE
+    from vacr.capture.hook_settings import AgentHooks as AgentHooks
+    from vacr.capture.installers import HOOKS_INSTALLED as HOOKS_INSTALLED
+    from vacr.capture.installers import HOOKS_NOT_INSTALLED as HOOKS_NOT_INSTALLED
+    from vacr.capture.installers import SettingsChange as SettingsChange
+    from vacr.capture.installers import find_hook_status as find_hook_status
+    from vacr.capture.installers import plan_hook_install as plan_hook_install
+    from vacr.capture.installers import plan_hook_uninstall as plan_hook_uninstall
+    from vacr.capture.journal import Journal as Journal
+    from vacr.capture.journal_checks import JournalReport as JournalReport
+    from vacr.capture.journal_checks import check_journal as check_journal
+    from vacr.capture.journal_checks import check_sealed_record as check_sealed_record
+    from vacr.capture.journal_checks import find_missing_checkpoints as find_missing_checkpoints
+    from vacr.capture.rewrites import count_record_entries as count_record_entries
+    from vacr.capture.sealing import SealedRecord as SealedRecord
+    from vacr.capture.sealing import SealFunction as SealFunction
+    from vacr.capture.sealing import SealingQueue as SealingQueue
+    from vacr.capture.sealing import SessionCopy as SessionCopy
+    from vacr.capture.session_places import list_agent_roots as list_agent_roots
+    from vacr.capture.spool import SPOOL_FOLDER as SPOOL_FOLDER
+    from vacr.capture.spool import list_spools as list_spools
+    from vacr.capture.watcher import CheckpointAnchoring as CheckpointAnchoring
+    from vacr.capture.watcher import RetentionLimits as RetentionLimits
+    from vacr.capture.watcher import Watcher as Watcher
+    from vacr.capture.watcher import WatchSettings as WatchSettings
+
+__getattr__, __dir__, __all__ = export_lazily(
+    __name__,
+    {
+        "checkpoints": (
+            "JournalCoverage",
+            "read_checkpoints",
+        ),
+        "following": (
+            "FileChanges",
+            "FollowedSession",
+            "read_current_parts",
+        ),
+        "frames": (
+            "BrokenJournal",
+            "ChainHead",
+        ),
+        "hook": ("ERROR_LOG_FILE",),
+        "hook_settings": (
+            "AGENT_HOOKS",
+            "AgentHooks",
+            "LOCAL_SCOPE",
+            "PROJECT_SCOPE",
+            "USER_SCOPE",
+        ),
+        "installers": (
+            "HOOKS_INSTALLED",
+            "HOOKS_NOT_INSTALLED",
+            "SettingsChange",
+            "find_hook_status",
+            "plan_hook_install",
+            "plan_hook_uninstall",
+        ),
+        "journal": ("Journal",),
+        "journal_checks": (
+            "JournalReport",
+            "check_journal",
+            "check_sealed_record",
+            "find_missing_checkpoints",
+        ),
+        "rewrites": ("count_record_entries",),
+        "sealing": (
+            "SealFunction",
+            "SealedRecord",
+            "SealingQueue",
+            "SessionCopy",
+        ),
+        "session_places": ("list_agent_roots",),
+        "spool": (
+            "SPOOL_FOLDER",
+            "list_spools",
+        ),
+        "watcher": (
+            "CheckpointAnchoring",
+            "RetentionLimits",
+            "WatchSettings",
+            "Watcher",
+        ),
+    },
+)

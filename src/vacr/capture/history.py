@@ -8,16 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.capture.frames import NOTHING, Head, Scan, frames
-from vacr.capture.notes import Note
-from vacr.capture.putting_back import PuttingBack
-from vacr.capture.rewrites import added
-from vacr.capture.session_journal import CapturedPart, State, states
-from vacr.capture.settled import Difference, Settled
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, JournalNote, read_frames
+from vacr.capture.journal import CapturedPart, SessionState, replay_journal
+from vacr.capture.rewrites import EntryDifference, LineRestorer, SettledEntries, find_appended_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class PartRewrite:
     """A change of what had been seen of a part."""
 
     part: CapturedPart
@@ -28,26 +25,26 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
+class SettledChange:
     """A change of what had settled in a session that its agent writes anew."""
 
-    difference: Difference
+    difference: EntryDifference
     frame: int
     time: int
 
 
-class History:
+class SessionHistory:
     """A journal, read once from its beginning; it is not changed."""
 
     def __init__(
         self,
         path: Path,
         name: str,
-        vouched: Head,
+        vouched: ChainHead,
         *,
         further: bool = True,
         holding: bool = True,
-        settled: Settled | None = None,
+        settled: SettledEntries | None = None,
     ) -> None:
         """Say which, and up to where somebody vouches for it; what is there `further` may be left
         unread.
@@ -61,12 +58,12 @@ class History:
             further,
             holding,
         )
-        self.state = State(name)
-        self.scan = Scan()
-        self.settled = settled or Settled()
+        self.state = SessionState(name)
+        self.scan = ChainScan()
+        self.settled = settled or SettledEntries()
         self._begun: tuple[CapturedPart, bytes, int, int] | None = None
 
-    def rewrites(self) -> Iterator[Rewrite | Unsettled]:
+    def rewrites(self) -> Iterator[PartRewrite | SettledChange]:
         """Read all of it, and give the changes; one may take several frames.
 
         Raises:
@@ -74,14 +71,14 @@ class History:
             OSError: it cannot be read.
         """
         with self._path.open("rb") as file:
-            for _, payload in frames(file, self._name, self.scan, self._vouched):
+            for _, payload in read_frames(file, self._name, self.scan, self._vouched):
                 note = self.state.read(payload)
                 yield from self._take_anew(note) if self.state.is_rewritten else self._take(note)
                 if not self._further and self.scan.head == self._vouched:
                     break
         yield from self._ended()
 
-    def _take_anew(self, note: Note) -> Iterator[Unsettled]:
+    def _take_anew(self, note: JournalNote) -> Iterator[SettledChange]:
         """Take the next note of a session that its agent writes anew."""
         time = self.state.changed
         found = self.settled.look(self.state, note["time"]) if note["kind"] == "bytes" else []
@@ -89,9 +86,9 @@ class History:
         if note["kind"] == "sealed" and not self.state.unsealed:
             found += self.settled.seal(self.state)
         for difference in found:
-            yield Unsettled(difference, self.state.frames - 1, time)
+            yield SettledChange(difference, self.state.frames - 1, time)
 
-    def _take(self, note: Note) -> Iterator[Rewrite]:
+    def _take(self, note: JournalNote) -> Iterator[PartRewrite]:
         """Take the next note of a session whose transcript only grows."""
         state, begun = self.state, self._begun
         part = (
@@ -109,21 +106,21 @@ class History:
         if note["kind"] == "part" and not self._holding and not state.is_rewritten:
             state.parts[-1].content.held = None
 
-    def _ended(self) -> Iterator[Rewrite]:
+    def _ended(self) -> Iterator[PartRewrite]:
         if self._begun:
             part, before, frame, time = self._begun
             self._begun = None
-            yield Rewrite(part, before, bytes(part.content.held or b""), frame, time)
+            yield PartRewrite(part, before, bytes(part.content.held or b""), frame, time)
 
     def _seen(self, part: CapturedPart) -> bytearray:
         """Read once more what a part held up to here."""
-        for state in states(self._path, self._name, NOTHING):
+        for state in replay_journal(self._path, self._name, EMPTY_CHAIN_HEAD):
             if state.frames == self.state.frames:
                 return state.parts[part.number].content.held or bytearray()
         return bytearray()
 
 
-def first_seen(path: Path, name: str, head: Head) -> dict[str, bytes]:
+def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str, bytes]:
     """Give the parts of a session as they were first seen: what became something else later is as
     it was.
 
@@ -131,13 +128,15 @@ def first_seen(path: Path, name: str, head: Head) -> dict[str, bytes]:
         Broken: the journal is not what it was.
         OSError: it cannot be read.
     """
-    putting_back = PuttingBack()
-    history = History(path, name, head, further=False, settled=Settled(putting_back.see))
+    putting_back = LineRestorer()
+    history = SessionHistory(
+        path, name, head, further=False, settled=SettledEntries(putting_back.see)
+    )
     first: dict[int, tuple[bytes, int]] = {}
     for rewrite in history.rewrites():
-        if isinstance(rewrite, Rewrite) and not rewrite.part.rewritten:
+        if isinstance(rewrite, PartRewrite) and not rewrite.part.rewritten:
             kept, size = first.get(rewrite.part.number, (b"", 0))
-            kept += rewrite.before[size:] + added(rewrite.before, rewrite.after)
+            kept += rewrite.before[size:] + find_appended_bytes(rewrite.before, rewrite.after)
             first[rewrite.part.number] = (kept, len(rewrite.after))
     if history.state.is_rewritten:
         history.settled.seal(history.state)

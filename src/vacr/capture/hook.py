@@ -13,16 +13,16 @@ and the payload (4), payload; numbers are big endian. A spool is `spool/AGENT/SE
 state folder; `spool.py` reads it.
 """
 
-import _signal  # type: ignore[import-not-found]  # The enumerations of `signal` would cost as much as all the rest.
+import _signal  # type: ignore[import-not-found]  # The enumerations of `signal` are slow to load.
 import os
 import select
 import sys
 import time
 from binascii import crc32
 
-MAGIC = b"\xffvS\xfe"
+FRAME_MAGIC = b"\xffvS\xfe"
 """No text in UTF-8 holds these bytes, so that no payload looks like a frame."""
-SESSIONS = {
+SESSION_MEMBERS = {
     "claude-code": b"session_id",
     "codex-cli": b"session_id",
     "gemini-cli": b"session_id",
@@ -30,25 +30,27 @@ SESSIONS = {
     "opencode": b"sessionID",
 }
 """Agent → the member of its events that names the session."""
-IN_ARGUMENT = b"thread-id"
+ARGUMENT_SESSION_MEMBER = b"thread-id"
 """The same in the events that Codex gives as an argument (`notify`)."""
-UNKNOWN = b"unknown"
-LONGEST_NAME = 120
-LARGEST = 1 << 30
-ERRORS = b"hook-errors.log"
-LARGEST_ERRORS = 1 << 18
-PATIENCE = 5.0
+UNKNOWN_NAME = b"unknown"
+MAX_NAME_LENGTH = 120
+MAX_EVENT_SIZE = 1 << 30
+ERROR_LOG_FILE = b"hook-errors.log"
+MAX_ERROR_LOG_SIZE = 1 << 18
+READ_TIMEOUT_SECONDS = 5.0
 """How long to wait for more of an event, in seconds: not every agent closes its end."""
 
-_SLICE = 100
-_PIECE = 1 << 20
-_TRIES = 3
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
-_SPACE = b" \t\r\n"
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_POLL_MS = 100
+_READ_SIZE = 1 << 20
+_WRITE_TRIES = 3
+_SAFE_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_WHITE_SPACE = b" \t\r\n"
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NO_LINK_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # What is no file must not keep us waiting for somebody to read it.
-_FILE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
+_APPEND_FLAGS = (
+    os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK_FLAGS | getattr(os, "O_NONBLOCK", 0)
+)
 
 _ended = False
 
@@ -56,55 +58,59 @@ _ended = False
 def main(arguments: list[bytes]) -> None:
     """Append an event to its spool; what fails is noted where that is possible."""
     for number in (_signal.SIGTERM, _signal.SIGINT, getattr(_signal, "SIGHUP", _signal.SIGTERM)):
-        _signal.signal(number, _end)
+        _signal.signal(number, _stop_reading)
     os.umask(0o077)
-    agent = arguments[0] if arguments else UNKNOWN
+    agent = arguments[0] if arguments else UNKNOWN_NAME
     try:
-        payload, member = event(arguments)
-        if len(payload) >= LARGEST:
-            note(agent, f"only the first {len(payload)} bytes of an event were taken")
+        payload, member = read_event(arguments)
+        if len(payload) >= MAX_EVENT_SIZE:
+            write_error_line(agent, f"only the first {len(payload)} bytes of an event were taken")
         if payload:
-            append(state_folder(os.environb), agent, session_of(payload, member), payload)
+            append_event(
+                find_state_folder(os.environb), agent, find_session_id(payload, member), payload
+            )
         else:
-            note(agent, "no event was given")
+            write_error_line(agent, "no event was given")
     except BaseException as error:  # noqa: BLE001 - an agent must never see it
-        note(agent, f"{type(error).__name__}: {error}")
+        write_error_line(agent, f"{type(error).__name__}: {error}")
 
 
-def _end(_number: int, _frame: object) -> None:
+def _stop_reading(_number: int, _frame: object) -> None:
     """Wait for no more of the event; what came is still written."""
     global _ended  # noqa: PLW0603 - the handler of a signal has no other way
     _ended = True
 
 
-def event(arguments: list[bytes]) -> tuple[bytes, bytes]:
+def read_event(arguments: list[bytes]) -> tuple[bytes, bytes]:
     """Give the bytes of the event, and the member of it that names the session."""
     if len(arguments) > 1:
-        return arguments[-1], IN_ARGUMENT
-    return received(0), SESSIONS.get(os.fsdecode(arguments[0]) if arguments else "", b"session_id")
+        return arguments[-1], ARGUMENT_SESSION_MEMBER
+    return read_event_bytes(0), SESSION_MEMBERS.get(
+        os.fsdecode(arguments[0]) if arguments else "", b"session_id"
+    )
 
 
-def received(handle: int) -> bytes:
+def read_event_bytes(handle: int) -> bytes:
     """Read until the end, or until nothing more comes that could be waited for."""
     data = bytearray()
     ready = select.poll()
     ready.register(handle, select.POLLIN)
     last = time.monotonic()
-    while not _ended and len(data) < LARGEST:
-        if ready.poll(_SLICE):
-            piece = os.read(handle, _PIECE)
+    while not _ended and len(data) < MAX_EVENT_SIZE:
+        if ready.poll(_POLL_MS):
+            piece = os.read(handle, _READ_SIZE)
             if not piece:
                 break
             data += piece
             last = time.monotonic()
-        elif time.monotonic() - last > PATIENCE or is_whole(data):
+        elif time.monotonic() - last > READ_TIMEOUT_SECONDS or is_complete_event(data):
             break
     return bytes(data)
 
 
-def is_whole(data: bytearray) -> bool:
+def is_complete_event(data: bytearray) -> bool:
     """Tell whether an event has come whole, though its sender keeps the pipe open."""
-    if not data.rstrip(_SPACE).endswith(b"}"):
+    if not data.rstrip(_WHITE_SPACE).endswith(b"}"):
         return False
     import json
 
@@ -115,11 +121,11 @@ def is_whole(data: bytearray) -> bool:
     return True
 
 
-def session_of(payload: bytes, member: bytes) -> bytes:
+def find_session_id(payload: bytes, member: bytes) -> bytes:
     """Find the session that an event names. Only its own members count, not those of what it
     carries.
     """
-    found = _named_first(payload, member)
+    found = _find_leading_member(payload, member)
     if found is not None:
         return found
     # What is not as simple as agents have it is left to a whole parser.
@@ -132,32 +138,32 @@ def session_of(payload: bytes, member: bytes) -> bytes:
         return b""
 
 
-def _named_first(payload: bytes, member: bytes) -> "bytes | None":
+def _find_leading_member(payload: bytes, member: bytes) -> "bytes | None":
     """Find a text among the first members of an object, before any object, list or escape: there
     every quote divides.
     """
     start = payload.find(b"{") + 1
-    if not start or payload[: start - 1].strip(_SPACE):
+    if not start or payload[: start - 1].strip(_WHITE_SPACE):
         return None
     ends = [at for at in (payload.find(sign, start) for sign in (b"{", b"[", b"\\")) if at >= 0]
     words = payload[start : min(ends, default=len(payload))].split(b'"')
     for name, between, text, _ in zip(
         words[1::2], words[2::2], words[3::2], words[4::2], strict=False
     ):
-        if name == member and between.strip(_SPACE) == b":":
+        if name == member and between.strip(_WHITE_SPACE) == b":":
             return text
     return None
 
 
-def file_name(name: bytes) -> bytes:
+def make_file_name(name: bytes) -> bytes:
     """Make a name fit for a file: no other folder, nothing hidden, not too long."""
-    name = name or UNKNOWN
+    name = name or UNKNOWN_NAME
     safe = b"".join(
-        b"%c" % byte if byte in _PLAIN else b"%%%02X" % byte for byte in name[:LONGEST_NAME]
+        b"%c" % byte if byte in _SAFE_BYTES else b"%%%02X" % byte for byte in name[:MAX_NAME_LENGTH]
     )
     if safe.startswith(b"."):
         safe = b"%2E" + safe[1:]
-    if len(name) <= LONGEST_NAME and len(safe) <= LONGEST_NAME:
+    if len(name) <= MAX_NAME_LENGTH and len(safe) <= MAX_NAME_LENGTH:
         return safe
     import hashlib
 
@@ -167,8 +173,8 @@ def file_name(name: bytes) -> bytes:
     )
 
 
-def state_folder(environment: "os._Environ[bytes]") -> bytes:
-    """Give the folder that vacr keeps its state in, as `vacr.sources.state` has it."""
+def find_state_folder(environment: "os._Environ[bytes]") -> bytes:
+    """Give the folder that vacr keeps its state in, as `vacr.files` has it."""
     for variable, under in (
         (b"VACR_STATE", b""),
         (b"XDG_STATE_HOME", b"vacr"),
@@ -182,63 +188,63 @@ def state_folder(environment: "os._Environ[bytes]") -> bytes:
     return os.path.join(os.fsencode(pwd.getpwuid(os.getuid()).pw_dir), b".local/state/vacr")
 
 
-def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
+def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
     """Append a frame to the spool of a session, so that it survives a power cut.
 
     Raises:
         OSError: it cannot be written.
     """
     os.makedirs(state, 0o700, exist_ok=True)
-    folders = [os.open(state, _FOLDER)]
-    for name in (b"spool", file_name(agent)):
+    folders = [os.open(state, _FOLDER_FLAGS)]
+    for name in (b"spool", make_file_name(agent)):
         try:
             os.mkdir(name, 0o700, dir_fd=folders[-1])
         except FileExistsError:
             pass
-        folders.append(os.open(name, _FOLDER | _NO_LINK, dir_fd=folders[-1]))
-    handle = os.open(file_name(session) + b".spool", _FILE, 0o600, dir_fd=folders[-1])
+        folders.append(os.open(name, _FOLDER_FLAGS | _NO_LINK_FLAGS, dir_fd=folders[-1]))
+    handle = os.open(make_file_name(session) + b".spool", _APPEND_FLAGS, 0o600, dir_fd=folders[-1])
     try:
         # Nothing is in a spool whose name the disk does not have, whoever made it.
         if not os.fstat(handle).st_size:
             for folder in folders:
                 os.fsync(folder)
-            _sync_above(state)
+            _sync_parent_folders(state)
     finally:
-        _write(handle, payload)
+        _write_frame(handle, payload)
         getattr(os, "fdatasync", os.fsync)(handle)
 
 
-def _sync_above(path: bytes) -> None:
+def _sync_parent_folders(path: bytes) -> None:
     """Have on the disk that a folder is there, and those above it, as far as they are ours to be
     synced.
     """
     try:
         while path != (path := os.path.dirname(path)):
-            os.fsync(os.open(path, _FOLDER))
+            os.fsync(os.open(path, _FOLDER_FLAGS))
     except OSError:
         pass
 
 
-def _write(handle: int, payload: bytes) -> None:
+def _write_frame(handle: int, payload: bytes) -> None:
     """Write a frame in one piece; one that was cut short is passed over by whoever reads, and is
     written again.
     """
-    head = MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
+    head = FRAME_MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
     head += crc32(payload, crc32(head)).to_bytes(4, "big")
-    for _ in range(_TRIES):
+    for _ in range(_WRITE_TRIES):
         written = os.writev(handle, [head, payload])
         if written == len(head) + len(payload):
             return
     raise OSError(f"only {written} bytes of a frame could be written")
 
 
-def note(agent: bytes, message: str) -> None:
+def write_error_line(agent: bytes, message: str) -> None:
     """Note what failed, in a file that does not grow for ever."""
     try:
-        state = state_folder(os.environb)
+        state = find_state_folder(os.environb)
         os.makedirs(state, 0o700, exist_ok=True)
-        handle = os.open(os.path.join(state, ERRORS), _FILE, 0o600)
-        if os.fstat(handle).st_size > LARGEST_ERRORS:
+        handle = os.open(os.path.join(state, ERROR_LOG_FILE), _APPEND_FLAGS, 0o600)
+        if os.fstat(handle).st_size > MAX_ERROR_LOG_SIZE:
             os.ftruncate(handle, 0)
         line = f"{time.time_ns()} {agent[:100]!r} {message[:500]!r}\n"
         os.write(handle, line.encode("utf-8", "backslashreplace"))

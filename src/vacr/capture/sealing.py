@@ -14,24 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from vacr.capture.frames import Head
-from vacr.capture.history import first_seen
+from vacr.capture.frames import ChainHead, get_session_journal_path
+from vacr.capture.history import restore_first_seen_parts
 from vacr.capture.journal import Journal
-from vacr.capture.layout import path_of
-from vacr.capture.places import Place
+from vacr.capture.session_places import SessionPlace
 from vacr.errors import VacrError
 
 _OWNER_ONLY = 0o600
-_AGAIN = 600.0
+_RETRY_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class ToSeal:
+class SealRequest:
     """A session up to a head of its journal."""
 
-    place: Place
+    place: SessionPlace
     journal: str
-    head: Head
+    head: ChainHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class SealedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class SessionCopy:
     """A session as it was first seen, in a folder where it can be recorded."""
 
     path: Path
@@ -56,22 +55,22 @@ class Copy:
     """A folder for what has to be written meanwhile."""
 
 
-Seal = Callable[[str, Copy], list[SealedRecord]]
+SealFunction = Callable[[str, SessionCopy], list[SealedRecord]]
 """Seals the session of an agent, with those of its sub-agents."""
 
 
-class Sealing:
+class SealingQueue:
     """Has sessions sealed, and remembers which are being sealed."""
 
-    def __init__(self, journal: Journal, seal: Seal, tell: Callable[[str], None]) -> None:
+    def __init__(self, journal: Journal, seal: SealFunction, tell: Callable[[str], None]) -> None:
         """Say how a session is sealed."""
         self._journal, self._seal, self._tell = journal, seal, tell
         self._pool = ThreadPoolExecutor(1, "sealing")
-        self._under_way: list[tuple[list[ToSeal], Future[list[SealedRecord]]]] = []
-        self.failed: dict[str, tuple[Head, float]] = {}
+        self._under_way: list[tuple[list[SealRequest], Future[list[SealedRecord]]]] = []
+        self.failed: dict[str, tuple[ChainHead, float]] = {}
         """What could not be sealed as it was, and when that is tried again."""
 
-    def is_wanted(self, one: ToSeal) -> bool:
+    def is_wanted(self, one: SealRequest) -> bool:
         """Tell whether a session is neither being sealed nor was found a moment ago to be
         impossible to seal as it is.
         """
@@ -81,7 +80,7 @@ class Sealing:
         head, until = self.failed.get(one.journal, (None, 0.0))
         return not busy and (head != one.head or time.monotonic() >= until)
 
-    def start(self, together: list[ToSeal]) -> None:
+    def start(self, together: list[SealRequest]) -> None:
         """Have a session sealed, with those of its sub-agents."""
         identity = self._journal.covered.identity.hex()
         self._under_way.append((together, self._pool.submit(self._sealed, together, identity)))
@@ -104,7 +103,7 @@ class Sealing:
             self._under_way = [one for one in self._under_way if one[1] is not future]
         return noted
 
-    def _note(self, sealed: SealedRecord, head: Head) -> None:
+    def _note(self, sealed: SealedRecord, head: ChainHead) -> None:
         journal = self._journal.session(sealed.journal)
         known = journal.state.sealed
         if journal.name != sealed.journal or (known is not None and known.record == sealed.record):
@@ -112,9 +111,9 @@ class Sealing:
         journal.seal(head, sealed.record, sealed.statement)
         self._tell(f"sealed: {sealed.path}")
 
-    def _fail(self, together: Sequence[ToSeal], error: Exception) -> None:
+    def _fail(self, together: Sequence[SealRequest], error: Exception) -> None:
         before = self.failed.get(together[0].journal, (None, 0.0))[0]
-        until = time.monotonic() + _AGAIN
+        until = time.monotonic() + _RETRY_SECONDS
         self.failed |= {one.journal: (one.head, until) for one in together}
         if before != together[0].head:
             self._tell(f"{together[0].journal}: not sealed: {error}")
@@ -124,7 +123,7 @@ class Sealing:
         self._pool.shutdown()
         self.step()
 
-    def _sealed(self, together: Sequence[ToSeal], identity: str) -> list[SealedRecord]:
+    def _sealed(self, together: Sequence[SealRequest], identity: str) -> list[SealedRecord]:
         with tempfile.TemporaryDirectory(dir=self._journal.work) as name:
             folder = Path(name) / "session"
             inputs = {}
@@ -136,7 +135,9 @@ class Sealing:
                     "frames": one.head.frames,
                     "head": one.head.hash.hex(),
                 }
-                for path, digest in _written(self._journal.folder, one, together[0].place, folder):
+                for path, digest in _write_session_parts(
+                    self._journal.folder, one, together[0].place, folder
+                ):
                     inputs[digest] = said
                     written.append(path)
             first = together[0].place
@@ -144,16 +145,21 @@ class Sealing:
             # the folder.
             session = first.session if first.session and len(written) > 1 else None
             return self._seal(
-                first.agent, Copy(folder if session else written[0], session, inputs, Path(name))
+                first.agent,
+                SessionCopy(folder if session else written[0], session, inputs, Path(name)),
             )
 
 
-def _written(folder: Path, one: ToSeal, main: Place, target: Path) -> Iterator[tuple[Path, str]]:
+def _write_session_parts(
+    folder: Path, one: SealRequest, main: SessionPlace, target: Path
+) -> Iterator[tuple[Path, str]]:
     """Write the parts of a session where they lie to each other as they did; gives each with its
     digest.
     """
     away = one.place.path.parent.relative_to(main.path.parent) if not one.place.session else Path()
-    for name, data in first_seen(path_of(folder, one.journal), one.journal, one.head).items():
+    for name, data in restore_first_seen_parts(
+        get_session_journal_path(folder, one.journal), one.journal, one.head
+    ).items():
         relative = PurePosixPath(name)
         if relative.is_absolute() or ".." in relative.parts:
             continue

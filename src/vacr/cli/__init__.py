@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from vacr import __version__
-from vacr.cli.options import FINDINGS, printable
+from vacr.cli.options import EXIT_FINDINGS, make_lines_printable
 from vacr.cli.streams import (
     check_output,
     discard_output,
@@ -21,25 +20,26 @@ from vacr.cli.streams import (
     prepare_streams,
     print_message,
 )
-from vacr.cli.verbs import Verbs
+from vacr.cli.verbs import LazyVerbGroup
 from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
+from vacr.version import __version__
 
-INTERRUPTED = 130
-BUG = 70
+EXIT_INTERRUPTED = 130
+EXIT_BUG = 70
 EXIT_CODES = {
     0: "done",
     1: "checked and failed, or nothing found",
     2: "usage",
     3: "input unreadable or unsupported, or output not writable",
     4: "unreachable",
-    FINDINGS: "findings under --strict",
-    BUG: "bug",
-    INTERRUPTED: "interrupted",
+    EXIT_FINDINGS: "findings under --strict",
+    EXIT_BUG: "bug",
+    EXIT_INTERRUPTED: "interrupted",
 }
 
 
 @click.group(
-    cls=Verbs,
+    cls=LazyVerbGroup,
     package="vacr.cli",
     verbs={
         "list": "List the sessions of all agents on this machine.",
@@ -97,15 +97,15 @@ def main() -> None:
     """Run the command and end the process with its exit code."""
     # Exit functions run in reverse order: the first to be registered flushes last.
     atexit.register(flush_streams)
-    exit_code = run()
-    if exit_code == INTERRUPTED:
+    exit_code = run_command_line()
+    if exit_code == EXIT_INTERRUPTED:
         # Threads of a pool that was ended at once would complain about it on the way out. Nothing
         # is flushed: an interrupted write to a full pipe would block again.
         os._exit(exit_code)
     sys.exit(exit_code)
 
 
-def run(arguments: list[str] | None = None) -> int:
+def run_command_line(arguments: list[str] | None = None) -> int:
     """Run the command and give its exit code; no stack trace reaches the user."""
     # Whatever the environment says, numbers of the same length are read everywhere.
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
@@ -117,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except VacrError as error:
-        print_message(printable(f"vacr: {error.diagnostics()}"))
+        print_message(make_lines_printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         # The library takes the end of any input for the user's wish to end.
@@ -125,7 +125,7 @@ def run(arguments: list[str] | None = None) -> int:
         print_message(
             f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}"
         )
-        return UnreadableInput.exit_code if ended else INTERRUPTED
+        return UnreadableInput.exit_code if ended else EXIT_INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
         # The library ends so after it has completed words for a shell, and whichever pipe broke.
         if isinstance(error, SystemExit) and not error.code:
@@ -137,20 +137,20 @@ def run(arguments: list[str] | None = None) -> int:
         print_message("vacr: a pipe broke that was being written to")
         return UnreadableInput.exit_code
     except OSError as error:
-        print_message(printable(f"vacr: {_describe(error)}"))
+        print_message(make_lines_printable(f"vacr: {_describe_os_error(error)}"))
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
         print_message(
-            f"vacr: a bug in vacr: {type(error).__name__}: {printable(str(error))}\n"
+            f"vacr: a bug in vacr: {type(error).__name__}: {make_lines_printable(str(error))}\n"
             "  Run again with VACR_DEBUG=1 to see where, and report it with that output."
         )
-        return BUG
+        return EXIT_BUG
     return result if isinstance(result, int) else 0
 
 
-def _describe(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     """Describe an error that no verb expected; the library prints help without checking whether it
     can be written.
     """

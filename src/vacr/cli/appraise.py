@@ -10,27 +10,41 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.evidence import Target, evidence_in, form_of, nonce_of, record_at
-from vacr.cli.machine_keys import VERIFIER, machine_key
-from vacr.cli.options import PATH, Voice
-from vacr.cli.statements import key_options, key_signer
+from vacr.cli.evidence import (
+    OutputTarget,
+    choose_output_form,
+    parse_nonce,
+    read_evidence,
+    read_record_file,
+)
+from vacr.cli.machine_keys import VERIFIER_KEY_NAME, ensure_machine_key
+from vacr.cli.options import PATH, Voice, output_options, voice_options
+from vacr.cli.statements import key_options, load_signer_from_options
 from vacr.errors import InvalidStatement
-from vacr.evidence import ear
-from vacr.evidence.appraisal import Appraisal, Check
-from vacr.evidence.attester import record_digest
-from vacr.evidence.journal import journal_in
-from vacr.evidence.messages import BARE, JSON, JWT, WRAPPED, Messages
-from vacr.evidence.policy import AppraisalPolicy
-from vacr.evidence.trust_tiers import Tier
-from vacr.evidence.verifier import appraise
-from vacr.sources import STDIN
-from vacr.sources.evidence_files import EVIDENCE, PASSPORT, RESULT, load_policy
-from vacr.sources.state import state_folder
+from vacr.evidence import (
+    BARE_FORMS,
+    EVIDENCE_SUFFIX,
+    JSON_FORM,
+    JWT_FORM,
+    PASSPORT_SUFFIX,
+    RESULT_SUFFIX,
+    WRAPPED_FORMS,
+    Appraisal,
+    AppraisalCheck,
+    AppraisalPolicy,
+    RatsMessages,
+    Tier,
+    appraise_evidence,
+    compute_record_digest,
+    encode_signed_result,
+    find_journal_head,
+    load_appraisal_policy,
+)
+from vacr.files import STDIN, find_state_folder
 
-FAILED = 1
-_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
-_HINTS = {
+EXIT_NOT_AFFIRMED = 1
+_TIER_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
+_HINTS_BY_REASON = {
     "attester-unknown": (
         "A policy names the public keys of attesters that it knows by attester-keys."
     ),
@@ -61,7 +75,7 @@ _HINTS = {
 @partial(key_options, required=False)
 @click.option(
     "--to",
-    type=click.Choice((*WRAPPED, *BARE)),
+    type=click.Choice((*WRAPPED_FORMS, *BARE_FORMS)),
     help=(
         "The form of the result: wrapped (CMW) in CBOR or JSON, or a bare token.  [default: "
         "what -o ends in, or cbor]"
@@ -72,8 +86,8 @@ _HINTS = {
     is_flag=True,
     help="Write the evidence and its endorsements along with the result, as one collection.",
 )
-@partial(options.writing_options, default="beside the evidence")
-@options.voice_options
+@partial(output_options, default="beside the evidence")
+@voice_options
 def command(
     evidence: str,
     policy: str,
@@ -106,47 +120,65 @@ def command(
       1f2e… --key verifier/signing.pem --passport -o passport.json
     """
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
-    key = key or machine_key(state_folder(os.environ), VERIFIER)
-    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
-    form = form_of(output, to, WRAPPED if passport else (*WRAPPED, *BARE))
-    rules, asked, now = load_policy(policy), nonce_of(nonce), datetime.now(UTC)
-    data, said = record_at(record) if record is not None else (None, {})
-    about = record_digest(data) if data is not None else None
-    found = evidence_in(evidence)
-    appraisal = _appraisal(
-        found, rules, evidence, nonce=asked, record=about, now=now, journal=journal_in(said)
+    key = key or ensure_machine_key(find_state_folder(os.environ), VERIFIER_KEY_NAME)
+    signer = load_signer_from_options(
+        key=key, alg=alg, passphrase_file=passphrase_file, force=force
+    )
+    form = choose_output_form(
+        output, to, WRAPPED_FORMS if passport else (*WRAPPED_FORMS, *BARE_FORMS)
+    )
+    rules, asked, now = load_appraisal_policy(policy), parse_nonce(nonce), datetime.now(UTC)
+    data, said = read_record_file(record) if record is not None else (None, {})
+    about = compute_record_digest(data) if data is not None else None
+    found = read_evidence(evidence)
+    appraisal = _appraise_evidence(
+        found, rules, evidence, nonce=asked, record=about, now=now, journal=find_journal_head(said)
     )
     for check in appraisal.checks:
-        voice.result(f"{_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}")
-    token = ear.encode(
-        appraisal, signer, int(now.timestamp()), rules.result_validity, as_jwt=form in (JSON, JWT)
+        voice.result(
+            f"{_TIER_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}"
+        )
+    token = encode_signed_result(
+        appraisal,
+        signer,
+        int(now.timestamp()),
+        rules.result_validity,
+        as_jwt=form in (JSON_FORM, JWT_FORM),
     )
-    made = replace(found, result=token) if passport else Messages(result=token)
-    name = f"{_about(evidence)}{PASSPORT if passport else RESULT}.{form}"
-    written = Target(output, overwrite, voice).put(made.encode(form), name, evidence)
-    _tell(appraisal, evidence, written, voice, passport=passport)
-    return 0 if appraisal.status is Tier.AFFIRMING else FAILED
+    made = replace(found, result=token) if passport else RatsMessages(result=token)
+    name = (
+        f"{_strip_evidence_suffix(evidence)}{PASSPORT_SUFFIX if passport else RESULT_SUFFIX}.{form}"
+    )
+    written = OutputTarget(output, overwrite, voice).put(made.encode(form), name, evidence)
+    _report_appraisal(appraisal, evidence, written, voice, passport=passport)
+    return 0 if appraisal.status is Tier.AFFIRMING else EXIT_NOT_AFFIRMED
 
 
-def _appraisal(found: Messages, rules: AppraisalPolicy, where: str, **asked: Any) -> Appraisal:
+def _appraise_evidence(
+    found: RatsMessages, rules: AppraisalPolicy, where: str, **asked: Any
+) -> Appraisal:
     """Appraise evidence; where it is none, say which file it is."""
     try:
-        return appraise(found.evidence or b"", rules, **asked, endorsements=found.endorsements)
+        return appraise_evidence(
+            found.evidence or b"", rules, **asked, endorsements=found.endorsements
+        )
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=where, hint=error.hint
         ) from error
 
 
-def _about(evidence: str) -> str:
+def _strip_evidence_suffix(evidence: str) -> str:
     """Give the name of what evidence lies beside."""
-    endings = (f"{name}.{form}" for name in (EVIDENCE, PASSPORT) for form in WRAPPED)
+    endings = (
+        f"{name}.{form}" for name in (EVIDENCE_SUFFIX, PASSPORT_SUFFIX) for form in WRAPPED_FORMS
+    )
     return next(
         (evidence.removesuffix(ending) for ending in endings if evidence.endswith(ending)), evidence
     )
 
 
-def _tell(
+def _report_appraisal(
     appraisal: Appraisal, evidence: str, written: str | None, voice: Voice, *, passport: bool
 ) -> None:
     vector = ", ".join(f"{name} {value}" for name, value in appraisal.vector.items())
@@ -163,26 +195,28 @@ def _tell(
             if worst is not None
             else "there are no reference values to compare with"
         )
-        reason = _reason(appraisal) or ""
-        voice.error(f"{evidence}: not affirmed ({reason}): {told}", _HINTS.get(reason, ""))
+        reason = _find_failure_reason(appraisal) or ""
+        voice.error(
+            f"{evidence}: not affirmed ({reason}): {told}", _HINTS_BY_REASON.get(reason, "")
+        )
     voice.data(
         {
             "evidence": evidence,
             "status": appraisal.status.label,
-            "reason": _reason(appraisal),
+            "reason": _find_failure_reason(appraisal),
             "vector": appraisal.vector,
-            "checks": [_check(one) for one in appraisal.checks],
+            "checks": [_build_check_document(one) for one in appraisal.checks],
             "policy": appraisal.policy,
             "nonce": appraisal.nonce.hex(),
             "record": appraisal.record.hex(),
-            "journal": _plain(appraisal.journal),
+            "journal": _build_journal_document(appraisal.journal),
             "tpm": appraisal.details or None,
             "result": written,
         }
     )
 
 
-def _reason(appraisal: Appraisal) -> str | None:
+def _find_failure_reason(appraisal: Appraisal) -> str | None:
     """Give the reason why evidence is not affirmed, in a word."""
     if appraisal.status is Tier.AFFIRMING:
         return None
@@ -190,7 +224,7 @@ def _reason(appraisal: Appraisal) -> str | None:
     return worst.reason if worst is not None else "no-reference"
 
 
-def _check(one: Check) -> dict[str, Any]:
+def _build_check_document(one: AppraisalCheck) -> dict[str, Any]:
     said: dict[str, Any] = {
         "name": one.name,
         "claim": one.claim,
@@ -201,7 +235,7 @@ def _check(one: Check) -> dict[str, Any]:
     return said | ({"reason": one.reason} if one.reason else {})
 
 
-def _plain(journal: dict[str, Any] | None) -> dict[str, Any] | None:
+def _build_journal_document(journal: dict[str, Any] | None) -> dict[str, Any] | None:
     if journal is None:
         return None
     return {

@@ -12,25 +12,48 @@ from typing import Any
 
 import click
 
-from vacr import __version__
-from vacr.cli import options
-from vacr.cli.evidence import Target, form_of, journal_of, nonce_of, record_at
-from vacr.cli.machine_keys import machine_key
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.references import component, write_attestation_key, write_reference
-from vacr.cli.statements import key_options, key_signer
+from vacr.cli.evidence import (
+    OutputTarget,
+    choose_output_form,
+    parse_nonce,
+    read_journal_head,
+    read_record_file,
+)
+from vacr.cli.machine_keys import ensure_machine_key
+from vacr.cli.options import PATH, Voice, format_count, output_options, voice_options
+from vacr.cli.references import (
+    build_component_document,
+    write_attestation_key,
+    write_reference_values,
+)
+from vacr.cli.statements import key_options, load_signer_from_options
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
-from vacr.evidence import carried, labels
-from vacr.evidence.attester import Agent, Subject, agent_in, attest, record_digest
-from vacr.evidence.journal import JournalHead, journal_in
-from vacr.evidence.messages import CWT, WRAPPED, Messages
-from vacr.recording.files import write
-from vacr.signing import KeySigner, keys
-from vacr.signing.sign1 import parse
-from vacr.sources import STDIN, measuring, read_bytes
-from vacr.sources.evidence_files import EVIDENCE, load_endorsements
-from vacr.sources.state import state_folder
-from vacr.sources.tpm import PCRS, Tpm
+from vacr.evidence import (
+    CWT_FORM,
+    DEFAULT_PCRS,
+    EVIDENCE_PROFILE,
+    EVIDENCE_SUFFIX,
+    KEY_STORAGE_SOFTWARE,
+    KEY_STORAGE_TPM,
+    WRAPPED_FORMS,
+    EvidenceSubject,
+    JournalHead,
+    RatsMessages,
+    SessionAgent,
+    Tpm,
+    attach_message,
+    compute_record_digest,
+    create_evidence,
+    find_journal_head,
+    find_session_agent,
+    load_endorsements,
+    measure_agent,
+    measure_configuration,
+    measure_recording_agent,
+)
+from vacr.files import STDIN, find_state_folder, read_bytes, write_file_atomically
+from vacr.signing import KeySigner, generate_key, parse_sign1
+from vacr.version import __version__
 
 
 @click.command(no_args_is_help=True)
@@ -42,7 +65,7 @@ from vacr.sources.tpm import PCRS, Tpm
 )
 @click.option(
     "--attester",
-    type=click.Choice([labels.TPM, labels.SOFTWARE]),
+    type=click.Choice([KEY_STORAGE_TPM, KEY_STORAGE_SOFTWARE]),
     help="What vouches for it: a TPM, or only a key in software, which is the weaker claim.",
 )
 @partial(key_options, required=False)
@@ -54,7 +77,7 @@ from vacr.sources.tpm import PCRS, Tpm
 @click.option(
     "--pcrs",
     metavar="N,N…",
-    default=",".join(map(str, PCRS)),
+    default=",".join(map(str, DEFAULT_PCRS)),
     show_default=True,
     help="The registers to quote.",
 )
@@ -99,8 +122,8 @@ from vacr.sources.tpm import PCRS, Tpm
 @click.option(
     "--attestation-key", is_flag=True, help="Write the public attestation key of the TPM."
 )
-@partial(options.writing_options, default="beside the record")
-@options.voice_options
+@partial(output_options, default="beside the record")
+@voice_options
 def command(
     record: str | None,
     nonce: str | None,
@@ -141,9 +164,9 @@ def command(
       vacr attest --attestation-key -o ak.pub.pem
     """
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
-    target = Target(output, overwrite, voice)
+    target = OutputTarget(output, overwrite, voice)
     signer = (
-        key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
+        load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         if key is not None
         else None
     )
@@ -153,13 +176,15 @@ def command(
         )
     if attestation_key:
         return write_attestation_key(Tpm(tcti), target)
-    measured = [*measuring.recorder(), *map(measuring.configuration, configuration)]
+    measured = [*measure_recording_agent(), *map(measure_configuration, configuration)]
     if reference:
-        who = _agent(agent, record_at(record)[1] if record is not None else {}, agent_executable)
+        who = _choose_agent(
+            agent, read_record_file(record)[1] if record is not None else {}, agent_executable
+        )
         if who is not None and agent_executable is not None:
             # A release is known by its bytes, whatever version a record says.
-            measured.append(measuring.agent(who.name, None, agent_executable))
-        return write_reference(measured, signer, target)
+            measured.append(measure_agent(who.name, None, agent_executable))
+        return write_reference_values(measured, signer, target)
     if record is None or nonce is None or attester is None:
         missing = [
             name
@@ -169,19 +194,26 @@ def command(
         raise UsageError(
             f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples."
         )
-    tpm = Tpm(tcti, _registers(pcrs)) if attester == labels.TPM else None
+    tpm = Tpm(tcti, _parse_pcr_list(pcrs)) if attester == KEY_STORAGE_TPM else None
     if signer is None:
-        own = KeySigner(keys.generate("es256")) if tpm is not None else None
-        signer = own or key_signer(
-            key=machine_key(state_folder(os.environ)), alg=None, passphrase_file=None, force=False
+        own = KeySigner(generate_key("es256")) if tpm is not None else None
+        signer = own or load_signer_from_options(
+            key=ensure_machine_key(find_state_folder(os.environ)),
+            alg=None,
+            passphrase_file=None,
+            force=False,
         )
     along = tuple(one for name in endorsement for one in load_endorsements(name))
-    data, said = record_at(record)
-    who = _agent(agent, said, agent_executable)
+    data, said = read_record_file(record)
+    who = _choose_agent(agent, said, agent_executable)
     if who is not None and agent_executable is not None:
-        measured.append(measuring.agent(who.name, who.version, agent_executable))
-    subject = Subject(
-        record_digest(data), __version__, measured, _journal(said, record, journal_head), who
+        measured.append(measure_agent(who.name, who.version, agent_executable))
+    subject = EvidenceSubject(
+        compute_record_digest(data),
+        __version__,
+        measured,
+        _choose_journal_head(said, record, journal_head),
+        who,
     )
     if not said:
         voice.notice(
@@ -190,35 +222,41 @@ def command(
         )
     elif subject.journal is None:
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
-    evidence = attest(
-        subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None
+    evidence = create_evidence(
+        subject,
+        parse_nonce(nonce),
+        int(time.time()),
+        signer,
+        tpm.quote if tpm is not None else None,
     )
     return _write_evidence(
-        Messages(evidence, endorsements=along), subject, attester, record, into, target
+        RatsMessages(evidence, endorsements=along), subject, attester, record, into, target
     )
 
 
-def _agent(name: str | None, said: dict[str, Any], executable: str | None) -> Agent | None:
+def _choose_agent(
+    name: str | None, said: dict[str, Any], executable: str | None
+) -> SessionAgent | None:
     """Give the agent whose session a record is of; where the record does not say, the one that was
     named, or measured.
     """
-    found = agent_in(said)
+    found = find_session_agent(said)
     if found is not None and name not in (None, found.name):
         raise UsageError(
             f"--agent is another one than the record names, {found.name}", hint="Leave it out."
         )
     named = name or (Path(executable).name if executable is not None else None)
-    return found or (Agent(named) if named is not None else None)
+    return found or (SessionAgent(named) if named is not None else None)
 
 
-def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
+def _choose_journal_head(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
     try:
-        named = journal_in(said)
+        named = find_journal_head(said)
     except UnreadableInput as error:
         raise UnreadableInput(
             error.message, where=path, hint="Make the record again: vacr record FILE."
         ) from error
-    given = journal_of(head) if head is not None else None
+    given = read_journal_head(head) if head is not None else None
     if named is not None and given is not None and named != given:
         raise UsageError(
             "--journal-head is another one than the record names", hint="Leave it out."
@@ -226,7 +264,7 @@ def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead |
     return named or given
 
 
-def _registers(text: str) -> list[int]:
+def _parse_pcr_list(text: str) -> list[int]:
     try:
         return [int(one) for one in text.split(",")]
     except ValueError as error:
@@ -236,34 +274,39 @@ def _registers(text: str) -> list[int]:
 
 
 def _write_evidence(
-    found: Messages, subject: Subject, kind: str, record: str, into: str | None, target: Target
+    found: RatsMessages,
+    subject: EvidenceSubject,
+    kind: str,
+    record: str,
+    into: str | None,
+    target: OutputTarget,
 ) -> int:
-    form = form_of(target.output, None, (*WRAPPED, CWT))
+    form = choose_output_form(target.output, None, (*WRAPPED_FORMS, CWT_FORM))
     data = found.encode(form)
-    statement = _with_evidence(into, found, subject) if into is not None else b""
+    statement = _add_evidence_to_statement(into, found, subject) if into is not None else b""
     weaker = (
         " (a key in software: whoever can read it could have made this)"
-        if kind == labels.SOFTWARE
+        if kind == KEY_STORAGE_SOFTWARE
         else ""
     )
-    told = f"evidence by {kind}, {plural(len(subject.components), 'component')}{weaker}"
+    told = f"evidence by {kind}, {format_count(len(subject.components), 'component')}{weaker}"
     document = {
         "record": record,
         "sha-256": subject.record.hex(),
         "attester": kind,
-        "profile": labels.PROFILE,
-        "components": [component(one) for one in subject.components],
+        "profile": EVIDENCE_PROFILE,
+        "components": [build_component_document(one) for one in subject.components],
         "journal": subject.journal is not None,
         "endorsements": len(found.endorsements),
         "statement": into,
     }
-    target.write(data, f"{record}{EVIDENCE}.{form}", record, told, document)
+    target.write(data, f"{record}{EVIDENCE_SUFFIX}.{form}", record, told, document)
     if into is not None:
-        write(Path(into), [statement], Path(into), durable=True)
+        write_file_atomically(Path(into), [statement], Path(into), durable=True)
     return 0
 
 
-def _with_evidence(into: str, found: Messages, subject: Subject) -> bytes:
+def _add_evidence_to_statement(into: str, found: RatsMessages, subject: EvidenceSubject) -> bytes:
     """Give a statement with evidence in it.
 
     Raises:
@@ -272,14 +315,14 @@ def _with_evidence(into: str, found: Messages, subject: Subject) -> bytes:
     """
     data = read_bytes(into)
     try:
-        parse(data)
+        parse_sign1(data)
     except InvalidStatement as error:
         hint = (
             "Name the statement, which vacr sign writes beside the record: its name ends in .cose."
         )
         raise UnreadableInput(f"no statement: {error.message}", where=into, hint=hint) from error
     try:
-        return carried.with_message(data, found.wrapped(), subject.record)
+        return attach_message(data, found.wrapped(), subject.record)
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=into, hint=error.hint

@@ -8,20 +8,24 @@ from typing import Any, cast
 
 import click
 
-from vacr import codec
-from vacr.attribution import Base, Wishes, attribute, replayed, unknown_tools
-from vacr.attribution import history as told
-from vacr.cli import options, outputs
-from vacr.cli.checking import check_all
-from vacr.cli.given import Given, distinct, given
-from vacr.cli.options import PATH, Voice, plural
+from vacr.attribution import (
+    BaseFiles,
+    ConversationLinks,
+    attribute_records,
+    count_unknown_tools,
+    replay_records,
+)
+from vacr.attribution import list_applied_changes as told
+from vacr.blame import load_git_base
+from vacr.cli.checking import check_attributions
+from vacr.cli.given import InputRecord, drop_duplicate_recordings, read_input_records
+from vacr.cli.options import PATH, Voice, format_count, output_options, voice_options
+from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
 from vacr.cli.streams import write_bytes
-from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
-from vacr.identity import identify
+from vacr.files import STDIN
 from vacr.model import Record
-from vacr.sources import STDIN
-from vacr.sources.git import base_of
+from vacr.record import RecordEncoding, assign_record_id, encode, encode_canonical_json
 
 
 @click.command(no_args_is_help=True)
@@ -46,8 +50,8 @@ from vacr.sources.git import base_of
     multiple=True,
     help="What the conversation is related to; may be given again.",
 )
-@options.writing_options
-@options.voice_options
+@output_options
+@voice_options
 def command(
     files: tuple[str, ...],
     base: str | None,
@@ -79,30 +83,32 @@ def command(
     voice = Voice(format, quiet, verbose)
     if output == STDIN:
         voice = Voice("text", quiet, verbose)
-    _refuse_both(history=history, check=check, output=output)
-    tree = base_of(base) if base is not None else None
+    _check_option_conflicts(history=history, check=check, output=output)
+    tree = load_git_base(base) if base is not None else None
     if check:
-        return check_all(files, tree, voice)
-    found = distinct([one for path in files for one in given(path)], voice)
-    wishes = Wishes(url, tuple(map(_pair, related)))
+        return check_attributions(files, tree, voice)
+    found = drop_duplicate_recordings(
+        [one for path in files for one in read_input_records(path)], voice
+    )
+    wishes = ConversationLinks(url, tuple(map(_parse_related_link, related)))
     if history:
-        return _history(found, tree, voice)
-    outputs.refuse_one_file_for_many([one.path for one in found], output)
+        return _print_call_history(found, tree, voice)
+    check_single_output([one.path for one in found], output)
     done, targets = [], set()
     for one, record in zip(
-        found, attribute([one.record for one in found], tree, wishes), strict=True
+        found, attribute_records([one.record for one in found], tree, wishes), strict=True
     ):
-        identify(cast("Record", record))
-        tell_unknown(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
-        tell_doubt(one, record, tree, voice)
-        form = _form(one, output)
-        data = codec.encode(record, form)
+        assign_record_id(cast("Record", record))
+        report_unknown_tools(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
+        warn_if_base_unrelated(one, record, tree, voice)
+        form = _choose_output_form(one, output)
+        data = encode(record, form)
         if output == STDIN:
             write_bytes([data, b"\n" if form == "json" else b""])
             continue
         target = (
             Path(output or ".") / f"{one.stem}.attributed.acr.{form}"
-            if outputs.is_folder(output)
+            if is_output_folder(output)
             else Path(output or "")
         )
         if target in targets:
@@ -111,9 +117,11 @@ def command(
                 hint="Attribute them one after the other, into different folders.",
             )
         targets.add(target)
-        state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
-        voice.result(f"{target}: {summary(record)}{', unchanged' if state == 'unchanged' else ''}")
-        for line in _listed(record) if verbose else ():
+        state = write_output_file(target, data, one.path, files, overwrite=overwrite)
+        voice.result(
+            f"{target}: {format_attribution_summary(record)}{', unchanged' if state == 'unchanged' else ''}"
+        )
+        for line in _format_line_ranges(record) if verbose else ():
             voice.result(f"  {line}")
         done.append(
             {
@@ -121,7 +129,7 @@ def command(
                 "output": str(target),
                 "state": state,
                 "id": record["id"],
-                **counts_of(record),
+                **count_attributed_lines(record),
             }
         )
     if output != STDIN:
@@ -129,14 +137,14 @@ def command(
     return 0
 
 
-def _form(one: Given, output: str | None) -> codec.Form:
+def _choose_output_form(one: InputRecord, output: str | None) -> RecordEncoding:
     """Give the form that the name of the output asks for, or else that of the input."""
     if (output or "").endswith(".cbor"):
         return "cbor"
     return "json" if (output or "").endswith(".json") else one.form
 
 
-def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:
+def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -> None:
     if history and check:
         raise UsageError("--history and --check do not go together", hint="Give one of them.")
     if output is not None and (history or check):
@@ -146,16 +154,16 @@ def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:
         )
 
 
-def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
+def _print_call_history(found: list[InputRecord], tree: BaseFiles | None, voice: Voice) -> int:
     """Print what each call made, a line each."""
-    replay, roots = replayed([one.record for one in found], tree)
+    replay, roots = replay_records([one.record for one in found], tree)
     for number, one in enumerate(found):
-        tell_unknown(one, unknown_tools(replay, number), voice)
-    write_bytes(encode(line) + b"\n" for line in told(replay, roots))
+        report_unknown_tools(one, count_unknown_tools(replay, number), voice)
+    write_bytes(encode_canonical_json(line) + b"\n" for line in told(replay, roots))
     return 0
 
 
-def tell_unknown(one: Given, unknown: dict[str, int], voice: Voice) -> None:
+def report_unknown_tools(one: InputRecord, unknown: dict[str, int], voice: Voice) -> None:
     """Say which tools a session used whose effects are not known."""
     if unknown:
         named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
@@ -164,7 +172,7 @@ def tell_unknown(one: Given, unknown: dict[str, int], voice: Voice) -> None:
         )
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_related_link(text: str) -> tuple[str, str]:
     kind, equals, url = text.partition("=")
     if not kind or not equals or ":" not in url:
         raise UsageError(
@@ -174,7 +182,7 @@ def _pair(text: str) -> tuple[str, str]:
     return kind, url
 
 
-def counts_of(record: dict[str, Any]) -> dict[str, Any]:
+def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
     """Count files, and lines by contributor."""
     lines: Counter[str] = Counter()
     files = record["file-attribution"]["files"]
@@ -188,14 +196,14 @@ def counts_of(record: dict[str, Any]) -> dict[str, Any]:
     return {"files": len(files), "lines": dict(lines)}
 
 
-def summary(record: dict[str, Any]) -> str:
+def format_attribution_summary(record: dict[str, Any]) -> str:
     """Say how many files and lines are attributed."""
-    counts = counts_of(record)
+    counts = count_attributed_lines(record)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
-    return f"{plural(counts['files'], 'file')}, lines: {kinds or 'none'}"
+    return f"{format_count(counts['files'], 'file')}, lines: {kinds or 'none'}"
 
 
-def _listed(record: dict[str, Any]) -> list[str]:
+def _format_line_ranges(record: dict[str, Any]) -> list[str]:
     """Say of each file which lines are whose, and what proves it."""
     listed = []
     for file in record["file-attribution"]["files"]:
@@ -216,7 +224,9 @@ def _listed(record: dict[str, Any]) -> list[str]:
     return listed
 
 
-def tell_doubt(one: Given, record: dict[str, Any], tree: Base | None, voice: Voice) -> None:
+def warn_if_base_unrelated(
+    one: InputRecord, record: dict[str, Any], tree: BaseFiles | None, voice: Voice
+) -> None:
     """Say so when a base knows nothing of what a session worked on."""
     files = record["vacr"]["attribution"]["files"]
     if tree is not None and files and not any(path in tree.names for path in files):

@@ -8,20 +8,30 @@ from typing import Any
 
 import click
 
-from vacr.attribution.blame import Found
-from vacr.cli import options
-from vacr.cli.blamed import KINDS, added_told, asked_for, counts_told, line_told, models_told
-from vacr.cli.given import Given, opened
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.tables import laid_out
+from vacr.blame import (
+    AddedLines,
+    LineBlame,
+    Repository,
+    blame_commit,
+    blame_file,
+    find_repository_file,
+)
+from vacr.cli.blamed import (
+    CONTRIBUTOR_TYPES,
+    build_commit_document,
+    build_line_counts,
+    build_line_document,
+    count_lines_by_model,
+    shorten_prompt,
+)
+from vacr.cli.given import InputRecord, scan_input_records
+from vacr.cli.options import PATH, Voice, format_count, voice_options
+from vacr.cli.tables import align_columns
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.sources.blaming import Added, blame_commit, blame_file
-from vacr.sources.git import Repository
-from vacr.sources.worktrees import place_of
 
-NOTHING = 1
-_ASKED = 40
-_SHORT = 12
+EXIT_NOTHING_KNOWN = 1
+_MAX_PROMPT_WIDTH = 40
+_SHORT_COMMIT_LENGTH = 12
 
 
 @click.command(no_args_is_help=True)
@@ -47,7 +57,7 @@ _SHORT = 12
     type=PATH,
     help="The repository.  [default: that of the file, or of the current folder]",
 )
-@options.voice_options
+@voice_options
 def command(
     file: str | None,
     records: tuple[str, ...],
@@ -78,18 +88,20 @@ def command(
       vacr blame --commit main --repository ~/mirror.git --records records/
     """
     voice = Voice(format, quiet, verbose)
-    _refuse(file, commit, records)
+    _check_arguments(file, commit, records)
     if commit is not None:
         if rev is not None:
             raise UsageError(
                 "--rev goes with a file, not with --commit",
                 hint="Name the commit with --commit alone.",
             )
-        return _commit(Repository(repository or "."), commit, _records(records, voice), voice)
-    return _file(file or "", repository, rev, _records(records, voice), voice)
+        return _show_commit_blame(
+            Repository(repository or "."), commit, _read_records(records, voice), voice
+        )
+    return _show_file_blame(file or "", repository, rev, _read_records(records, voice), voice)
 
 
-def _refuse(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
+def _check_arguments(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
     """Refuse a call that does not say what to blame, or by what."""
     if file is None and commit is None:
         raise UsageError(
@@ -107,14 +119,14 @@ def _refuse(file: str | None, commit: str | None, records: tuple[str, ...]) -> N
         raise UsageError("name what is known of the lines with --records", hint=hint)
 
 
-def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
+def _read_records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Read all records and sessions; what cannot be read in a folder does not keep the
     others back.
     """
     found: list[dict[str, Any]] = []
     for name in named:
-        for one in opened(name):
-            if isinstance(one, Given):
+        for one in scan_input_records(name):
+            if isinstance(one, InputRecord):
                 found.append(one.record)
             else:
                 where = one.where or name
@@ -128,38 +140,48 @@ def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     return found
 
 
-def _file(
+def _show_file_blame(
     file: str, repository: str | None, rev: str | None, records: list[dict[str, Any]], voice: Voice
 ) -> int:
-    place = place_of(file, repository)
+    place = find_repository_file(file, repository)
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
     rows = [
-        [line.commit[:8], *_who(line.found), f"{number})"] for number, line in enumerate(lines, 1)
+        [line.commit[:8], *_format_contributor_columns(line.found), f"{number})"]
+        for number, line in enumerate(lines, 1)
     ]
     for told, line in zip(
-        laid_out(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True
+        align_columns(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True
     ):
         voice.result(f"{told} {line.text}")
     voice.data(
         {
             "path": place.path,
-            "lines": [{"line": number, **line_told(line)} for number, line in enumerate(lines, 1)],
-            "total": counts_told(counts),
-            "models": models_told(line.found for line in lines),
+            "lines": [
+                {"line": number, **build_line_document(line)}
+                for number, line in enumerate(lines, 1)
+            ],
+            "total": build_line_counts(counts),
+            "models": count_lines_by_model(line.found for line in lines),
         }
     )
-    return 0 if set(counts) - {"unknown"} else _nothing(voice, len(records), "file", len(lines))
+    return (
+        0
+        if set(counts) - {"unknown"}
+        else _report_nothing_known(voice, len(records), "file", len(lines))
+    )
 
 
-def _commit(
+def _show_commit_blame(
     repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice
 ) -> int:
     added = blame_commit(repository, revision, records)
-    told = added_told(added)
+    told = build_commit_document(added)
     for file in told["files"]:
-        voice.result(f"{file['path']}: {_said(file)}")
-    voice.result(f"{_span(added)}: {plural(len(added.files), 'file')}, {_said(told['total'])}")
+        voice.result(f"{file['path']}: {_format_line_counts(file)}")
+    voice.result(
+        f"{_format_commit_range(added)}: {format_count(len(added.files), 'file')}, {_format_line_counts(told['total'])}"
+    )
     if added.no_text:
         voice.notice(f"Not counted, for there are no lines in it: {', '.join(added.no_text)}")
     voice.data(told)
@@ -167,20 +189,20 @@ def _commit(
     return (
         0
         if lines > unknown
-        else _nothing(voice, len(records), "commit" if added.since is None else "range", lines)
+        else _report_nothing_known(
+            voice, len(records), "commit" if added.since is None else "range", lines
+        )
     )
 
 
-def _span(added: Added) -> str:
+def _format_commit_range(added: AddedLines) -> str:
     """Name a commit, or a range of them."""
     if added.since is None:
-        return added.commit[:_SHORT]
-    return (
-        f"{added.since[:_SHORT]}..{added.commit[:_SHORT]}: {plural(len(added.commits), 'commit')}"
-    )
+        return added.commit[:_SHORT_COMMIT_LENGTH]
+    return f"{added.since[:_SHORT_COMMIT_LENGTH]}..{added.commit[:_SHORT_COMMIT_LENGTH]}: {format_count(len(added.commits), 'commit')}"
 
 
-def _nothing(voice: Voice, count: int, what: str, lines: int) -> int:
+def _report_nothing_known(voice: Voice, count: int, what: str, lines: int) -> int:
     """Say that nothing is known, and why."""
     if not lines:
         voice.notice(
@@ -188,19 +210,27 @@ def _nothing(voice: Voice, count: int, what: str, lines: int) -> int:
         )
     else:
         hint = "vacr list shows which sessions worked in which folder."
-        voice.notice(f"No line of this {what} is in {plural(count, 'record')}. {hint}")
-    return NOTHING
+        voice.notice(f"No line of this {what} is in {format_count(count, 'record')}. {hint}")
+    return EXIT_NOTHING_KNOWN
 
 
-def _who(found: Found | None) -> list[str]:
+def _format_contributor_columns(found: LineBlame | None) -> list[str]:
     """Say in columns who made a line, in which conversation, what proves it, and what was asked
     for.
     """
     if found is None:
         return ["unknown", "", "", ""]
     model = found.type if found.type != "ai" else found.claim.model or "ai"
-    return [model, found.claim.session[:8], found.claim.evidence, asked_for(found.claim, _ASKED)]
+    return [
+        model,
+        found.claim.session[:8],
+        found.claim.evidence,
+        shorten_prompt(found.claim, _MAX_PROMPT_WIDTH),
+    ]
 
 
-def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind]) or "no lines"
+def _format_line_counts(counts: Mapping[str, int]) -> str:
+    return (
+        ", ".join(f"{counts[kind]} {kind}" for kind in CONTRIBUTOR_TYPES if counts[kind])
+        or "no lines"
+    )

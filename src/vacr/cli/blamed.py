@@ -6,32 +6,30 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from vacr.attribution.blame import Found
-from vacr.attribution.stored import Claim
-from vacr.sources.blaming import Added, Line
+from vacr.blame import AddedLines, BlamedLine, LineBlame, LineClaim
 
-KINDS = ("ai", "human", "mixed", "unknown")
-_PROMPT = 200
+CONTRIBUTOR_TYPES = ("ai", "human", "mixed", "unknown")
+_MAX_PROMPT_LENGTH = 200
 
 
-def asked_for(claim: Claim, most: int = _PROMPT) -> str:
+def shorten_prompt(claim: LineClaim, most: int = _MAX_PROMPT_LENGTH) -> str:
     """Give the beginning of what the user asked for."""
     asked = claim.prompt.strip().split("\n")[0]
     return asked if len(asked) <= most else asked[: most - 1] + "…"
 
 
-def line_told(line: Line) -> dict[str, Any]:
+def build_line_document(line: BlamedLine) -> dict[str, Any]:
     """Tell of a line where it comes from, who made it, and what proves that."""
     place = {"commit": line.commit, "original-path": line.path, "original-line": line.number}
-    return place | {"contributor": _contributor(line)} | _proof(line.found)
+    return place | {"contributor": _build_contributor(line)} | _build_proof(line.found)
 
 
-def _contributor(line: Line) -> dict[str, str]:
+def _build_contributor(line: BlamedLine) -> dict[str, str]:
     model = line.found.claim.model if line.found is not None and line.type != "human" else ""
     return {"type": line.type} | ({"model-id": model} if model else {})
 
 
-def _proof(found: Found | None) -> dict[str, Any]:
+def _build_proof(found: LineBlame | None) -> dict[str, Any]:
     if found is None:
         return {}
     claim = found.claim
@@ -44,16 +42,16 @@ def _proof(found: Found | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    if asked := asked_for(claim):
+    if asked := shorten_prompt(claim):
         proof["prompt"] = asked
     return proof
 
 
-def _ranges(lines: list[Line]) -> list[dict[str, Any]]:
+def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
     """Gather consecutive lines of which the same is known."""
     ranges: list[dict[str, Any]] = []
     for line in lines:
-        about = {"contributor": _contributor(line), **_proof(line.found)}
+        about = {"contributor": _build_contributor(line), **_build_proof(line.found)}
         last = ranges[-1] if ranges else None
         if (
             last
@@ -67,12 +65,12 @@ def _ranges(lines: list[Line]) -> list[dict[str, Any]]:
     return ranges
 
 
-def counts_told(counts: Counter[str]) -> dict[str, int]:
+def build_line_counts(counts: Counter[str]) -> dict[str, int]:
     """Tell how many lines there are of each kind."""
-    return {kind: counts[kind] for kind in KINDS} | {"lines": sum(counts.values())}
+    return {kind: counts[kind] for kind in CONTRIBUTOR_TYPES} | {"lines": sum(counts.values())}
 
 
-def models_told(found: Iterable[Found | None]) -> dict[str, int]:
+def count_lines_by_model(found: Iterable[LineBlame | None]) -> dict[str, int]:
     """Count lines by the model that made them."""
     return dict(
         Counter(
@@ -83,14 +81,16 @@ def models_told(found: Iterable[Found | None]) -> dict[str, int]:
     )
 
 
-def added_told(added: Added) -> dict[str, Any]:
+def build_commit_document(added: AddedLines) -> dict[str, Any]:
     """Tell of what a commit, or a range of commits, added."""
     files, total = [], Counter[str]()
     for path, lines in added.files:
         counts = Counter(line.type for line in lines)
         total += counts
-        files.append({"path": path, **counts_told(counts), "ranges": _ranges(lines)})
+        files.append(
+            {"path": path, **build_line_counts(counts), "ranges": _merge_line_ranges(lines)}
+        )
     span = {"since": added.since, "commits": added.commits} if added.since is not None else {}
-    models = models_told(line.found for _, lines in added.files for line in lines)
-    about = {"total": counts_told(total), "models": models, "no-text": added.no_text}
+    models = count_lines_by_model(line.found for _, lines in added.files for line in lines)
+    about = {"total": build_line_counts(total), "models": models, "no-text": added.no_text}
     return {"commit": added.commit, **span, "files": files, **about}

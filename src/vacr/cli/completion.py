@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from vacr.cli import options
-from vacr.cli.options import Voice
+from vacr.cli.options import Voice, voice_options
 from vacr.cli.streams import print_text
 from vacr.errors import UsageError
 
-_HOW = {
+_INSTALL_HINTS = {
     "bash": 'add to ~/.bashrc:  eval "$(vacr completion bash)"',
     "zsh": 'add to ~/.zshrc:  eval "$(vacr completion zsh)"',
     "fish": "run:  vacr completion fish > ~/.config/fish/completions/vacr.fish",
@@ -18,8 +17,8 @@ _HOW = {
 
 
 @click.command(no_args_is_help=True)
-@click.argument("shell", type=click.Choice(list(_HOW)))
-@options.voice_options
+@click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
+@voice_options
 def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - the options' names
     """Print what makes a shell complete vacr's verbs and options.
 
@@ -36,7 +35,7 @@ def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa
         raise UsageError(f"no completion for {shell}")
     script = kind(group, {}, "vacr", "_VACR_COMPLETE").source()
     voice = Voice(format, quiet, verbose)
-    voice.data({"shell": shell, "script": script, "how": _HOW[shell]})
-    voice.notice(f"vacr: {_HOW[shell]}", 1)
+    voice.data({"shell": shell, "script": script, "how": _INSTALL_HINTS[shell]})
+    voice.notice(f"vacr: {_INSTALL_HINTS[shell]}", 1)
     if not voice.json:
         print_text(script)

@@ -8,17 +8,15 @@ from typing import Any, cast
 
 import click
 
-from vacr import codec
-from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural, size
-from vacr.cli.records import load
+from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
+from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
+from vacr.cli.records import read_json_or_cbor
 from vacr.cli.streams import write_bytes
-from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
-from vacr.recording.files import digest
-from vacr.sources import STDIN
+from vacr.files import STDIN, hash_pieces
+from vacr.record import RecordEncoding, encode
 
-_SUFFIXES = {"json": ".json", "cbor": ".cbor"}
+_FORM_SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 _VERSIONS = ("v1", "v2", "v3")
 _DEFAULT_VERSION = "v3"
 _VERSION_SUFFIX = re.compile(r"\.v[123]$")
@@ -28,12 +26,12 @@ _VERSION_SUFFIX = re.compile(r"\.v[123]$")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "--to",
-    type=click.Choice([*_SUFFIXES, *_VERSIONS]),
+    type=click.Choice([*_FORM_SUFFIXES, *_VERSIONS]),
     required=True,
     help="The form or the version to write.",
 )
-@options.writing_options
-@options.voice_options
+@output_options
+@voice_options
 def command(
     files: tuple[str, ...],
     to: str,
@@ -57,24 +55,24 @@ def command(
       vacr convert abc.acr.json --to v2                    writes ./abc.v2.acr.json
       vacr convert old.v2.acr.json --to v3                 writes ./old.acr.json
     """
-    outputs.refuse_one_file_for_many(files, output)
+    check_single_output(files, output)
     voice = Voice(format, quiet, verbose)
     done: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     worst = 0
     for path in files:
         try:
-            data, form, behind, name = _converted(path, to, voice)
+            data, form, behind, name = _convert_file(path, to, voice)
             if output == STDIN:
                 write_bytes([b"\n" if form == "json" and path != files[0] else b"", data])
-                _tell(path, behind, voice)
+                _report_left_behind(path, behind, voice)
                 continue
             target = (
                 Path(output or ".") / name
-                if outputs.is_folder(output)
-                else _named(output or "", form)
+                if is_output_folder(output)
+                else _check_output_name(output or "", form)
             )
-            state = outputs.write_new(target, data, path, files, overwrite=overwrite)
+            state = write_output_file(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(
                 f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint
@@ -84,61 +82,63 @@ def command(
             )
             worst = max(worst, error.exit_code)
             continue
-        voice.result(f"{target}: {size(len(data))}{', unchanged' if state == 'unchanged' else ''}")
-        _tell(path, behind, voice)
+        voice.result(
+            f"{target}: {format_size(len(data))}{', unchanged' if state == 'unchanged' else ''}"
+        )
+        _report_left_behind(path, behind, voice)
         described = {
             "source": path,
             "output": str(target),
             "state": state,
             "left-behind": list(behind),
         }
-        done.append(described | {"bytes": len(data), "sha-256": digest([data])})
+        done.append(described | {"bytes": len(data), "sha-256": hash_pieces([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
     return worst
 
 
-def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
+def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
     """Give the converted record, its form, what it leaves behind (pointers, with the words for
     them), and the name of its file.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
     """
-    record, form = load(path)
+    record, form = read_json_or_cbor(path)
     json = form == "json"
-    if to in _SUFFIXES:
+    if to in _FORM_SUFFIXES:
         if form == to:
             voice.notice(f"{path}: in {to.upper()} already")
-        return codec.encode(record, cast("Form", to)), to, {}, _renamed(path, to, to)
-    from vacr.versions import Version, convert, left_behind
+        return encode(record, cast("RecordEncoding", to)), to, {}, _derive_output_name(path, to, to)
+    from vacr.record import FormatVersion, convert, list_lost_members
 
-    converted = convert(record, cast("Version", to), json=json)
-    name = _renamed(path, to, form)
+    converted = convert(record, cast("FormatVersion", to), json=json)
+    name = _derive_output_name(path, to, form)
     if converted is record:
         voice.notice(f"{path}: of version {to} already")
         name = Path(path).name if path != STDIN else name
-    data = codec.encode(converted, form)
+    data = encode(converted, form)
     if to != "v1":
         return data, form, {}, name
-    behind = {where: where for where in left_behind(record, json=json)}
+    behind = {where: where for where in list_lost_members(record, json=json)}
     if "/session/entries" in behind:
         behind["/session/entries"] = (
-            f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
+            f"/session/entries ({format_count(len(record['session']['entries']), 'entry')})"
         )
     return data, form, behind, name
 
 
-def _named(output: str, form: str) -> Path:
+def _check_output_name(output: str, form: str) -> Path:
     """Give the file that was asked for.
 
     Raises:
         UsageError: its name is that of the other form.
     """
     suffix = Path(output).suffix
-    if suffix in _SUFFIXES.values() and suffix != _SUFFIXES[form]:
+    if suffix in _FORM_SUFFIXES.values() and suffix != _FORM_SUFFIXES[form]:
         other = suffix.removeprefix(".")
-        hint = f"End it in {_SUFFIXES[form]}; --to {other} writes {other.upper()}."
+        hint = f"End it in {_FORM_SUFFIXES[form]}; --to {other} writes {other.upper()}."
         raise UsageError(
             f"{output} is the name of a {other.upper()} file, and the record is in {form.upper()}",
             hint=hint,
@@ -146,28 +146,28 @@ def _named(output: str, form: str) -> Path:
     return Path(output)
 
 
-def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:
+def _report_left_behind(path: str, behind: dict[str, str], voice: Voice) -> None:
     if behind:
         voice.notice(
             f"{path}: left behind, for v1 has no place for it: {', '.join(behind.values())}"
         )
 
 
-def _renamed(path: str, to: str, form: str) -> str:
+def _derive_output_name(path: str, to: str, form: str) -> str:
     """Name the output after the input: the form is its ending, the version stands before `.acr`
     unless it is the default.
     """
     given = "stdin.acr" if path == STDIN else Path(path).name
     stem = given
-    for suffix in _SUFFIXES.values():
+    for suffix in _FORM_SUFFIXES.values():
         stem = stem.removesuffix(suffix)
-    if to in _SUFFIXES:
-        return f"{stem}{_SUFFIXES[to]}"
+    if to in _FORM_SUFFIXES:
+        return f"{stem}{_FORM_SUFFIXES[to]}"
     acr = ".acr" if stem.endswith(".acr") else ""
     stem = _VERSION_SUFFIX.sub("", stem.removesuffix(".acr"))
     name = (
-        f"{stem}{acr}{_SUFFIXES[form]}"
+        f"{stem}{acr}{_FORM_SUFFIXES[form]}"
         if to == _DEFAULT_VERSION
-        else f"{stem}.{to}{acr}{_SUFFIXES[form]}"
+        else f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}"
     )
-    return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name
+    return f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}" if name == given else name

@@ -14,24 +14,29 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice
-from vacr.cli.statements import key_options, key_signer
-from vacr.cli.verbs import InOrder
+from vacr.cli.options import PATH, Voice, voice_options
+from vacr.cli.outputs import write_output_file
+from vacr.cli.statements import key_options, load_signer_from_options
+from vacr.cli.verbs import OrderedVerbGroup
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
-from vacr.evidence import endorsement
-from vacr.evidence.credential import SECRET, SEED
-from vacr.recording.files import Output, write_all
-from vacr.sources import read_bytes
-from vacr.sources.key_files import certificates_in
-from vacr.sources.tpm import Tpm
+from vacr.evidence import (
+    SECRET_LENGTH,
+    SEED_LENGTH,
+    Tpm,
+    create_challenge,
+    create_endorsement,
+    decode_enrolment,
+    encode_enrolment,
+)
+from vacr.files import OutputFile, read_bytes, write_files_atomically
+from vacr.signing import read_certificate_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LARGEST = 1 << 20
+_MAX_MESSAGE_BYTES = 1 << 20
 
 
-@click.group(cls=InOrder, no_args_is_help=True)
+@click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
     """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's
     machine and the verifier's.
@@ -51,27 +56,27 @@ def _tcti_option(function: F) -> F:
     )(function)
 
 
-def _output(function: F) -> F:
+def _output_option(function: F) -> F:
     return click.option(
         "-o", "--output", required=True, metavar="FILE", type=PATH, help="Where to write."
     )(function)
 
 
-def _refuse_there(name: str, option: str) -> None:
+def _check_file_absent(name: str, option: str) -> None:
     """Refuse to write over a file: a step that is done again needs the others again, too."""
     if Path(name).exists():
         raise UsageError(f"{name} is there already", hint=f"Give another name with {option}.")
 
 
-def _read(name: str, kind: str) -> bytes:
+def _read_enrolment_message(name: str, kind: str) -> bytes:
     """Read a message of an enrolment.
 
     Raises:
         UnreadableInput: the file holds something else.
     """
-    data = read_bytes(name, _LARGEST)
+    data = read_bytes(name, _MAX_MESSAGE_BYTES)
     try:
-        endorsement.decode(data, kind)
+        decode_enrolment(data, kind)
     except InvalidStatement as error:
         hint = "vacr endorse --help shows which step writes that."
         raise UnreadableInput(
@@ -80,9 +85,11 @@ def _read(name: str, kind: str) -> bytes:
     return data
 
 
-def _write(output: str, data: bytes, told: str, voice: Voice, **document: Any) -> int:
-    _refuse_there(output, "-o")
-    outputs.write_new(Path(output), data, "", (), overwrite=False)
+def _write_enrolment_message(
+    output: str, data: bytes, told: str, voice: Voice, **document: Any
+) -> int:
+    _check_file_absent(output, "-o")
+    write_output_file(Path(output), data, "", (), overwrite=False)
     voice.result(f"{output}: {told}")
     voice.data({"output": output, "bytes": len(data), **document})
     return 0
@@ -90,8 +97,8 @@ def _write(output: str, data: bytes, told: str, voice: Voice, **document: Any) -
 
 @command.command(short_help="Attester: write the key of the TPM and its certificate.")
 @_tcti_option
-@_output
-@options.voice_options
+@_output_option
+@voice_options
 def request(
     tcti: str | None,
     output: str,
@@ -109,7 +116,9 @@ def request(
     tpm = Tpm(tcti)
     said = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
     told = "the request; whoever endorses answers with a challenge"
-    return _write(output, endorsement.encode("request", said), told, Voice(format, quiet, verbose))
+    return _write_enrolment_message(
+        output, encode_enrolment("request", said), told, Voice(format, quiet, verbose)
+    )
 
 
 @command.command(short_help="Verifier: check that, and write a secret for that TPM alone.")
@@ -136,8 +145,8 @@ def request(
     type=PATH,
     help="Where to keep what the answer is compared with.",
 )
-@_output
-@options.voice_options
+@_output_option
+@voice_options
 def challenge(
     file: str,
     ek_root: tuple[str, ...],
@@ -156,25 +165,29 @@ def challenge(
       vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
     """
     voice = Voice(format, quiet, verbose)
-    roots = [one for name in ek_root for one in certificates_in(name)]
-    between = [one for name in ek_chain for one in certificates_in(name)]
-    random = (secrets.token_bytes(SECRET), secrets.token_bytes(SEED))
-    made = endorsement.challenge(_read(file, "request"), roots, between, datetime.now(UTC), random)
-    _refuse_there(output, "-o")
-    _refuse_there(secret, "--secret")
+    roots = [one for name in ek_root for one in read_certificate_file(name)]
+    between = [one for name in ek_chain for one in read_certificate_file(name)]
+    random = (secrets.token_bytes(SECRET_LENGTH), secrets.token_bytes(SEED_LENGTH))
+    made = create_challenge(
+        _read_enrolment_message(file, "request"), roots, between, datetime.now(UTC), random
+    )
+    _check_file_absent(output, "-o")
+    _check_file_absent(secret, "--secret")
     path = Path(secret)
     path.touch(0o600)
-    write_all(
-        [Output(path, [made.kept], (path,))]
+    write_files_atomically(
+        [OutputFile(path, [made.kept], (path,))]
     )  # readable by those only who can read what was there
-    return _write(output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret)
+    return _write_enrolment_message(
+        output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret
+    )
 
 
 @command.command(short_help="Attester: have the TPM read the secret.")
 @click.argument("file", metavar="CHALLENGE", type=PATH)
 @_tcti_option
-@_output
-@options.voice_options
+@_output_option
+@voice_options
 def answer(
     file: str,
     tcti: str | None,
@@ -189,11 +202,11 @@ def answer(
     Example:
       vacr endorse answer challenge.cbor -o answer.cbor
     """
-    said = endorsement.decode(_read(file, "challenge"), "challenge")
+    said = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
     secret = Tpm(tcti).activate(said["credential"], said["ek"])
-    return _write(
+    return _write_enrolment_message(
         output,
-        endorsement.encode("answer", {"secret": secret}),
+        encode_enrolment("answer", {"secret": secret}),
         "the answer",
         Voice(format, quiet, verbose),
     )
@@ -209,8 +222,8 @@ def answer(
     help="What was kept when the challenge was made.",
 )
 @partial(key_options, required=True)
-@_output
-@options.voice_options
+@_output_option
+@voice_options
 def confirm(
     file: str,
     secret: str,
@@ -231,8 +244,13 @@ def confirm(
       vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o
       laptop.endorsement.cbor
     """
-    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
-    made = endorsement.confirm(
-        _read(secret, "secret"), _read(file, "answer"), signer, int(time.time())
+    signer = load_signer_from_options(
+        key=key, alg=alg, passphrase_file=passphrase_file, force=force
     )
-    return _write(output, made, "the endorsement", Voice(format, quiet, verbose))
+    made = create_endorsement(
+        _read_enrolment_message(secret, "secret"),
+        _read_enrolment_message(file, "answer"),
+        signer,
+        int(time.time()),
+    )
+    return _write_enrolment_message(output, made, "the endorsement", Voice(format, quiet, verbose))

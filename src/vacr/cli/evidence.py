@@ -10,53 +10,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.cli import outputs
 from vacr.cli.options import Voice
+from vacr.cli.outputs import is_output_folder, write_output_file
 from vacr.cli.streams import write_bytes
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
-from vacr.evidence.attester import check_nonce
-from vacr.evidence.journal import FORM, JournalHead, head_of
-from vacr.evidence.messages import CBOR, Messages, read
-from vacr.evidence.relying_party import BELIEVE
-from vacr.sources import STDIN, read_bytes
-from vacr.verification.contents import record_in
+from vacr.evidence import (
+    CBOR_FORM,
+    EVIDENCE_MISSING_HINT,
+    JOURNAL_HEAD_FORM,
+    JournalHead,
+    RatsMessages,
+    check_nonce,
+    parse_journal_head,
+    parse_messages,
+)
+from vacr.files import STDIN, read_bytes
+from vacr.verification import parse_signed_record
 
-_HEAD = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-Fa-f]{2,128})")
-LARGEST = 1 << 26
+_JOURNAL_HEAD_PATTERN = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-Fa-f]{2,128})")
+MAX_EVIDENCE_BYTES = 1 << 26
 """How many bytes of a file are read that may be evidence."""
 
 
-def evidence_in(path: str) -> Messages:
+def read_evidence(path: str) -> RatsMessages:
     """Read evidence, and what came along with it.
 
     Raises:
         UnreadableInput: there is none.
     """
     hint = "vacr attest makes evidence; vacr inspect shows what a file holds."
-    data = read_bytes(path, LARGEST)
+    data = read_bytes(path, MAX_EVIDENCE_BYTES)
     if not data:
         raise UnreadableInput("empty: there is no evidence in it", where=path, hint=hint)
     try:
-        found = read(data)
+        found = parse_messages(data)
     except InvalidStatement as error:
         raise UnreadableInput(
             f"there is no evidence in it: {error.message}", where=path, hint=hint
         ) from error
     if found.evidence is None:
-        told, hint = ("a result", BELIEVE) if found.result is not None else ("an endorsement", hint)
+        told, hint = (
+            ("a result", EVIDENCE_MISSING_HINT)
+            if found.result is not None
+            else ("an endorsement", hint)
+        )
         raise UnreadableInput(f"this is {told}, not evidence", where=path, hint=hint)
     return found
 
 
-def form_of(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
+def choose_output_form(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
     """Give the form to write: the one that was asked for, or else the one that the name of a file
     ends in.
 
     Raises:
         UsageError: the name says nothing that is known.
     """
-    if to is not None or outputs.is_folder(output) or output == STDIN:
-        found = to or CBOR
+    if to is not None or is_output_folder(output) or output == STDIN:
+        found = to or CBOR_FORM
     else:
         found = Path(output or "").suffix.removeprefix(".").lower()
     if found not in known:
@@ -65,7 +75,7 @@ def form_of(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
     return found
 
 
-def nonce_of(text: str) -> bytes:
+def parse_nonce(text: str) -> bytes:
     """Read a nonce in hexadecimal.
 
     Raises:
@@ -80,7 +90,7 @@ def nonce_of(text: str) -> bytes:
     return nonce
 
 
-def record_at(path: str) -> tuple[bytes, dict[str, Any]]:
+def read_record_file(path: str) -> tuple[bytes, dict[str, Any]]:
     """Read a record: its bytes, and what it says; nothing for another file.
 
     Raises:
@@ -89,30 +99,32 @@ def record_at(path: str) -> tuple[bytes, dict[str, Any]]:
     data = read_bytes(path)
     if not data:
         raise UnreadableInput("empty: there is nothing to attest", where=path)
-    found = record_in(data)
+    found = parse_signed_record(data)
     return data, found[0] if found is not None else {}
 
 
-def journal_of(text: str) -> JournalHead:
+def read_journal_head(text: str) -> JournalHead:
     """Read the head of a journal that a user gave.
 
     Raises:
         UsageError: it is neither a head nor a file with one.
         UnreadableInput: the file holds something else.
     """
-    found = _HEAD.fullmatch(text)
+    found = _JOURNAL_HEAD_PATTERN.fullmatch(text)
     if found:
-        return head_of({"identity": found[1], "frames": int(found[2]), "head": found[3]})
+        return parse_journal_head({"identity": found[1], "frames": int(found[2]), "head": found[3]})
     if not Path(text).exists():
-        raise UsageError(f"{text} is no head of a journal", hint=f"Give {FORM}")
+        raise UsageError(f"{text} is no head of a journal", hint=f"Give {JOURNAL_HEAD_FORM}")
     try:
-        return head_of(json.loads(read_bytes(text, 1 << 20)))
+        return parse_journal_head(json.loads(read_bytes(text, 1 << 20)))
     except (ValueError, RecursionError) as error:
-        raise UnreadableInput("not a head of a journal", where=text, hint=f"Give {FORM}") from error
+        raise UnreadableInput(
+            "not a head of a journal", where=text, hint=f"Give {JOURNAL_HEAD_FORM}"
+        ) from error
 
 
 @dataclass(frozen=True)
-class Target:
+class OutputTarget:
     """Where a result goes, and how that is told."""
 
     output: str | None
@@ -130,10 +142,10 @@ class Target:
         if self.output is not None:
             path = (
                 Path(self.output) / path.name
-                if outputs.is_folder(self.output)
+                if is_output_folder(self.output)
                 else Path(self.output)
             )
-        outputs.write_new(path, data, source, (source,), overwrite=self.overwrite)
+        write_output_file(path, data, source, (source,), overwrite=self.overwrite)
         return str(path)
 
     def write(

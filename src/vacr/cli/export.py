@@ -14,32 +14,43 @@ from typing import Any
 
 import click
 
-from vacr import codec
-from vacr.cli import options, outputs
-from vacr.cli.given import Given, opened
-from vacr.cli.options import PATH, Voice, plural, size
-from vacr.cli.showing import filter_of, filter_options
-from vacr.cli.statements import key_options, key_signer
+from vacr.cli.given import InputRecord, scan_input_records
+from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
+from vacr.cli.outputs import (
+    check_single_output,
+    is_output_folder,
+    reserve_unused_name,
+    write_output_file,
+)
+from vacr.cli.showing import build_filter, filter_options
+from vacr.cli.statements import key_options, load_signer_from_options
 from vacr.cli.streams import write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
-from vacr.exchange.atif import VERSIONS
-from vacr.exchange.exported import Asked, Exported, told
-from vacr.exchange.formats import FORMATS, Format
-from vacr.recording.files import digest
-from vacr.sources import STDIN, read_bytes
-from vacr.sources.statements import COSE
-from vacr.viewer.filters import Filter
+from vacr.exchange import (
+    ATIF_VERSIONS,
+    EXCHANGE_FORMATS,
+    ExchangeFormat,
+    ExportedDocument,
+    ExportRequest,
+    format_losses,
+)
+from vacr.files import STDIN, hash_pieces, read_bytes
+from vacr.record import encode
+from vacr.viewer import RowFilter
+from vacr.workflows import STATEMENT_SUFFIX
 
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_WRITABLE = [name for name, format_ in FORMATS.items() if format_.writer]
+_COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.writer]
 
 
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
-@click.option("--to", type=click.Choice(_WRITABLE), required=True, help="The format to write.")
+@click.option(
+    "--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="The format to write."
+)
 @click.option(
     "--atif-version",
-    type=click.Choice(VERSIONS),
+    type=click.Choice(ATIF_VERSIONS),
     help="Which ATIF.  [default: 1.7, or 1.8 where there is sound]",
 )
 @click.option(
@@ -47,8 +58,8 @@ _WRITABLE = [name for name, format_ in FORMATS.items() if format_.writer]
 )
 @partial(key_options, required=False, default="none; needed for in-toto")
 @filter_options
-@options.writing_options
-@options.voice_options
+@output_options
+@voice_options
 def command(
     paths: tuple[str, ...],
     to: str,
@@ -80,22 +91,22 @@ def command(
       vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
-    chosen = filter_of(**asked)
-    _refuse_what_means_nothing(to, chosen, atif_version=atif_version, key=key, commit=commit)
+    chosen = build_filter(**asked)
+    _check_options_apply(to, chosen, atif_version=atif_version, key=key, commit=commit)
     signer = (
-        key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
+        load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         if key is not None
         else None
     )
-    wish = Asked("", chosen, atif_version, commit=commit, signer=signer)
-    run = _Export(FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
+    wish = ExportRequest("", chosen, atif_version, commit=commit, signer=signer)
+    run = _ExportRun(EXCHANGE_FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
     for path in paths:
         run.path(path)
     return run.finish()
 
 
-def _refuse_what_means_nothing(
-    to: str, chosen: Filter, *, atif_version: str | None, key: str | None, commit: str | None
+def _check_options_apply(
+    to: str, chosen: RowFilter, *, atif_version: str | None, key: str | None, commit: str | None
 ) -> None:
     """Refuse options that would have no effect.
 
@@ -109,22 +120,22 @@ def _refuse_what_means_nothing(
     ):
         if value is not None and to not in formats:
             raise UsageError(f"{name} is for --to {' and --to '.join(formats)}")
-    if commit is not None and not _COMMIT.fullmatch(commit):
+    if commit is not None and not _COMMIT_PATTERN.fullmatch(commit):
         raise UsageError(
             f"{commit} is not the whole name of a commit", hint="git rev-parse HEAD gives it."
         )
-    if chosen != Filter() and not FORMATS[to].of_rows:
+    if chosen != RowFilter() and not EXCHANGE_FORMATS[to].of_rows:
         raise UsageError(
-            f"{FORMATS[to].title} does not hold the conversation, so filters choose nothing of it"
+            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose nothing of it"
         )
 
 
 @dataclass
-class _Export:
+class _ExportRun:
     """One run: what was asked for, and what came of it."""
 
-    to: Format
-    asked: Asked
+    to: ExchangeFormat
+    asked: ExportRequest
     output: str | None
     paths: tuple[str, ...]
     voice: Voice
@@ -155,20 +166,21 @@ class _Export:
         except VacrError as error:
             self._fail(path, error)
 
-    def _opened(self, path: str) -> Iterator[Given | VacrError]:
-        found = opened(path)
-        if outputs.is_folder(self.output) or self.output == STDIN:
+    def _opened(self, path: str) -> Iterator[InputRecord | VacrError]:
+        found = scan_input_records(path)
+        if is_output_folder(self.output) or self.output == STDIN:
             return found
         # Two are enough to see that one file is too few.
         first = list(islice(found, 2))
-        outputs.refuse_one_file_for_many(
-            [*self.paths[1:], *(one.path for one in first if isinstance(one, Given))], self.output
+        check_single_output(
+            [*self.paths[1:], *(one.path for one in first if isinstance(one, InputRecord))],
+            self.output,
         )
         return iter(first)
 
-    def _one(self, one: Given, level: int) -> None:
-        name = digest([one.stored_bytes() if one.stored else codec.encode(one.record, "json")])
-        beside = f"{one.path}{COSE}"
+    def _one(self, one: InputRecord, level: int) -> None:
+        name = hash_pieces([one.stored_bytes() if one.stored else encode(one.record, "json")])
+        beside = f"{one.path}{STATEMENT_SUFFIX}"
         statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - no name is too long for it
         made = self.to.export(
             one.record, replace(self.asked, digest=name, form=one.form, statement=statement)
@@ -183,33 +195,33 @@ class _Export:
             write_bytes([made.data])
         else:
             target = Path(self.output or "")
-            if outputs.is_folder(self.output):
-                target /= f"{outputs.unused(one.stem, self.names)}{self.to.ending}"
-            state = outputs.write_new(
+            if is_output_folder(self.output):
+                target /= f"{reserve_unused_name(one.stem, self.names)}{self.to.ending}"
+            state = write_output_file(
                 target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite
             )
             self.voice.result(
-                f"{target}: {size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}"
+                f"{target}: {format_size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}"
             )
             described |= {
                 "output": str(target),
                 "state": state,
                 "bytes": len(made.data),
-                "sha-256": digest([made.data]),
+                "sha-256": hash_pieces([made.data]),
             }
         if self.voice.json:
             self.done.append(described)
         self.losses.update(made.losses)
         self._tell(one.path, made, level)
 
-    def _tell(self, path: str, made: Exported, level: int) -> None:
+    def _tell(self, path: str, made: ExportedDocument, level: int) -> None:
         if made.left_out:
             self.voice.notice(
-                f"vacr: {path}: {plural(made.left_out, 'row')} left out by the filters", level
+                f"vacr: {path}: {format_count(made.left_out, 'row')} left out by the filters", level
             )
         if made.losses:
             self.voice.notice(
-                f"vacr: {path}: not held by {self.to.title}: {told(made.losses)}", level
+                f"vacr: {path}: not held by {self.to.title}: {format_losses(made.losses)}", level
             )
 
     def _fail(self, path: str, error: VacrError) -> None:
@@ -233,9 +245,13 @@ class _Export:
                 {"exports": self.done, "errors": self.errors, "losses": dict(self.losses)}
             )
         if self.found > 1:
-            lost = f"; not held by {self.to.title}: {told(self.losses)}" if self.losses else ""
+            lost = (
+                f"; not held by {self.to.title}: {format_losses(self.losses)}"
+                if self.losses
+                else ""
+            )
             self.voice.notice(
-                f"vacr: {plural(self.found, 'record')}, {plural(len(self.errors), 'failure')}{lost}"
+                f"vacr: {format_count(self.found, 'record')}, {format_count(len(self.errors), 'failure')}{lost}"
             )
         elif not self.found and not self.errors:
             error = UnreadableInput(

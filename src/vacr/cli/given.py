@@ -10,34 +10,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import vacr
 from vacr.cli.options import Voice
-from vacr.cli.records import value_in
-from vacr.codec import Form
+from vacr.cli.records import decode_json_or_cbor
+from vacr.discovery import (
+    NAME_JOINT,
+    SessionPlace,
+    find_places,
+    make_record_name,
+    read_sessions,
+    strip_native_suffix,
+)
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
-from vacr.identity import identify
-from vacr.recording.names import JOINT, record_name, stem
-from vacr.recording.places import Place, at
-from vacr.sources import STDIN, read, read_bytes
-from vacr.versions.made import as_made, is_changed
+from vacr.files import STDIN, read_bytes
+from vacr.record import (
+    RecordEncoding,
+    assign_record_id,
+    convert_to_original_version,
+    is_record_modified,
+    validate,
+)
 
-_PIPED = "stdin"
-_ENDINGS = (".acr.json", ".acr.cbor")
-_CHANGED = "the record was changed after it was made: its id is not that of its content"
-_NAMED = (
+_STDIN_STEM = "stdin"
+_RECORD_SUFFIXES = (".acr.json", ".acr.cbor")
+_RECORD_CHANGED_MESSAGE = (
+    "the record was changed after it was made: its id is not that of its content"
+)
+_INPUT_HINT = (
     "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
 )
 
 
 @dataclass(frozen=True)
-class Given:
+class InputRecord:
     """A record that a user named, or that was made of a session that a user named."""
 
     path: str
     stem: str
     """What files that are made of it are named after; of one in a folder, with the folders between.
     """
-    form: Form
+    form: RecordEncoding
     record: Any
     stored: bool = False
     """Whether it was named as a record, not made just now."""
@@ -53,9 +64,9 @@ class Given:
         return read_bytes(self.path) if self.data is None else self.data
 
 
-def given(
+def read_input_records(
     path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None
-) -> Iterator[Given]:
+) -> Iterator[InputRecord]:
     """Give the records in a file or a folder, and those of the native sessions in it.
 
     What cannot be read in a folder is handed to `failed`, if there is one, and does not keep the
@@ -67,8 +78,8 @@ def given(
             made.
     """
     found = False
-    for one in opened(path, changed=changed):
-        if isinstance(one, Given):
+    for one in scan_input_records(path, changed=changed):
+        if isinstance(one, InputRecord):
             found = True
             yield one
         elif not isinstance(one, NotASession):
@@ -77,10 +88,12 @@ def given(
             found = True
             failed(one)
     if not found:
-        raise UnreadableInput("there is no record in it, and no session", where=path, hint=_NAMED)
+        raise UnreadableInput(
+            "there is no record in it, and no session", where=path, hint=_INPUT_HINT
+        )
 
 
-def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
+def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
     """Give the same; in a folder, what cannot be read does not keep the others back and comes as an
     error among them.
 
@@ -89,54 +102,56 @@ def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
         InvalidRecord: it is a record that is not valid, or that was changed after it was made.
     """
     if not os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
-        yield from _file(path, changed=changed)
+        yield from _read_input_file(path, changed=changed)
         return
-    for file in sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS)):
+    for file in sorted(
+        file for file in Path(path).rglob("*") if file.name.endswith(_RECORD_SUFFIXES)
+    ):
         try:
-            yield _record(
+            yield _read_record_file(
                 str(file),
-                file.relative_to(path).with_name(_stem(file.name)).as_posix(),
+                file.relative_to(path).with_name(_derive_file_stem(file.name)).as_posix(),
                 changed=changed,
             )
         except VacrError as error:
             yield error
-    for place in at(path):
-        yield from _place(place)
+    for place in find_places(path):
+        yield from _read_folder_sessions(place)
 
 
-def _file(path: str, *, changed: bool) -> Iterator[Given]:
+def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
     """Give the record that a file is, or those of the sessions in it."""
     if _is_pipe(path):
-        yield from _pipe(path, changed=changed)
+        yield from _read_piped_input(path, changed=changed)
         return
-    if path.endswith(_ENDINGS):
-        yield _record(path, _stem(path), changed=changed)
+    if path.endswith(_RECORD_SUFFIXES):
+        yield _read_record_file(path, _derive_file_stem(path), changed=changed)
         return
     try:
-        yield from _native(path)
+        yield from _read_native_file(path)
     except NotASession as error:
-        value = _record_in(read_bytes(path))
+        value = _decode_record(read_bytes(path))
         if value is None:
-            raise NotASession(error.message, where=error.where, hint=_NAMED) from error
-        yield _checked(path, _stem(path), value, changed=changed)
+            raise NotASession(error.message, where=error.where, hint=_INPUT_HINT) from error
+        yield _build_checked_input(path, _derive_file_stem(path), value, changed=changed)
 
 
-def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
+def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
     """Give the record that comes through a pipe, or those of the sessions in it; it can be read but
     once.
     """
     data = read_bytes(path)
-    value = _record_in(data)
+    value = _decode_record(data)
     if value is not None:
-        yield _checked(path, _PIPED, value, changed=changed, data=data)
+        yield _build_checked_input(path, _STDIN_STEM, value, changed=changed, data=data)
         return
     try:
-        yield from _native(path, data)
+        yield from _read_native_file(path, data)
     except NotASession as error:
-        raise NotASession(error.message, where=path, hint=_NAMED) from error
+        raise NotASession(error.message, where=path, hint=_INPUT_HINT) from error
 
 
-def _native(path: str, piped: bytes | None = None) -> Iterator[Given]:
+def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRecord]:
     """Give the sessions of a native file, named as their records would be; what cannot be read
     keeps no other back.
 
@@ -144,30 +159,32 @@ def _native(path: str, piped: bytes | None = None) -> Iterator[Given]:
         UnreadableInput: something in it cannot be read, or it is of no kind that is known.
     """
     failed = None
-    name = stem(Path(path).name) if piped is None else _PIPED
-    for found in read(path) if piped is None else read(STDIN, data=piped):
+    name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
+    for found in read_sessions(path) if piped is None else read_sessions(STDIN, data=piped):
         if isinstance(found, VacrError):
             failed = failed or found
             continue
-        identify(found.reading.record)
-        yield Given(path, record_name(name, JOINT, found.label), "json", found.reading.record)
+        assign_record_id(found.reading.record)
+        yield InputRecord(
+            path, make_record_name(name, NAME_JOINT, found.label), "json", found.reading.record
+        )
     if failed is not None:
         raise failed
 
 
-def _place(place: Place) -> Iterator[Given | VacrError]:
+def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
     """Give the sessions of a place in a folder, named as their records would be."""
     try:
-        for found in read(place.path, session=place.session, sub_agents=False):
+        for found in read_sessions(place.path, session=place.session, sub_agents=False):
             if isinstance(found, VacrError):
                 yield found
                 continue
             record = found.reading.record
-            identify(record)
+            assign_record_id(record)
             folder, slash, name = place.name.rpartition("/")
-            yield Given(
+            yield InputRecord(
                 place.path,
-                f"{folder}{slash}{record_name(name, place.joint, found.label)}",
+                f"{folder}{slash}{make_record_name(name, place.joint, found.label)}",
                 "json",
                 record,
             )
@@ -175,9 +192,9 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
         yield error
 
 
-def _record(path: str, name: str, *, changed: bool) -> Given:
+def _read_record_file(path: str, name: str, *, changed: bool) -> InputRecord:
     try:
-        value = value_in(read_bytes(path))
+        value = decode_json_or_cbor(read_bytes(path))
     except UnreadableInput as error:
         where = (
             error.where
@@ -187,15 +204,20 @@ def _record(path: str, name: str, *, changed: bool) -> Given:
             else path
         )
         raise UnreadableInput(error.message, where=where, hint=error.hint) from error
-    return _checked(path, name, value, changed=changed)
+    return _build_checked_input(path, name, value, changed=changed)
 
 
-def _checked(
-    path: str, name: str, value: tuple[Any, Form], *, changed: bool, data: bytes | None = None
-) -> Given:
+def _build_checked_input(
+    path: str,
+    name: str,
+    value: tuple[Any, RecordEncoding],
+    *,
+    changed: bool,
+    data: bytes | None = None,
+) -> InputRecord:
     record, form = value
     try:
-        vacr.validate(record, json=form == "json").raise_for_errors()
+        validate(record, json=form == "json").raise_for_errors()
     except InvalidRecord as error:
         hint = error.hint or "vacr validate shows all that is wrong with it."
         raise InvalidRecord(
@@ -207,13 +229,20 @@ def _checked(
             "vacr validate tells."
         )
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
-    if not changed and is_changed(record, json=form == "json"):
+    if not changed and is_record_modified(record, json=form == "json"):
         raise InvalidRecord(
-            _CHANGED,
+            _RECORD_CHANGED_MESSAGE,
             where=path,
             hint="It proves nothing. Make it again from the session: vacr record FILE.",
         )
-    return Given(path, name, form, as_made(record, json=form == "json"), stored=True, data=data)
+    return InputRecord(
+        path,
+        name,
+        form,
+        convert_to_original_version(record, json=form == "json"),
+        stored=True,
+        data=data,
+    )
 
 
 def _is_pipe(path: str) -> bool:
@@ -223,12 +252,12 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def _record_in(data: bytes) -> tuple[Any, Form] | None:
+def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
     """Give the record that bytes are, whatever they are named, and its form; nothing where they are
     none.
     """
     with suppress(VacrError):
-        value, form = value_in(data)
+        value, form = decode_json_or_cbor(data)
         return (
             (value, form)
             if isinstance(value, dict) and {"version", "session"} <= value.keys()
@@ -237,32 +266,34 @@ def _record_in(data: bytes) -> tuple[Any, Form] | None:
     return None
 
 
-def distinct(found: list[Given], voice: Voice) -> list[Given]:
+def drop_duplicate_recordings(found: list[InputRecord], voice: Voice) -> list[InputRecord]:
     """Of several recordings of a session leave out all but the longest, or the first of them."""
-    longest: dict[str, Given] = {}
+    longest: dict[str, InputRecord] = {}
     for one in found:
-        other = longest.setdefault(_session(one), one)
+        other = longest.setdefault(_get_session_id(one), one)
         if len(one.record["session"]["entries"]) > len(other.record["session"]["entries"]):
-            longest[_session(one)] = one
+            longest[_get_session_id(one)] = one
     for one in found:
-        if longest[_session(one)] is not one:
-            voice.notice(f"{one.path}: {_other(one, longest[_session(one)])}, left out")
-    return [one for one in found if longest[_session(one)] is one]
+        if longest[_get_session_id(one)] is not one:
+            voice.notice(
+                f"{one.path}: {_describe_duplicate(one, longest[_get_session_id(one)])}, left out"
+            )
+    return [one for one in found if longest[_get_session_id(one)] is one]
 
 
-def _other(one: Given, longest: Given) -> str:
+def _describe_duplicate(one: InputRecord, longest: InputRecord) -> str:
     shorter = len(one.record["session"]["entries"]) < len(longest.record["session"]["entries"])
     return f"{'a shorter' if shorter else 'another'} recording of the session in {longest.path}"
 
 
-def _session(one: Given) -> str:
+def _get_session_id(one: InputRecord) -> str:
     name: str = one.record["session"]["session-id"]
     return name
 
 
-def _stem(path: str) -> str:
+def _derive_file_stem(path: str) -> str:
     name = Path(path).name
-    for ending in (*_ENDINGS, ".jsonl", ".json"):
+    for ending in (*_RECORD_SUFFIXES, ".jsonl", ".json"):
         if name.endswith(ending) and name != ending:
             return name.removesuffix(ending).removesuffix(".attributed") or name
     return name

@@ -7,23 +7,23 @@ from typing import Any
 
 import click
 
-import vacr
-from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural, size
+from vacr.agents import Reading, Source, SourcePart
+from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
+from vacr.cli.outputs import (
+    check_single_output,
+    is_output_folder,
+    reserve_unused_name,
+    write_output_file,
+)
 from vacr.cli.streams import write_bytes
+from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
-from vacr.exchange.formats import FORMATS
-from vacr.exchange.recognising import format_of
-from vacr.identity import identify
-from vacr.readers.assemble import Reading
-from vacr.readers.source import Part, Source
-from vacr.recording.files import digest
-from vacr.recording.names import record_name
-from vacr.sources import STDIN, read_bytes
-from vacr.sources.companions import part_name
+from vacr.exchange import EXCHANGE_FORMATS, detect_format
+from vacr.files import STDIN, hash_pieces, read_bytes
+from vacr.record import assign_record_id, validate
 
-_READABLE = [name for name, format_ in FORMATS.items() if format_.reader]
-_ENDINGS = tuple(FORMATS[name].ending for name in _READABLE)
+_READABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.reader]
+_DOCUMENT_SUFFIXES = tuple(EXCHANGE_FORMATS[name].ending for name in _READABLE_FORMATS)
 
 
 @click.command("import", no_args_is_help=True)
@@ -31,11 +31,11 @@ _ENDINGS = tuple(FORMATS[name].ending for name in _READABLE)
 @click.option(
     "--from",
     "from",
-    type=click.Choice(_READABLE),
+    type=click.Choice(_READABLE_FORMATS),
     help="The format.  [default: as the document says]",
 )
-@options.writing_options
-@options.voice_options
+@output_options
+@voice_options
 def command(
     files: tuple[str, ...],
     output: str | None,
@@ -62,24 +62,26 @@ def command(
     errors: list[dict[str, Any]] = []
     names: set[str] = set()
     worst = 0
-    documents = [one for path in files for one in _documents(path)]
-    outputs.refuse_one_file_for_many([path for path, _ in documents], output)
+    documents = [one for path in files for one in _find_documents(path)]
+    check_single_output([path for path, _ in documents], output)
     for path, folder in documents:
         try:
-            name, readings = _read(path, asked["from"])
-            outputs.refuse_one_file_for_many([path] * len(readings), output)
+            name, readings = _read_document(path, asked["from"])
+            check_single_output([path] * len(readings), output)
             for reading in readings:
-                data = _encoded(reading)
+                data = _encode_valid_record(reading)
                 if output == STDIN:
                     write_bytes([data, b"\n"])
                     continue
                 label = str(reading.record["session"]["session-id"]) if len(readings) > 1 else ""
-                stem = record_name(_stem(path, FORMATS[name].ending), ".", label)
+                stem = make_record_name(
+                    _strip_document_suffix(path, EXCHANGE_FORMATS[name].ending), ".", label
+                )
                 target = Path(output or "")
-                if outputs.is_folder(output):
-                    target /= f"{outputs.unused((folder / stem).as_posix(), names)}.acr.json"
-                state = outputs.write_new(target, data, path, files, overwrite=overwrite)
-                _tell(path, target, reading, len(data), state, voice)
+                if is_output_folder(output):
+                    target /= f"{reserve_unused_name((folder / stem).as_posix(), names)}.acr.json"
+                state = write_output_file(target, data, path, files, overwrite=overwrite)
+                _report_import(path, target, reading, len(data), state, voice)
                 made: dict[str, Any] = {
                     "source": path,
                     "from": name,
@@ -88,7 +90,11 @@ def command(
                 }
                 done.append(
                     made
-                    | {"id": reading.record["id"], "bytes": len(data), "sha-256": digest([data])}
+                    | {
+                        "id": reading.record["id"],
+                        "bytes": len(data),
+                        "sha-256": hash_pieces([data]),
+                    }
                 )
         except VacrError as error:
             place = (
@@ -108,7 +114,7 @@ def command(
     return worst
 
 
-def _documents(path: str) -> list[tuple[str, Path]]:
+def _find_documents(path: str) -> list[tuple[str, Path]]:
     """Give a document, or those in a folder, each with the folders between.
 
     Raises:
@@ -117,42 +123,46 @@ def _documents(path: str) -> list[tuple[str, Path]]:
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
     found = sorted(
-        file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS) and file.is_file()
+        file
+        for file in Path(path).rglob("*")
+        if file.name.endswith(_DOCUMENT_SUFFIXES) and file.is_file()
     )
     if not found:
         hint = (
-            f"Of a folder, files are taken whose names end in {' or '.join(_ENDINGS)}. Name "
+            f"Of a folder, files are taken whose names end in {' or '.join(_DOCUMENT_SUFFIXES)}. Name "
             "others one by one."
         )
         raise UnreadableInput("there is no document in it", where=path, hint=hint)
     return [(str(file), file.parent.relative_to(path)) for file in found]
 
 
-def _read(path: str, of: str | None) -> tuple[str, list[Reading]]:
+def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:
     """Give the format of a document, and what it holds."""
     data = read_bytes(path)
-    name = of or format_of(data)
-    part = "stdin" if path == STDIN else part_name(Path(path))
-    return name, FORMATS[name].read(Source((Part(part, data),)))
+    name = of or detect_format(data)
+    part = "stdin" if path == STDIN else make_part_name(Path(path))
+    return name, EXCHANGE_FORMATS[name].read(Source((SourcePart(part, data),)))
 
 
-def _encoded(reading: Reading) -> bytes:
+def _encode_valid_record(reading: Reading) -> bytes:
     """Give a record its id, and its bytes once it was found valid."""
-    data = b"".join(identify(reading.record))
-    vacr.validate(reading.record).raise_for_errors()
+    data = b"".join(assign_record_id(reading.record))
+    validate(reading.record).raise_for_errors()
     return data
 
 
-def _tell(path: str, target: Path, reading: Reading, count: int, state: str, voice: Voice) -> None:
+def _report_import(
+    path: str, target: Path, reading: Reading, count: int, state: str, voice: Voice
+) -> None:
     for notice in reading.notices:
         voice.notice(f"vacr: {path}: {notice.message}")
-    entries = plural(len(reading.record["session"]["entries"]), "entry")
+    entries = format_count(len(reading.record["session"]["entries"]), "entry")
     voice.result(
-        f"{target}: {entries}, {size(count)}{', unchanged' if state == 'unchanged' else ''}"
+        f"{target}: {entries}, {format_size(count)}{', unchanged' if state == 'unchanged' else ''}"
     )
 
 
-def _stem(path: str, ending: str) -> str:
+def _strip_document_suffix(path: str, ending: str) -> str:
     name = "stdin" if path == STDIN else Path(path).name
     for one in (ending, ".jsonl", ".json", ".txt"):
         if name.endswith(one) and name != one:

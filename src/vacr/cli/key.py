@@ -6,17 +6,26 @@ from pathlib import Path
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice
-from vacr.cli.verbs import InOrder
+from vacr.cli.options import PATH, Voice, voice_options
+from vacr.cli.verbs import OrderedVerbGroup
 from vacr.errors import UnreadableInput, UsageError
-from vacr.signing import keys
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.certificates import load_certificates
-from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
+from vacr.signing import (
+    NEW_KEY_ALGORITHMS,
+    PublicKey,
+    compute_thumbprint,
+    compute_thumbprint_uri,
+    encode_private_pem,
+    encode_public_pem,
+    generate_key,
+    parse_pem_certificates,
+    parse_public_keys,
+    read_passphrase,
+    read_trust_file,
+    write_key_pair,
+)
 
 
-@click.group(cls=InOrder, no_args_is_help=True)
+@click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
     """Make keys to sign with, and show their names.
 
@@ -38,7 +47,7 @@ def command() -> None:
 )
 @click.option(
     "--alg",
-    type=click.Choice(keys.KINDS),
+    type=click.Choice(NEW_KEY_ALGORITHMS),
     default="eddsa",
     show_default=True,
     help="The algorithm to sign with.",
@@ -52,7 +61,7 @@ def command() -> None:
     type=PATH,
     help="Encrypt it with the passphrase in the first line of a file.",
 )
-@options.voice_options
+@voice_options
 def generate(
     output: str,
     alg: str,
@@ -73,7 +82,7 @@ def generate(
     voice = Voice(format, quiet, verbose)
     secret = None
     if passphrase_file is not None:
-        secret = passphrase_in(passphrase_file)
+        secret = read_passphrase(passphrase_file)
     elif passphrase:
         secret = click.prompt(
             "Passphrase", hide_input=True, confirmation_prompt=True, err=True
@@ -83,17 +92,17 @@ def generate(
             f"the first line of {passphrase_file} is empty",
             hint="A key that is not encrypted is made without it.",
         )
-    key = keys.generate(alg)
-    public = keys.public_pem(key.public_key())
-    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret), public)
+    key = generate_key(alg)
+    public = encode_public_pem(key.public_key())
+    signing, verifying = write_key_pair(Path(output), encode_private_pem(key, secret), public)
     voice.result(f"{signing}: keep it to yourself")
-    voice.result(f"{verifying}: for those who verify; {keys.thumbprint_uri(key.public_key())}")
+    voice.result(f"{verifying}: for those who verify; {compute_thumbprint_uri(key.public_key())}")
     voice.data(
         {
             "private": str(signing),
             "public": str(verifying),
             "algorithm": alg,
-            "thumbprint": keys.thumbprint_uri(key.public_key()),
+            "thumbprint": compute_thumbprint_uri(key.public_key()),
         }
     )
     return 0
@@ -101,7 +110,7 @@ def generate(
 
 @command.command(short_help="Show the names of public keys.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@options.voice_options
+@voice_options
 def show(
     files: tuple[str, ...],
     format: str,  # noqa: A002 - the option's name
@@ -117,26 +126,26 @@ def show(
     voice = Voice(format, quiet, verbose)
     shown = []
     for path in files:
-        for key in _public(path):
+        for key in _read_public_keys(path):
             voice.result(
-                f"{path}: key {keys.thumbprint(key).hex()[:16]}: {keys.thumbprint_uri(key)}"
+                f"{path}: key {compute_thumbprint(key).hex()[:16]}: {compute_thumbprint_uri(key)}"
             )
             shown.append(
                 {
                     "file": path,
-                    "thumbprint": keys.thumbprint_uri(key),
-                    "kid": keys.thumbprint(key).hex(),
+                    "thumbprint": compute_thumbprint_uri(key),
+                    "kid": compute_thumbprint(key).hex(),
                 }
             )
     voice.data({"keys": shown})
     return 0
 
 
-def _public(path: str) -> list[PublicKey]:
-    data = trust_bytes(path)
+def _read_public_keys(path: str) -> list[PublicKey]:
+    data = read_trust_file(path)
     try:
         if b"-----BEGIN CERTIFICATE-----" in data:
-            return [one.public_key() for one in load_certificates(data)]
-        return keys.load_public(data)
+            return [one.public_key() for one in parse_pem_certificates(data)]
+        return parse_public_keys(data)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=path, hint=error.hint) from error

@@ -10,28 +10,33 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import Voice, plural, size
-from vacr.cli.tables import columns_of, end_of, laid_out
-from vacr.errors import UnreadableInput, printable
-from vacr.readers.registry import readers
-from vacr.sources.discovery import Session, roots, sessions
-from vacr.sources.state import home_folder
+from vacr.agents import load_readers
+from vacr.cli.options import (
+    Voice,
+    complete_agent,
+    format_count,
+    format_size,
+    streaming_voice_options,
+)
+from vacr.cli.tables import align_columns, get_terminal_width, truncate_start
+from vacr.discovery import SessionSummary, list_sessions, list_store_roots
+from vacr.errors import UnreadableInput, escape_unprintable
+from vacr.files import find_home_folder
 
-_NOTHING_FOUND = 1
-_NARROWEST_PROJECT = 15
-_WIDE = 120
+_EXIT_NO_SESSION = 1
+_MIN_PROJECT_WIDTH = 15
+_WIDE_TERMINAL = 120
 
 
 @click.command()
 @click.option(
     "--agent",
     metavar="NAME",
-    shell_complete=options.complete_agent,
+    shell_complete=complete_agent,
     help="Only the sessions of this agent.",
 )
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
-@options.streaming_voice_options
+@streaming_voice_options
 def command(
     agent: str | None,
     limit: int | None,
@@ -53,19 +58,22 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     failed: list[UnreadableInput] = []
-    found = newest_first(agent, failed)[:limit]
+    found = list_newest_sessions(agent, failed)[:limit]
     errors = [{"path": error.where, "error": error.message} for error in failed]
     voice.data(
-        {"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors}
+        {
+            "sessions": [_build_session_document(session, helpers) for session, helpers in found],
+            "errors": errors,
+        }
     )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
     for session, helpers in found:
-        voice.line(_document(session, helpers))
+        voice.line(_build_session_document(session, helpers))
     if not found:
-        voice.notice(f"vacr: no sessions found in {looked_in(agent)}")
-        return _NOTHING_FOUND
-    head, *rows = table(found, columns_of(sys.stdout))
+        voice.notice(f"vacr: no sessions found in {describe_session_folders(agent)}")
+        return _EXIT_NO_SESSION
+    head, *rows = format_session_table(found, get_terminal_width(sys.stdout))
     voice.result(head)
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
@@ -76,37 +84,37 @@ def command(
     return 0
 
 
-def looked_in(agent: str | None) -> str:
+def describe_session_folders(agent: str | None) -> str:
     """Name the folders in which sessions are looked for."""
     found = [
         root
-        for name, reader in readers().items()
+        for name, reader in load_readers().items()
         if agent in (None, name)
-        for root, _ in roots(reader)
+        for root, _ in list_store_roots(reader)
     ]
-    return ", ".join(dict.fromkeys(_below_home(str(root)) for root in found))
+    return ", ".join(dict.fromkeys(_abbreviate_home(str(root)) for root in found))
 
 
-def newest_first(
+def list_newest_sessions(
     agent: str | None, failed: list[UnreadableInput] | None = None
-) -> list[tuple[Session, list[Session]]]:
+) -> list[tuple[SessionSummary, list[SessionSummary]]]:
     """Give the sessions, the newest first, each with its sub-agents; and what could not be read."""
-    found = list(sessions(agent, failed=failed))
+    found = list(list_sessions(agent, failed=failed))
     found.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {
         session.session_id: session.parent
         for session in found
         if session.parent != session.session_id
     }
-    own: list[Session] = []
-    helpers = defaultdict[str, list[Session]](list)
+    own: list[SessionSummary] = []
+    helpers = defaultdict[str, list[SessionSummary]](list)
     for session in found:
-        first = _first(session.session_id, parents)
+        first = _find_root_session(session.session_id, parents)
         (own if first == session.session_id else helpers[first]).append(session)
     return [(session, helpers[session.session_id]) for session in own]
 
 
-def _first(session_id: str, parents: dict[str, str | None]) -> str:
+def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
     """Give the session that a sub-agent worked for in the end: its parent may be a sub-agent
     itself.
     """
@@ -120,33 +128,38 @@ def _first(session_id: str, parents: dict[str, str | None]) -> str:
     return session_id
 
 
-def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list[str]:
+def format_session_table(
+    found: list[tuple[SessionSummary, list[SessionSummary]]], width: int | None
+) -> list[str]:
     """Lay the sessions out in columns, cut to the width of a terminal if there is one."""
-    both = width is None or width >= _WIDE
+    both = width is None or width >= _WIDE_TERMINAL
     rows = [("agent", "project", "start", *(["last used"] if both else []), "size", "title")]
     for session, helpers in found:
-        more = f"(+{plural(len(helpers), 'sub-agent')}) " if helpers else ""
-        when = [shown_time(session.start), *([shown_time(session.updated)] if both else [])]
-        large = "–" if session.size is None else size(session.size)
-        project = _below_home(session.project) or "–"
+        more = f"(+{format_count(len(helpers), 'sub-agent')}) " if helpers else ""
+        when = [
+            format_local_time(session.start),
+            *([format_local_time(session.updated)] if both else []),
+        ]
+        large = "–" if session.size is None else format_size(session.size)
+        project = _abbreviate_home(session.project) or "–"
         project = (
             project
             if width is None
-            else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
+            else truncate_start(escape_unprintable(project), max(_MIN_PROJECT_WIDTH, width // 5))
         )
         rows.append((session.agent, project, *when, large, f"{more}{session.title}" or "–"))
-    return laid_out(rows, right=frozenset((len(rows[0]) - 2,)), width=width)
+    return align_columns(rows, right=frozenset((len(rows[0]) - 2,)), width=width)
 
 
-def _below_home(path: str) -> str:
+def _abbreviate_home(path: str) -> str:
     """Write a path as a person knows it."""
-    home = home_folder(os.environ)
+    home = find_home_folder(os.environ)
     return (
         f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
     )
 
 
-def shown_time(moment: int | None) -> str:
+def format_local_time(moment: int | None) -> str:
     """Show a time as it is here."""
     if moment is None:
         return "–"
@@ -156,7 +169,9 @@ def shown_time(moment: int | None) -> str:
         return "–"
 
 
-def _document(session: Session, helpers: list[Session]) -> dict[str, Any]:
+def _build_session_document(
+    session: SessionSummary, helpers: list[SessionSummary]
+) -> dict[str, Any]:
     return {
         "agent": session.agent,
         "path": session.path,

@@ -7,19 +7,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from vacr.errors import UnreadableInput
-from vacr.log import durable
-from vacr.recording.files import sync_path
-from vacr.signing import keys
-from vacr.sources.files import read_bytes, reason_of
+from vacr.files import describe_file_error, read_bytes, sync_folder_and_parents, write_durable_file
+from vacr.signing import encode_private_pem, encode_public_pem, generate_key, parse_private_key
 
-SIGNING = "signing"
-VERIFIER = "verifier"
+SIGNING_KEY_NAME = "signing"
+VERIFIER_KEY_NAME = "verifier"
 """What somebody says of evidence is not to be signed by the key that the evidence is signed by."""
-_OWNER_ONLY = 0o700
-_OWNER_READS = 0o600
+_OWNER_ONLY_FOLDER = 0o700
+_OWNER_ONLY_FILE = 0o600
 
 
-def machine_key(state: Path, name: str = SIGNING) -> str:
+def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     """Give the file of a key of this machine's own, which is made the first time.
 
     Raises:
@@ -34,16 +32,16 @@ def machine_key(state: Path, name: str = SIGNING) -> str:
         raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
     try:
         if not private.exists():
-            private.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
-            durable.write(private, keys.private_pem(keys.generate("es256")), _OWNER_READS)
+            private.parent.mkdir(_OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            write_durable_file(private, encode_private_pem(generate_key("es256")), _OWNER_ONLY_FILE)
         if not public.exists():
             # It comes last: where it is, the disk has the other.
-            sync_path(private.parent)
-            durable.write(
-                public, keys.public_pem(keys.load_private(read_bytes(private)).public_key())
+            sync_folder_and_parents(private.parent)
+            write_durable_file(
+                public, encode_public_pem(parse_private_key(read_bytes(private)).public_key())
             )
         # Whoever wrote them may have been killed before the disk had their names.
-        sync_path(private.parent)
+        sync_folder_and_parents(private.parent)
     except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(private.parent)) from error
+        raise UnreadableInput(describe_file_error(error), where=str(private.parent)) from error
     return str(private)

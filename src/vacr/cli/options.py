@@ -13,21 +13,23 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr import errors
 from vacr.cli.streams import print_message, print_text
-from vacr.codec import canonical_json
+from vacr.errors import escape_unprintable
+from vacr.record import encode_canonical_json
 
-SCHEMA_VERSION = "1"
-FINDINGS = 5
+OUTPUT_SCHEMA_VERSION = "1"
+EXIT_FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
 
-_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+_TERMINAL_CONTROL_PATTERN = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
+_SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Path(click.Path):
+class _NonEmptyPath(click.Path):
     """A path that the shell completes and that we check ourselves, but for one that is none: a
     variable that was not set.
     """
@@ -41,10 +43,10 @@ class _Path(click.Path):
         )
 
 
-PATH = _Path(readable=False)
+PATH = _NonEmptyPath(readable=False)
 
 
-class Number(click.FloatRange):
+class NumberRange(click.FloatRange):
     """A number in a range, which one that is none (`nan`) is not."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -69,34 +71,36 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            print_text(errors.printable(text))
+            print_text(escape_unprintable(text))
 
     def lines(self, text: str) -> None:
         """Print a result that is text of several lines."""
         if not self.json:
-            print_text(printable(text))
+            print_text(make_lines_printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            print_text(encoded(document))
+            print_text(encode_output_document(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            print_text(encoded(document))
+            print_text(encode_output_document(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
         if not self.quiet and self.verbose >= level:
-            print_message(errors.printable(text))
+            print_message(escape_unprintable(text))
 
     def error(self, text: str, hint: str = "") -> None:
         """Tell the person what went wrong and what to do, even when asked to be quiet."""
-        print_message(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""))
+        print_message(
+            escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
+        )
 
 
-def writing_options(function: F, default: str = "the current folder") -> F:
+def output_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
     where = f"Where to write; a folder ends in /.  [default: {default}]"
     function = click.option(
@@ -107,17 +111,17 @@ def writing_options(function: F, default: str = "the current folder") -> F:
 
 def voice_options(function: F) -> F:
     """Add `--format`, `-q` and `-v` to a verb."""
-    return _with_voice(function, ["text", "json"])
+    return _add_voice_options(function, ["text", "json"])
 
 
 def streaming_voice_options(function: F) -> F:
     """Add the same to a verb whose result may be long, with one more format that prints it as it
     comes.
     """
-    return _with_voice(function, ["text", "json", "jsonl"])
+    return _add_voice_options(function, ["text", "json", "jsonl"])
 
 
-def _with_voice(function: F, formats: list[str]) -> F:
+def _add_voice_options(function: F, formats: list[str]) -> F:
     for option in (
         click.option("-v", "--verbose", count=True, help="Say more."),
         click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
@@ -156,39 +160,39 @@ def complete_rule(context: click.Context, _parameter: click.Parameter, typed: st
 
 def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete the name of an agent."""
-    from vacr.readers.registry import readers
+    from vacr.agents import load_readers
 
-    return [name for name in readers() if name.startswith(typed)]
+    return [name for name in load_readers() if name.startswith(typed)]
 
 
 @contextmanager
-def progress(
+def show_progress(
     count: Callable[[], int], voice: Voice, doing: str = "recording"
 ) -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
-    total = count() if _shows_progress(voice) else 1
+    total = count() if _can_show_progress(voice) else 1
     if total == 1:
         yield lambda: None
         return
-    with _bar() as bar:
+    with _make_progress_bar() as bar:
         task = bar.add_task(doing, total=total)
         yield lambda: bar.advance(task)
 
 
 @contextmanager
-def advancing(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
+def show_job_progress(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
     """Show on a terminal how far a long job is; give the function to call with how much is done, of
     how much.
     """
-    if not _shows_progress(voice):
+    if not _can_show_progress(voice):
         yield lambda _done, _of: None
         return
-    with _bar() as bar:
+    with _make_progress_bar() as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
-def _shows_progress(voice: Voice) -> bool:
+def _can_show_progress(voice: Voice) -> bool:
     return (
         not voice.quiet
         and not voice.json
@@ -197,7 +201,7 @@ def _shows_progress(voice: Voice) -> bool:
     )
 
 
-def _bar() -> Any:
+def _make_progress_bar() -> Any:
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -205,31 +209,37 @@ def _bar() -> Any:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def printable(text: str) -> str:
+def make_lines_printable(text: str) -> str:
     """Make text of several lines printable; lines stay lines."""
-    return "\n".join(map(errors.printable, text.split("\n")))
+    return "\n".join(map(escape_unprintable, text.split("\n")))
 
 
-def encoded(document: dict[str, Any]) -> bytes:
+def encode_output_document(document: dict[str, Any]) -> bytes:
     """Give a document for programs as it is printed, with the version of what it consists of."""
-    text = canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document})).decode()
+    text = encode_canonical_json(
+        _replace_surrogates({"schema_version": OUTPUT_SCHEMA_VERSION, **document})
+    ).decode()
     # JSON leaves characters as they are that drive a terminal, or turn the order of letters round;
     # spelled, they say the same.
-    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+    return _TERMINAL_CONTROL_PATTERN.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
-def _writable(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Replace what is no character in texts: names of files, and messages with such names, may hold
     any bytes.
     """
     if isinstance(value, str):
-        return _NO_CHARACTER.sub("\ufffd", value)
+        return _SURROGATE_PATTERN.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_writable(name): _writable(item) for name, item in value.items()}
-    return [_writable(item) for item in value] if isinstance(value, list | tuple) else value
+        return {
+            _replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()
+        }
+    return (
+        [_replace_surrogates(item) for item in value] if isinstance(value, list | tuple) else value
+    )
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """Say a number of bytes as a person would."""
     value, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):  # noqa: B007 - the unit that was reached is used below
@@ -239,7 +249,7 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Say how many of something there are."""
     plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural_noun}"

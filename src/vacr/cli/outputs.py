@@ -8,31 +8,30 @@ from itertools import chain, count
 from pathlib import Path
 
 from vacr.errors import UsageError
-from vacr.recording.files import refuse_input, same, write
-from vacr.sources import STDIN
+from vacr.files import STDIN, check_not_input, has_same_bytes, write_file_atomically
 
 
-def is_folder(output: str | None) -> bool:
+def is_output_folder(output: str | None) -> bool:
     """Tell whether an output is a folder: the current one by default, one that exists, or a name
     that ends in a slash.
     """
     return output is None or (output != STDIN and (output.endswith("/") or os.path.isdir(output)))  # noqa: PTH112
 
 
-def refuse_one_file_for_many(files: Sequence[str], output: str | None) -> None:
+def check_single_output(files: Sequence[str], output: str | None) -> None:
     """Refuse to write several results into one file.
 
     Raises:
         UsageError: there are several, and the output is neither a folder nor standard output.
     """
-    if len(files) > 1 and not is_folder(output) and output != STDIN:
+    if len(files) > 1 and not is_output_folder(output) and output != STDIN:
         raise UsageError(
             f"several results cannot go into one file, {output}",
             hint="End the name in / for a folder.",
         )
 
 
-def unused(name: str, names: set[str]) -> str:
+def reserve_unused_name(name: str, names: set[str]) -> str:
     """Give a name that nothing else has that this run writes, on any file system, and keep it."""
     found = next(
         one
@@ -43,7 +42,7 @@ def unused(name: str, names: set[str]) -> str:
     return found
 
 
-def write_new(
+def write_output_file(
     target: Path,
     data: bytes,
     source: str,
@@ -58,12 +57,12 @@ def write_new(
         UsageError: something else is there.
     """
     if target.is_file():
-        if same(target, [data]):
+        if has_same_bytes(target, [data]):
             return "unchanged"
-        refuse_input(target, files)
+        check_not_input(target, files)
         if not overwrite:
             raise UsageError(
                 f"{target} is there and differs", hint="Give --overwrite, or another place with -o."
             )
-    write(target, [data], *(Path(one) for one in (source, *also) if one != STDIN))
+    write_file_atomically(target, [data], *(Path(one) for one in (source, *also) if one != STDIN))
     return "written"

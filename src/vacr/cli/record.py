@@ -14,24 +14,39 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, outputs
-from vacr.cli.options import FINDINGS, PATH, Voice, plural
-from vacr.cli.report import Report
+from vacr.cli.options import (
+    EXIT_FINDINGS,
+    PATH,
+    Voice,
+    complete_agent,
+    format_count,
+    show_progress,
+    streaming_voice_options,
+)
+from vacr.cli.outputs import check_single_output, is_output_folder
+from vacr.cli.report import RecordingReport
 from vacr.cli.streams import print_message, write_bytes
+from vacr.discovery import SessionSummary
 from vacr.errors import UsageError
-from vacr.recording import plan
-from vacr.recording.files import tidy_all
-from vacr.recording.journal import Journal
-from vacr.recording.run import Run, cores
-from vacr.recording.tasks import Outcome, Task, Wish
-from vacr.recording.work import record_place
-from vacr.sources import STDIN
-from vacr.sources.discovery import Session
+from vacr.files import STDIN, remove_leftover_files
+from vacr.workflows import (
+    RecordingOptions,
+    RecordingOutcome,
+    RecordingRun,
+    RecordingTask,
+    RunJournal,
+    assign_output_folders,
+    count_cores,
+    plan_file_task,
+    plan_file_tasks,
+    plan_folder_tasks,
+    record_place,
+)
 
-_WORTH_PROCESSES = 8
+_MIN_FILES_FOR_PROCESSES = 8
 """As many files as make starting processes worth their while."""
-_INTERRUPTED = 130
-_NOTHING_FOUND = 1
+_EXIT_INTERRUPTED = 130
+_EXIT_NO_SESSION = 1
 
 
 @click.command()
@@ -52,7 +67,7 @@ _NOTHING_FOUND = 1
 @click.option(
     "--agent",
     metavar="NAME",
-    shell_complete=options.complete_agent,
+    shell_complete=complete_agent,
     help="Whose session it is, whatever its content tells.",
 )
 @click.option(
@@ -84,7 +99,7 @@ _NOTHING_FOUND = 1
 @click.option(
     "--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded."
 )
-@options.streaming_voice_options
+@streaming_voice_options
 def command(
     paths: tuple[str, ...],
     output: str | None,
@@ -117,30 +132,30 @@ def command(
     """
     # Where the records themselves are the output, nothing else may stand between them.
     voice = Voice("text" if output == STDIN else format, quiet, verbose)
-    helpers: list[Session] = []
+    helpers: list[SessionSummary] = []
     if session is not None and len(paths) != 1:
         raise UsageError(
             "--session is one of the sessions of one file or folder",
             hint="Name that, and only that.",
         )
     if not paths:
-        from vacr.cli.choose import choose
-        from vacr.cli.list import looked_in
+        from vacr.cli.choose import choose_session
+        from vacr.cli.list import describe_session_folders
 
-        picked = choose(wishes["agent"], voice)
+        picked = choose_session(wishes["agent"], voice)
         if picked is None:
             voice.error(
-                f"vacr: no sessions found in {looked_in(wishes['agent'])}",
+                f"vacr: no sessions found in {describe_session_folders(wishes['agent'])}",
                 "Name a file or a folder.",
             )
-            return _NOTHING_FOUND
+            return _EXIT_NO_SESSION
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
     if wishes["cbor"] and (output or "").endswith(".json"):
         raise UsageError(
             f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out."
         )
-    wish = Wish(
+    wish = RecordingOptions(
         cbor=wishes["cbor"] or (output or "").endswith(".cbor"),
         seal=wishes["seal_source"],
         overwrite=wishes["overwrite"],
@@ -156,43 +171,43 @@ def command(
             hint="Give a file or a folder with -o.",
         )
     folders = [path for path in paths if path not in wish.named and session is None]
-    report = Report(voice, folder=bool(folders))
+    report = RecordingReport(voice, folder=bool(folders))
     if folders:
-        exit_code = _folders(folders, output, wish, report, jobs, cluster)
+        exit_code = _record_folders(folders, output, wish, report, jobs, cluster)
     elif cluster:
         raise UsageError(
             "--cluster is for folders", hint="Name the folder that holds the sessions."
         )
     else:
-        exit_code = _files(paths, session, output, wish, report, jobs)
+        exit_code = _record_files(paths, session, output, wish, report, jobs)
     if wish.sub_agents:
-        _tell_of(helpers, report)
-    return FINDINGS if strict and report.findings and exit_code == 0 else exit_code
+        _report_unrecorded_sub_agents(helpers, report)
+    return EXIT_FINDINGS if strict and report.findings and exit_code == 0 else exit_code
 
 
-def _files(
+def _record_files(
     paths: tuple[str, ...],
     session: str | None,
     output: str | None,
-    wish: Wish,
-    report: Report,
+    wish: RecordingOptions,
+    report: RecordingReport,
     jobs: int | None,
 ) -> int:
     """Record files that were named one by one, or one session; give the exit code."""
-    outputs.refuse_one_file_for_many(paths, output)
+    check_single_output(paths, output)
     if output == STDIN:
-        _print(paths, session, wish, report)
+        _print_records(paths, session, wish, report)
         return report.exit_code
-    if session is not None or not outputs.is_folder(output):
-        chosen = None if outputs.is_folder(output) else output
-        report.add(record_place(plan.file_task(paths[0], output or "", chosen, wish, session)))
+    if session is not None or not is_output_folder(output):
+        chosen = None if is_output_folder(output) else output
+        report.add(record_place(plan_file_task(paths[0], output or "", chosen, wish, session)))
     else:
-        _in_order(plan.file_tasks(list(paths), output or "", wish), report, jobs)
+        _record_in_order(plan_file_tasks(list(paths), output or "", wish), report, jobs)
     report.finish()
     return report.exit_code
 
 
-def _tell_of(helpers: list[Session], report: Report) -> None:
+def _report_unrecorded_sub_agents(helpers: list[SessionSummary], report: RecordingReport) -> None:
     """Tell of the sub-agents of a session that was picked which nothing but the search for sessions
     finds.
     """
@@ -202,17 +217,17 @@ def _tell_of(helpers: list[Session], report: Report) -> None:
     if elsewhere:
         how = f"for that: vacr record {' '.join(elsewhere)}"
         report.voice.notice(
-            f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not "
+            f"vacr: {format_count(len(elsewhere), 'sub-agent')} of it in files elsewhere, not "
             f"recorded; {how}"
         )
 
 
-def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
+def _record_in_order(tasks: list[RecordingTask], report: RecordingReport, jobs: int | None) -> None:
     """Do tasks, in several processes if that is worth their while; the results keep their order."""
-    many = len(tasks) >= _WORTH_PROCESSES and all(task.path != STDIN for task in tasks)
-    run = Run(jobs or (min(cores(), len(tasks)) if many else 1), report.voice.notice)
-    with options.progress(lambda: len(tasks), report.voice) as step:
-        waiting: dict[Task, Outcome] = {}
+    many = len(tasks) >= _MIN_FILES_FOR_PROCESSES and all(task.path != STDIN for task in tasks)
+    run = RecordingRun(jobs or (min(count_cores(), len(tasks)) if many else 1), report.voice.notice)
+    with show_progress(lambda: len(tasks), report.voice) as step:
+        waiting: dict[RecordingTask, RecordingOutcome] = {}
         following = iter(tasks)
         expected = next(following, None)
         for outcome in run.outcomes(tasks):
@@ -223,7 +238,9 @@ def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
                 expected = next(following, None)
 
 
-def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Report) -> None:
+def _print_records(
+    paths: tuple[str, ...], session: str | None, wish: RecordingOptions, report: RecordingReport
+) -> None:
     """Write the records themselves to standard output."""
     printed = 0
 
@@ -233,16 +250,16 @@ def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Repo
         printed += 1
 
     for path in paths:
-        report.add(record_place(plan.file_task(path, "", None, wish, session), emit))
+        report.add(record_place(plan_file_task(path, "", None, wish, session), emit))
     if printed and not wish.cbor and sys.stdout.isatty():
         write_bytes([b"\n"])
 
 
-def _folders(
+def _record_folders(
     folders: list[str],
     output: str | None,
-    wish: Wish,
-    report: Report,
+    wish: RecordingOptions,
+    report: RecordingReport,
     jobs: int | None,
     cluster: str | None,
 ) -> int:
@@ -251,7 +268,7 @@ def _folders(
     """
     if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
-    if not outputs.is_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
+    if not is_output_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
         raise UsageError(
             f"the records of a folder cannot go into one file, {output}",
             hint="End the name in / for a folder.",
@@ -259,29 +276,29 @@ def _folders(
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
-    trees = plan.trees(
+    trees = assign_output_folders(
         [Path(folder).absolute() if cluster else Path(folder) for folder in folders],
         target,
         wish.named,
     )
-    journal = Journal(target)
+    journal = RunJournal(target)
 
-    def tasks() -> Iterator[Task]:
-        yield from plan.file_tasks(list(wish.named), str(target), wish)
+    def tasks() -> Iterator[RecordingTask]:
+        yield from plan_file_tasks(list(wish.named), str(target), wish)
         for folder, place in trees:
-            yield from plan.folder_tasks(folder, place, target, wish)
+            yield from plan_folder_tasks(folder, place, target, wish)
 
     with (
-        _workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
-        _stoppable(run, report.voice),
-        options.progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
+        _start_workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
+        _stop_on_interrupt(run, report.voice),
+        show_progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
         closing(journal),
     ):
 
-        def undone() -> Iterator[Task]:
+        def undone() -> Iterator[RecordingTask]:
             for task in tasks():
                 done = (
-                    Outcome(task, skipped=task.passed_over)
+                    RecordingOutcome(task, skipped=task.passed_over)
                     if task.passed_over
                     else journal.done(task)
                 )
@@ -296,7 +313,7 @@ def _folders(
             report.add(outcome)
             step()
     if cluster or run.broken:
-        tidy_all(target)  # another process may have died while it wrote
+        remove_leftover_files(target)  # another process may have died while it wrote
     if journal.failed:
         report.voice.notice(
             "vacr: what is done cannot be noted, so that the next run begins anew: "
@@ -305,32 +322,32 @@ def _folders(
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
-        return _INTERRUPTED
+        return _EXIT_INTERRUPTED
     if not report.agents and not report.failed:
         report.voice.error(f"vacr: {', '.join(folders)}: no session in it")
-        return _NOTHING_FOUND
+        return _EXIT_NO_SESSION
     return report.exit_code
 
 
 @contextmanager
-def _workers(
+def _start_workers(
     cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice
-) -> Iterator[Run]:
+) -> Iterator[RecordingRun]:
     """Give the run with its workers: processes here, or those of a cluster."""
     if cluster is None:
-        yield Run(jobs or cores(), voice.notice)
+        yield RecordingRun(jobs or count_cores(), voice.notice)
         return
-    from vacr.recording.cluster import Cluster
+    from vacr.workflows import DaskCluster
 
-    connected = Cluster(cluster, sources, target)
+    connected = DaskCluster(cluster, sources, target)
     try:
-        yield Run(connected.jobs, voice.notice, connected.pool, connected.check)
+        yield RecordingRun(connected.jobs, voice.notice, connected.pool, connected.check)
     finally:
         connected.close()
 
 
 @contextmanager
-def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
+def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
     """Let Ctrl-C end the run when what has begun is done; a second one ends it at once."""
 
     def stop(*_: Any) -> None:

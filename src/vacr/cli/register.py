@@ -8,15 +8,20 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.services import Services, service_options, target_of, tell, worst
+from vacr.cli.options import PATH, Voice, format_count, output_options, show_progress, voice_options
+from vacr.cli.outputs import check_single_output, write_output_file
+from vacr.cli.services import (
+    ServiceSettings,
+    choose_statement_target,
+    combine_exit_codes,
+    report_registration,
+    service_options,
+)
 from vacr.cli.streams import write_bytes
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
-from vacr.log.outbox import Item
-from vacr.log.registering import FAILED, Outcome, Registrar
-from vacr.sources import STDIN
-from vacr.sources.statements import pairs
+from vacr.files import STDIN
+from vacr.registration import STATE_FAILED, OutboxItem, Registrar, RegistrationOutcome
+from vacr.workflows import find_statement_pairs
 
 
 @click.command(no_args_is_help=True)
@@ -25,8 +30,8 @@ from vacr.sources.statements import pairs
 @click.option("--pending", is_flag=True, help="Register what is in the outbox.")
 @click.option("--again", is_flag=True, help="Register also what has a receipt of the log already.")
 @service_options
-@partial(options.writing_options, default="the statement itself")
-@options.voice_options
+@partial(output_options, default="the statement itself")
+@voice_options
 def command(
     files: tuple[str, ...],
     service: str | None,
@@ -54,32 +59,36 @@ def command(
     """
     # Where the statements themselves are the output, nothing else may stand between them.
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
-    services = Services.of(**reached)
+    services = ServiceSettings.of(**reached)
     if pending:
         if files or output is not None:
             raise UsageError(
                 "--pending is for what is in the outbox", hint="Leave files and -o out."
             )
-        return _pending(services, service, voice, again=again)
+        return _register_pending(services, service, voice, again=again)
     if not files:
         raise UsageError("nothing to register", hint="Name statements, or give --pending.")
     if service is None:
         raise UsageError("no service", hint="Name one: --service https://log.example.org")
-    outputs.refuse_one_file_for_many(files, output)
+    check_single_output(files, output)
     # What goes elsewhere leaves the statement as it is, and later there would be nobody to write
     # it.
     settings: dict[str, Any] = {"outbox": None} if output is not None else {}
     registrar = services.registrar(service, again=again, **settings)
-    found = [pair for path in files for pair in pairs(path)]
+    found = [pair for path in files for pair in find_statement_pairs(path)]
     done = []
-    with options.progress(lambda: len(found), voice, "registering") as step:
+    with show_progress(lambda: len(found), voice, "registering") as step:
         for pair in found:
             if pair.statement is None:
-                outcome = Outcome(pair.name, FAILED, error=_unsigned(pair.name))
-                done.append(tell(outcome, service, voice))
+                outcome = RegistrationOutcome(
+                    pair.name, STATE_FAILED, error=_make_unsigned_error(pair.name)
+                )
+                done.append(report_registration(outcome, service, voice))
             else:
                 done.append(
-                    _one(registrar, pair.statement, output, files, voice, overwrite=overwrite)
+                    _register_statement(
+                        registrar, pair.statement, output, files, voice, overwrite=overwrite
+                    )
                 )
             step()
     if not found:
@@ -88,10 +97,10 @@ def command(
             "The names of statements end in .cose; vacr sign makes them.",
         )
     voice.data({"statements": done, "left": sum(one["exit"] != 0 for one in done)})
-    return worst([one["exit"] for one in done] or [1])
+    return combine_exit_codes([one["exit"] for one in done] or [1])
 
 
-def _one(
+def _register_statement(
     registrar: Registrar,
     statement: str,
     output: str | None,
@@ -101,16 +110,16 @@ def _one(
     overwrite: bool,
 ) -> dict[str, Any]:
     """Register one statement, and write it where it goes."""
-    target = target_of(output, statement)
+    target = choose_statement_target(output, statement)
 
     def elsewhere(data: bytes) -> None:
         if output == STDIN:
             write_bytes([data])
         elif target is not None:
-            outputs.write_new(target, data, statement, (*files, statement), overwrite=overwrite)
+            write_output_file(target, data, statement, (*files, statement), overwrite=overwrite)
 
     outcome = registrar.register(statement, elsewhere if output is not None else None)
-    return tell(
+    return report_registration(
         outcome,
         registrar.client.url,
         voice,
@@ -118,7 +127,7 @@ def _one(
     )
 
 
-def _unsigned(name: str) -> InvalidStatement | UnreadableInput:
+def _make_unsigned_error(name: str) -> InvalidStatement | UnreadableInput:
     if not Path(name).exists():
         return UnreadableInput("there is no such file", where=name)
     hint = f"vacr sign {name} --key KEY makes a statement."
@@ -127,7 +136,9 @@ def _unsigned(name: str) -> InvalidStatement | UnreadableInput:
     )
 
 
-def _pending(services: Services, service: str | None, voice: Voice, *, again: bool) -> int:
+def _register_pending(
+    services: ServiceSettings, service: str | None, voice: Voice, *, again: bool
+) -> int:
     """Register what is in the outbox, of one service or of all; what fails stays there."""
     items, exits, others = [], [], 0
     for one in services.outbox.items():
@@ -146,24 +157,24 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
         )
     registrars: dict[str, Registrar] = {}
     done = []
-    with options.progress(lambda: len(items), voice, "registering") as step:
+    with show_progress(lambda: len(items), voice, "registering") as step:
         for item in items:
             try:
                 if item.service not in registrars:
                     registrars[item.service] = services.registrar(item.service, again=again)
                 outcome = registrars[item.service].finish(item)
             except VacrError as error:
-                outcome = Outcome(item.statement, FAILED, error=error)
-            done.append(tell(outcome, item.service, voice) | {"since": item.since})
-            _tell_of_lost(outcome, item, services, voice)
+                outcome = RegistrationOutcome(item.statement, STATE_FAILED, error=error)
+            done.append(report_registration(outcome, item.service, voice) | {"since": item.since})
+            _explain_item_removal(outcome, item, services, voice)
             step()
     exits += [one["exit"] for one in done]
     left = sum(code != 0 for code in exits)
     finished = len(items) - sum(one["exit"] != 0 for one in done)
     whose = f" for {service}" if service is not None else ""
-    more = f"; {plural(others, 'item')} for other services" if others else ""
+    more = f"; {format_count(others, 'item')} for other services" if others else ""
     voice.result(
-        f"{plural(len(items), 'item')} in the outbox{whose}: {finished} done, {left} left{more}"
+        f"{format_count(len(items), 'item')} in the outbox{whose}: {finished} done, {left} left{more}"
     )
     if left:
         voice.notice(
@@ -171,12 +182,14 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
             "be removed there."
         )
     voice.data({"statements": done, "left": left})
-    return worst(exits)
+    return combine_exit_codes(exits)
 
 
-def _tell_of_lost(outcome: Outcome, item: Item, services: Services, voice: Voice) -> None:
+def _explain_item_removal(
+    outcome: RegistrationOutcome, item: OutboxItem, services: ServiceSettings, voice: Voice
+) -> None:
     """Say how to be rid of an item that will never be done."""
-    if outcome.state == FAILED and isinstance(outcome.error, UnreadableInput):
+    if outcome.state == STATE_FAILED and isinstance(outcome.error, UnreadableInput):
         voice.notice(
             "  It stays in the outbox; if it is of no use any more, remove "
             f"{services.outbox.path(item)}"

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vacr.cli.evidence import LARGEST, nonce_of
+from vacr.cli.evidence import MAX_EVIDENCE_BYTES, parse_nonce
 from vacr.errors import UsageError
-from vacr.evidence.relying_party import ASK, BELIEVE, Needed
-from vacr.evidence.trust_tiers import TIERS
-from vacr.sources import read_bytes
-from vacr.sources.evidence_files import beside, load_keys, load_policy
-from vacr.sources.statements import COSE, Pair
+from vacr.evidence import (
+    EVIDENCE_MISSING_HINT,
+    RESULT_MISSING_HINT,
+    TIERS_BY_LABEL,
+    EvidenceRequirement,
+    find_evidence_beside,
+    load_appraisal_policy,
+    load_trusted_keys,
+)
+from vacr.files import read_bytes
+from vacr.workflows import STATEMENT_SUFFIX, StatementPair
 
 
 @dataclass(frozen=True)
-class WantedEvidence:
+class EvidenceOptions:
     """What is asked of evidence, as it can be handed to another process."""
 
     tier: str
@@ -44,7 +50,7 @@ class WantedEvidence:
             raise UsageError("evidence cannot be appraised without its nonce", hint=hint)
 
 
-def needed_of(wanted: WantedEvidence) -> Needed:
+def load_evidence_requirements(wanted: EvidenceOptions) -> EvidenceRequirement:
     """Read what trust in evidence rests on.
 
     Raises:
@@ -52,38 +58,42 @@ def needed_of(wanted: WantedEvidence) -> Needed:
         Unreachable: a file that trust rests on cannot be read.
         UnreadableInput: it holds something else.
     """
-    return Needed(
-        TIERS[wanted.tier],
-        load_policy(wanted.policy) if wanted.policy is not None else None,
-        tuple(key for name in wanted.verifier_keys for key in load_keys(name)),
-        nonce_of(wanted.nonce) if wanted.nonce is not None else None,
+    return EvidenceRequirement(
+        TIERS_BY_LABEL[wanted.tier],
+        load_appraisal_policy(wanted.policy) if wanted.policy is not None else None,
+        tuple(key for name in wanted.verifier_keys for key in load_trusted_keys(name)),
+        parse_nonce(wanted.nonce) if wanted.nonce is not None else None,
         hardware=wanted.hardware,
     )
 
 
-def evidence_for(pair: Pair, wanted: WantedEvidence) -> bytes | None:
+def load_evidence_for_file(pair: StatementPair, wanted: EvidenceOptions) -> bytes | None:
     """Read the evidence, or the result, for a file: the one that is named, or the one beside it.
 
     Raises:
         UnreadableInput: it cannot be read.
     """
     if wanted.file is not None:
-        return read_bytes(wanted.file, LARGEST)
-    found = _beside(pair, results=bool(wanted.verifier_keys))
-    return read_bytes(found, LARGEST) if found is not None else None
+        return read_bytes(wanted.file, MAX_EVIDENCE_BYTES)
+    found = _find_evidence_beside(pair, results=bool(wanted.verifier_keys))
+    return read_bytes(found, MAX_EVIDENCE_BYTES) if found is not None else None
 
 
-def hint_for(pair: Pair, wanted: WantedEvidence) -> str | None:
+def describe_evidence_mismatch(pair: StatementPair, wanted: EvidenceOptions) -> str | None:
     """Say what to do where there is evidence and a result was asked for, or a result where evidence
     was.
     """
-    found = _beside(pair, results=not wanted.verifier_keys)
+    found = _find_evidence_beside(pair, results=not wanted.verifier_keys)
     if found is None:
         return None
     return (
-        f"{found} is evidence. {ASK}" if wanted.verifier_keys else f"{found} is a result. {BELIEVE}"
+        f"{found} is evidence. {RESULT_MISSING_HINT}"
+        if wanted.verifier_keys
+        else f"{found} is a result. {EVIDENCE_MISSING_HINT}"
     )
 
 
-def _beside(pair: Pair, *, results: bool) -> str | None:
-    return beside(pair.file or (pair.statement or "").removesuffix(COSE), results=results)
+def _find_evidence_beside(pair: StatementPair, *, results: bool) -> str | None:
+    return find_evidence_beside(
+        pair.file or (pair.statement or "").removesuffix(STATEMENT_SUFFIX), results=results
+    )

@@ -11,14 +11,12 @@ from typing import Any
 
 import click
 
-from vacr.attribution import replayed
-from vacr.attribution.result import left_files
-from vacr.cli import options
-from vacr.cli.given import distinct, given
-from vacr.cli.options import PATH, Voice
+from vacr.attribution import list_changed_files, replay_records
+from vacr.blame import load_git_base
+from vacr.cli.given import drop_duplicate_recordings, read_input_records
+from vacr.cli.options import PATH, Voice, voice_options
 from vacr.errors import UsageError
-from vacr.recording.files import same, write
-from vacr.sources.git import base_of
+from vacr.files import has_same_bytes, write_file_atomically
 
 
 @click.command(no_args_is_help=True)
@@ -32,7 +30,7 @@ from vacr.sources.git import base_of
     "--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole."
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
-@options.voice_options
+@voice_options
 def command(
     files: tuple[str, ...],
     base: str | None,
@@ -56,28 +54,31 @@ def command(
       vacr replay abc.acr.json --format json | jq '.files[] | select(.complete | not)'
     """
     voice = Voice(format, quiet, verbose)
-    tree = base_of(base) if base is not None else None
+    tree = load_git_base(base) if base is not None else None
     records = [
-        one.record for one in distinct([one for path in files for one in given(path)], voice)
+        one.record
+        for one in drop_duplicate_recordings(
+            [one for path in files for one in read_input_records(path)], voice
+        )
     ]
-    replay, roots = replayed(records, tree)
+    replay, roots = replay_records(records, tree)
     report: list[dict[str, Any]] = []
-    left = list(left_files(replay, roots))
-    clashing = _clashing(left)
+    left = list(list_changed_files(replay, roots))
+    clashing = _find_clashing_paths(left)
     known = {
         path: data
         for path, data, _ in left
-        if data is not None and path not in clashing and not _is_of_git(path)
+        if data is not None and path not in clashing and not _is_inside_git_folder(path)
     }
     if out is not None:
-        _write(Path(out), known, overwrite=overwrite)
+        _write_replayed_files(Path(out), known, overwrite=overwrite)
     for path, _, about in left:
         report.append({"path": path, **about})
         if path in clashing:
             voice.notice(
                 f"{path}: sessions of several folders left it differently, so it is not written"
             )
-        elif out is not None and _is_of_git(path):
+        elif out is not None and _is_inside_git_folder(path):
             voice.notice(f"{path}: what git keeps for itself is not written")
         state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
         voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'nothing proved'}")
@@ -87,13 +88,13 @@ def command(
     return 0
 
 
-def _clashing(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[str]:
+def _find_clashing_paths(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[str]:
     """Give the paths that sessions with different roots left differently."""
     found: dict[str, bytes | None] = {}
     return {path for path, data, _ in left if found.setdefault(path, data) != data}
 
 
-def _is_of_git(path: str) -> bool:
+def _is_inside_git_folder(path: str) -> bool:
     """Tell whether a path leads into the folder of git, where a file can have commands run, on any
     file system.
     """
@@ -106,7 +107,7 @@ def _is_of_git(path: str) -> bool:
     )
 
 
-def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
+def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
     """Write files into a folder; none of them when one may not be written.
 
     Raises:
@@ -118,10 +119,10 @@ def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
             raise UsageError(
                 f"a link leads {target} out of the folder", hint="Give an empty folder with --out."
             )
-        if not overwrite and target.is_file() and not same(target, [data]):
+        if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
                 f"{target} is there and differs",
                 hint="Give an empty folder with --out, or --overwrite.",
             )
     for path, data in files.items():
-        write(folder / path, [data])
+        write_file_atomically(folder / path, [data])

@@ -8,17 +8,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.cli.options import Voice, plural, size
-from vacr.cli.tables import laid_out
-from vacr.recording.tasks import Outcome
-from vacr.sources.files import as_text
+from vacr.cli.options import Voice, format_count, format_size
+from vacr.cli.tables import align_columns
+from vacr.files import format_path
+from vacr.workflows import RecordingOutcome
 
-_NOTICES = 20
-COLUMNS = ("records", "entries", "bytes", "written", "replaced", "unchanged", "drift", "notices")
+_MAX_NOTICES = 20
+COUNT_COLUMNS = (
+    "records",
+    "entries",
+    "bytes",
+    "written",
+    "replaced",
+    "unchanged",
+    "drift",
+    "notices",
+)
 
 
 @dataclass
-class Report:
+class RecordingReport:
     """The result of a run, while it comes in. Only what is asked for as one document is
     kept whole.
     """
@@ -41,7 +50,7 @@ class Report:
     exit_code: int = 0
     findings: int = 0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RecordingOutcome) -> None:
         """Take in what came of a task, and say it."""
         self.findings += outcome.findings
         for record in outcome.records:
@@ -50,7 +59,7 @@ class Report:
             self._skip(
                 outcome.errors[0]
                 if outcome.errors
-                else {"source": as_text(outcome.task.path), "error": outcome.skipped}
+                else {"source": format_path(outcome.task.path), "error": outcome.skipped}
             )
             return
         self.exit_code = max(self.exit_code, outcome.exit_code)
@@ -96,18 +105,18 @@ class Report:
     def _tell(self, record: dict[str, Any], level: int) -> None:
         """Say what there is to know about a record, then what it is."""
         voice, name = self.voice, record["source"]
-        for notice in record["notices"][:_NOTICES]:
+        for notice in record["notices"][:_MAX_NOTICES]:
             line = f":{notice['line']}" if notice["line"] else ""
             voice.notice(f"vacr: {name}{line}: {notice['message']}", level)
-        if len(record["notices"]) > _NOTICES:
-            more = plural(len(record["notices"]) - _NOTICES, "more line")
+        if len(record["notices"]) > _MAX_NOTICES:
+            more = format_count(len(record["notices"]) - _MAX_NOTICES, "more line")
             voice.notice(
                 f"vacr: {name}: and {more} like these; --format json lists them all", level
             )
         for left in record["left-out"]:
             voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
         if record["drift"]:
-            voice.notice(f"vacr: {name}: {_told(record['drift'])}; kept as found", level)
+            voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept as found", level)
         if "stale" in record:
             told = "holds the source of the older record; record with --seal-source to renew it"
             voice.notice(f"vacr: {record['stale']} {told}", level)
@@ -120,9 +129,7 @@ class Report:
             "replaced": ", replaced an older record",
         }[record["state"]]
         sealed = ", source sealed" if record["sealed"] else ""
-        told = (
-            f"{agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}{sealed}"
-        )
+        told = f"{agent}, {format_count(record['entries'], 'entry')}, {format_size(record['bytes'])}{state}{sealed}"
         voice.result(f"{record['output']}: {told}")
         models = ", ".join(record["models"]) or "unknown"
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
@@ -130,7 +137,7 @@ class Report:
     def summary(self) -> dict[str, Any]:
         """Give the counts by agent, for programs."""
         agents = {
-            agent: {name: counts[name] for name in COLUMNS}
+            agent: {name: counts[name] for name in COUNT_COLUMNS}
             for agent, counts in sorted(self.agents.items())
         }
         return {
@@ -160,19 +167,21 @@ class Report:
         """
         if not self.folder:
             return
-        told = [plural(self.failed, "failure")] if self.failed else []
+        told = [format_count(self.failed, "failure")] if self.failed else []
         notices = sum(counts["notices"] for counts in self.agents.values())
         if notices:
-            told.append(f"{plural(notices, 'notice')} (-v shows them)")
+            told.append(f"{format_count(notices, 'notice')} (-v shows them)")
         if self.secrets:
             told.append(
-                f"{plural(self.secrets, 'record')} with a secret in it, at the pointers in "
+                f"{format_count(self.secrets, 'record')} with a secret in it, at the pointers in "
                 "vacr.secrets"
             )
         if self.not_sessions:
-            told.append(f"{plural(self.not_sessions, 'file')} without a session (-v names them)")
+            told.append(
+                f"{format_count(self.not_sessions, 'file')} without a session (-v names them)"
+            )
         if self.drift:
-            told.append(f"unknown to this version: {_few(self.drift)}")
+            told.append(f"unknown to this version: {_format_top_counts(self.drift)}")
         for line in told:
             self.voice.result(line)
 
@@ -181,29 +190,29 @@ class Report:
         counted = sorted(self.agents.items())
         if len(counted) > 1:
             counted.append(("all", sum((counts for _, counts in counted), Counter())))
-        rows = [["agent", *COLUMNS]]
+        rows = [["agent", *COUNT_COLUMNS]]
         for agent, counts in counted:
             rows.append(
                 [
                     agent,
                     *(
-                        size(counts[name]) if name == "bytes" else str(counts[name])
-                        for name in COLUMNS
+                        format_size(counts[name]) if name == "bytes" else str(counts[name])
+                        for name in COUNT_COLUMNS
                     ),
                 ]
             )
-        return laid_out(rows, right=frozenset(range(1, len(COLUMNS) + 1)))
+        return align_columns(rows, right=frozenset(range(1, len(COUNT_COLUMNS) + 1)))
 
 
-def _told(drift: dict[str, dict[str, int]]) -> str:
+def _format_drift(drift: dict[str, dict[str, int]]) -> str:
     """Say what is unknown, the most frequent first."""
     return "; ".join(
-        f"{plural(len(counts), kind[:-1])} unknown to this version: {_few(counts)}"
+        f"{format_count(len(counts), kind[:-1])} unknown to this version: {_format_top_counts(counts)}"
         for kind, counts in sorted(drift.items(), reverse=True)
     )
 
 
-def _few(counts: dict[str, int]) -> str:
+def _format_top_counts(counts: dict[str, int]) -> str:
     shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     names = ", ".join(f"{name} ({count})" for name, count in shown[:5])
     return f"{names} and {len(counts) - 5} more" if len(counts) > 5 else names  # noqa: PLR2004 - as many as are shown

@@ -10,16 +10,14 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice, size
-from vacr.cli.records import load
+from vacr.cli.options import PATH, Voice, format_size, voice_options
+from vacr.cli.records import read_json_or_cbor
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
-from vacr.identity import made_by_vacr, record_id
-from vacr.recording import sealing
-from vacr.recording.files import write
-from vacr.sources import STDIN
+from vacr.files import STDIN, write_file_atomically
+from vacr.record import compute_record_id, is_made_by_vacr
+from vacr.workflows import build_sealed_source_path, unseal_source
 
-_LARGEST = 1 << 40
+_MAX_PART_BYTES = 1 << 40
 
 
 @click.command(no_args_is_help=True)
@@ -36,7 +34,7 @@ _LARGEST = 1 << 40
     "--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]"
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
-@options.voice_options
+@voice_options
 def command(
     record: str,
     output: str,
@@ -62,24 +60,24 @@ def command(
             hint="Give one with -o FOLDER/.",
         )
     voice = Voice(format, quiet, verbose)
-    manifest = _manifest(record)
-    sealed = Path(source) if source else sealing.sealed_path(Path(record))
+    manifest = _read_source_manifest(record)
+    sealed = Path(source) if source else build_sealed_source_path(Path(record))
     folder = Path(output)
     try:
-        parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
+        parts = [(folder / name, data) for name, data in unseal_source(sealed, manifest)]
     except (InvalidRecord, UnreadableInput) as error:
         raise type(error)(
             error.message, where=error.where, hint=error.hint or "Nothing was restored."
         ) from error
-    _refuse_clashes(folder, [path for path, _ in parts])
+    _check_part_paths(folder, [path for path, _ in parts])
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(
                 f"{path} is there and differs", hint="Give --overwrite, or another folder."
             )
     for path, data in parts:
-        write(path, [data], sealed)
-        voice.result(f"{path}: {size(len(data))}, as recorded")
+        write_file_atomically(path, [data], sealed)
+        voice.result(f"{path}: {format_size(len(data))}, as recorded")
     files = [
         {"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()}
         for path, data in parts
@@ -87,7 +85,7 @@ def command(
     voice.data({"record": record, "files": files})
 
 
-def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
+def _check_part_paths(folder: Path, paths: list[Path]) -> None:
     """Refuse parts that would overwrite each other, or that a link in the folder leads out of it.
 
     Raises:
@@ -110,7 +108,7 @@ def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
             )
 
 
-def _manifest(path: str) -> list[dict[str, Any]]:
+def _read_source_manifest(path: str) -> list[dict[str, Any]]:
     """Give the manifest of a record's source.
 
     Raises:
@@ -118,7 +116,7 @@ def _manifest(path: str) -> list[dict[str, Any]]:
         UnreadableInput: there is no record.
     """
     try:
-        record, _ = load(path)
+        record, _ = read_json_or_cbor(path)
     except UnreadableInput as error:
         place = error.where if error.where.startswith(path) else f"{path}: {error.where}"
         raise UnreadableInput(
@@ -134,7 +132,7 @@ def _manifest(path: str) -> list[dict[str, Any]]:
             type(part["name"]) is str
             and type(part["sha-256"]) is str
             and type(part["size"]) is int
-            and 0 <= part["size"] < _LARGEST
+            and 0 <= part["size"] < _MAX_PART_BYTES
             for part in manifest
         )
     except (TypeError, KeyError, IndexError):
@@ -145,7 +143,7 @@ def _manifest(path: str) -> list[dict[str, Any]]:
             "converted first: vacr convert --to v3."
         )
         raise InvalidRecord("no source is named in it", where=path, hint=hint)
-    if made_by_vacr(record) and record.get("id") != record_id(record):
+    if is_made_by_vacr(record) and record.get("id") != compute_record_id(record):
         changed = "the record was changed after it was made: its id is not that of its content"
         raise InvalidRecord(
             changed, where=path, hint="Record the session again, or find the record as it was made."

@@ -7,17 +7,15 @@ from typing import Any
 
 import click
 
-from vacr import codec
-from vacr.cli import options
-from vacr.cli.options import Voice
-from vacr.cli.schemas import load_schema, load_text, refuse_unknown_rule
+from vacr.cli.options import Voice, complete_rule, schema_option, voice_options
+from vacr.cli.schemas import check_rule_exists, load_schema, load_schema_text
 from vacr.cli.streams import write_bytes
-from vacr.cli.verbs import InOrder
+from vacr.cli.verbs import OrderedVerbGroup
 from vacr.errors import UsageError
-from vacr.versions import VERSIONS
+from vacr.record import FORMAT_VERSIONS, encode
 
 
-@click.group(cls=InOrder, no_args_is_help=True)
+@click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
     """Show the schemas that records follow, and make random instances of them.
 
@@ -29,11 +27,9 @@ def command() -> None:
 
 
 @command.command(short_help="Print a schema in CDDL.")
-@click.option(
-    "--rule", metavar="RULE", shell_complete=options.complete_rule, help="Show this rule only."
-)
-@options.schema_option(default="v3", show_default=True, help="The schema.")
-@options.voice_options
+@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Show this rule only.")
+@schema_option(default="v3", show_default=True, help="The schema.")
+@voice_options
 def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - click
     """Print a schema in CDDL.
 
@@ -48,7 +44,7 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
         raise UsageError(
             f"{schema} has no rule {rule!r}", hint=f"Its rules are {', '.join(compiled.rules)}."
         )
-    text = compiled.rule_text(rule) if rule else load_text(schema).rstrip("\n")
+    text = compiled.rule_text(rule) if rule else load_schema_text(schema).rstrip("\n")
     voice.lines(text)
     voice.data({"schema": schema, "rules": list(compiled.rules), "text": text})
 
@@ -57,7 +53,7 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=options.complete_rule,
+    shell_complete=complete_rule,
     help="The rule or type to make.  [default: the schema's first]",
 )
 @click.option(
@@ -74,9 +70,9 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     type=int,
     help="Make the same ones again.  [default: a new one each time, told with -v]",
 )
-@options.schema_option(default="v3", show_default=True, help="The schema.")
+@schema_option(default="v3", show_default=True, help="The schema.")
 @click.option("--cbor", is_flag=True, help="Write a sequence of CBOR items instead of JSON lines.")
-@options.voice_options
+@voice_options
 def generate(
     rule: str | None,
     count: int,
@@ -101,27 +97,31 @@ def generate(
         )
     compiled = load_schema(schema)
     if rule:
-        refuse_unknown_rule(rule, compiled)
+        check_rule_exists(rule, compiled)
     first = secrets.randbits(32) if seed is None else seed
     voice.notice(f"vacr: seed {first}", 1)
     instances = []
     for number in range(count):
-        instance = _versioned(compiled.generate(rule, seed=first + number, json=not cbor), schema)
+        instance = _set_schema_version(
+            compiled.generate(rule, seed=first + number, json=not cbor), schema
+        )
         if voice.json:
             instances.append(instance)
         else:
-            write_bytes(
-                [codec.encode(instance, "cbor")] if cbor else [codec.encode(instance), b"\n"]
-            )
+            write_bytes([encode(instance, "cbor")] if cbor else [encode(instance), b"\n"])
     voice.data(
         {"schema": schema, "rule": rule or compiled.root, "seed": first, "instances": instances}
     )
 
 
-def _versioned(instance: Any, schema: str) -> Any:
+def _set_schema_version(instance: Any, schema: str) -> Any:
     """Let a record of our own schemas name their version, which they leave open, so that it is
     checked by the same one.
     """
-    if schema in VERSIONS and isinstance(instance, dict) and {"version", "id"} <= instance.keys():
-        return instance | {"version": VERSIONS[schema]}
+    if (
+        schema in FORMAT_VERSIONS
+        and isinstance(instance, dict)
+        and {"version", "id"} <= instance.keys()
+    ):
+        return instance | {"version": FORMAT_VERSIONS[schema]}
     return instance

@@ -13,23 +13,33 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, services
-from vacr.cli.attribute import counts_of
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.report import Report
-from vacr.cli.sealed import Recorded, Sealed, Sealer, told
-from vacr.cli.services import Services, service_options
-from vacr.cli.statements import Signing, signing_options
+from vacr.blame import load_git_base
+from vacr.cli.attribute import count_attributed_lines
+from vacr.cli.options import PATH, Voice, complete_agent, format_count, show_progress, voice_options
+from vacr.cli.report import RecordingReport
+from vacr.cli.sealed import Sealer, SealResult, UnsealedRecord, format_seal_result
+from vacr.cli.services import (
+    ServiceSettings,
+    combine_exit_codes,
+    report_registration,
+    service_options,
+)
+from vacr.cli.statements import SigningSettings, signing_options
 from vacr.errors import UnreadableInput, UsageError, VacrError
-from vacr.recording import plan
-from vacr.recording.tasks import Outcome, Task, Wish
-from vacr.recording.work import record_place
-from vacr.signing import keys
-from vacr.sources import STDIN
-from vacr.sources.git import base_of
-from vacr.sources.statements import COSE
+from vacr.files import STDIN
+from vacr.signing import compute_thumbprint_uri
+from vacr.workflows import (
+    STATEMENT_SUFFIX,
+    RecordingOptions,
+    RecordingOutcome,
+    RecordingTask,
+    assign_output_folders,
+    plan_file_tasks,
+    plan_folder_tasks,
+    record_place,
+)
 
-_NOTHING_FOUND = 1
+_EXIT_NO_SESSION = 1
 
 
 @click.command(no_args_is_help=True)
@@ -47,7 +57,7 @@ _NOTHING_FOUND = 1
 @click.option(
     "--agent",
     metavar="NAME",
-    shell_complete=options.complete_agent,
+    shell_complete=complete_agent,
     help="Whose session it is, whatever its content tells.",
 )
 @click.option(
@@ -66,7 +76,7 @@ _NOTHING_FOUND = 1
 @click.option(
     "--overwrite", is_flag=True, help="Replace records and statements that are there and differ."
 )
-@options.voice_options
+@voice_options
 def command(
     paths: tuple[str, ...],
     service: str | None,
@@ -97,26 +107,26 @@ def command(
         raise UsageError(
             "sessions are sealed from files, into a folder", hint="Say which with -o FOLDER/."
         )
-    signing = Signing.of(**{name: asked.pop(name) for name in _SIGNING})
-    registrar = Services.of(**asked).registrar(service) if service is not None else None
+    signing = SigningSettings.of(**{name: asked.pop(name) for name in _SIGNING_OPTIONS})
+    registrar = ServiceSettings.of(**asked).registrar(service) if service is not None else None
     sealer = Sealer(
-        signing, base_of(base) if base is not None else None, registrar, overwrite, voice
+        signing, load_git_base(base) if base is not None else None, registrar, overwrite, voice
     )
     named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112
-    wish = Wish(seal=seal_source, agent=agent, named=named, not_in_stores=output == ".")
-    report = Report(voice, folder=len(named) < len(paths))
+    wish = RecordingOptions(seal=seal_source, agent=agent, named=named, not_in_stores=output == ".")
+    report = RecordingReport(voice, folder=len(named) < len(paths))
     done: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="vacr-seal-") as work:
-        groups = _recorded(
-            _tasks(paths, wish, Path(work), Path(output)), Path(work), Path(output), report
+        groups = _record_sessions(
+            _plan_tasks(paths, wish, Path(work), Path(output)), Path(work), Path(output), report
         )
-        with options.progress(lambda: len(groups), voice, "sealing") as step:
+        with show_progress(lambda: len(groups), voice, "sealing") as step:
             for together in groups:
-                done += _seal(sealer, together, service, voice)
+                done += _seal_session(sealer, together, service, voice)
                 step()
     if not done and not report.failed:
         voice.error(f"vacr: {', '.join(paths)}: no session in it")
-        return _NOTHING_FOUND
+        return _EXIT_NO_SESSION
     if service is None and done:
         voice.notice(
             "Not registered in a log: no --service was named. vacr register does that later."
@@ -124,7 +134,7 @@ def command(
     left = [one["exit"] for one in done if one["exit"]]
     if len(done) > 1:
         voice.result(
-            f"{plural(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not"
+            f"{format_count(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not"
         )
     report.tell_remarks()
     voice.data(
@@ -134,34 +144,40 @@ def command(
             **({"skipped": report.skipped} if report.folder else {}),
         }
     )
-    return services.worst([*left, *([report.exit_code] if report.exit_code else [])])
+    return combine_exit_codes([*left, *([report.exit_code] if report.exit_code else [])])
 
 
-_SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
+_SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 
 
-def _tasks(paths: tuple[str, ...], wish: Wish, work: Path, output: Path) -> Iterator[Task]:
+def _plan_tasks(
+    paths: tuple[str, ...], wish: RecordingOptions, work: Path, output: Path
+) -> Iterator[RecordingTask]:
     """Give what is to be recorded; records go where nobody sees them, for they are not yet what
     will be sealed.
     """
-    yield from plan.file_tasks(list(wish.named), str(work), wish)
+    yield from plan_file_tasks(list(wish.named), str(work), wish)
     folders = [Path(path) for path in paths if path not in wish.named]
-    for folder, place in plan.trees(folders, work, wish.named) if folders else ():
-        alone = Wish(seal=wish.seal, agent=wish.agent, sub_agents=False, named=wish.named)
-        yield from plan.folder_tasks(folder, place, output, alone)
+    for folder, place in assign_output_folders(folders, work, wish.named) if folders else ():
+        alone = RecordingOptions(
+            seal=wish.seal, agent=wish.agent, sub_agents=False, named=wish.named
+        )
+        yield from plan_folder_tasks(folder, place, output, alone)
 
 
-def _recorded(
-    tasks: Iterator[Task], work: Path, output: Path, report: Report
-) -> list[list[Recorded]]:
+def _record_sessions(
+    tasks: Iterator[RecordingTask], work: Path, output: Path, report: RecordingReport
+) -> list[list[UnsealedRecord]]:
     """Record, and tell what went wrong; gives the records of each session with those of its
     sub-agents.
     """
-    groups: dict[tuple[str, int], list[Recorded]] = {}
+    groups: dict[tuple[str, int], list[UnsealedRecord]] = {}
     seen: Counter[str] = Counter()
     for task in tasks:
         outcome = (
-            Outcome(task, skipped=task.passed_over) if task.passed_over else record_place(task)
+            RecordingOutcome(task, skipped=task.passed_over)
+            if task.passed_over
+            else record_place(task)
         )
         for record in outcome.records:
             path, session = Path(record["output"]), record["session-id"]
@@ -186,18 +202,18 @@ def _recorded(
             group = (session.partition("/")[0], seen[session])
             seen[session] += 1
             groups.setdefault(group, []).append(
-                Recorded(task.path, path, output / path.relative_to(work))
+                UnsealedRecord(task.path, path, output / path.relative_to(work))
             )
         report.add(outcome)
     return list(groups.values())
 
 
-def _seal(
-    sealer: Sealer, together: list[Recorded], service: str | None, voice: Voice
+def _seal_session(
+    sealer: Sealer, together: list[UnsealedRecord], service: str | None, voice: Voice
 ) -> list[dict[str, Any]]:
     """Seal a session with its sub-agents, and tell what came of it."""
     try:
-        return [_told(one, service, voice) for one in sealer.seal(together)]
+        return [_report_sealed(one, service, voice) for one in sealer.seal(together)]
     except VacrError as error:
         voice.error(f"vacr: {together[0].source}: not sealed: {error}", error.hint)
         told = {"error": str(error), "hint": error.hint, "exit": error.exit_code}
@@ -207,18 +223,18 @@ def _seal(
         ]
 
 
-def _told(sealed: Sealed, service: str | None, voice: Voice) -> dict[str, Any]:
-    voice.result(told(sealed))
-    statement = str(sealed.one.target) + COSE
+def _report_sealed(sealed: SealResult, service: str | None, voice: Voice) -> dict[str, Any]:
+    voice.result(format_seal_result(sealed))
+    statement = str(sealed.one.target) + STATEMENT_SUFFIX
     found = {
         "source": sealed.one.source,
         "record": str(sealed.one.target),
         "statement": statement,
         "id": sealed.record["id"],
         "signed": sealed.signed,
-        "thumbprint": keys.thumbprint_uri(sealed.verified.signer.key),
-        **counts_of(sealed.record),
+        "thumbprint": compute_thumbprint_uri(sealed.verified.signer.key),
+        **count_attributed_lines(sealed.record),
     }
     if sealed.outcome is None or service is None:
         return found | {"state": "signed", "exit": 0}
-    return found | services.tell(sealed.outcome, service, voice)
+    return found | report_registration(sealed.outcome, service, voice)

@@ -10,26 +10,32 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Number, Voice
-from vacr.cli.verdicts import receipt_told
+from vacr.cli.options import PATH, NumberRange, Voice, log_key_option
+from vacr.cli.verdicts import build_receipt_document
 from vacr.errors import UsageError, VacrError
-from vacr.log.wire import LATER
-from vacr.log.client import Client
-from vacr.log.outbox import Outbox, outbox_folder
-from vacr.log.patience import Patience
-from vacr.log.registering import FAILED, PENDING, UNCHANGED, Outcome, Registrar
-from vacr.log.wire import Access
-from vacr.receipts.entries import RULES, STATEMENT
-from vacr.sources.key_files import log_keys_in, passphrase_in
+from vacr.registration import (
+    RETRY_LATER_HINT,
+    STATE_FAILED,
+    STATE_PENDING,
+    STATE_UNCHANGED,
+    Outbox,
+    Registrar,
+    RegistrationClient,
+    RegistrationOutcome,
+    RetryBudget,
+    ServiceAccess,
+    find_outbox_folder,
+)
+from vacr.signing import read_log_keys, read_passphrase
+from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 
-CHECKED_AND_FAILED = 1
-AGAIN = "It is in the outbox. When the service can be reached: vacr register --pending"
+EXIT_REFUSED = 1
+PENDING_HINT = "It is in the outbox. When the service can be reached: vacr register --pending"
 
-F = TypeVar("F", bound=Callable[..., Any])
+ServiceCommand = TypeVar("ServiceCommand", bound=Callable[..., Any])
 
 
-def certificate_options(function: F) -> F:
+def certificate_options(function: ServiceCommand) -> ServiceCommand:
     """Add to a verb the certificates of both sides."""
     for option in (
         click.option(
@@ -55,12 +61,12 @@ def certificate_options(function: F) -> F:
     return function
 
 
-def service_options(function: F) -> F:
+def service_options(function: ServiceCommand) -> ServiceCommand:
     """Add to a verb what it takes to reach a service."""
     for option in (
         click.option(
             "--patience",
-            type=Number(0),
+            type=NumberRange(0),
             default=60,
             metavar="SECONDS",
             show_default=True,
@@ -75,12 +81,12 @@ def service_options(function: F) -> F:
         ),
         click.option(
             "--entry-rule",
-            type=click.Choice(RULES),
-            default=STATEMENT,
+            type=click.Choice(ENTRY_RULES),
+            default=ENTRY_RULE_STATEMENT,
             show_default=True,
             help="What of a statement is in the log.",
         ),
-        options.log_key_option(
+        log_key_option(
             help=(
                 "A key of the log, or its folder; may be given again.  [default: what the "
                 "service says]"
@@ -92,11 +98,11 @@ def service_options(function: F) -> F:
 
 
 @dataclass(frozen=True)
-class Services:
+class ServiceSettings:
     """How services are reached, the same for all of a run."""
 
-    access: Access
-    patience: Patience
+    access: ServiceAccess
+    patience: RetryBudget
     log_keys: tuple[Any, ...]
     entry_rule: str
     outbox: Outbox
@@ -112,80 +118,84 @@ class Services:
         log_key: Sequence[str],
         entry_rule: str,
         patience: float,
-    ) -> Services:
+    ) -> ServiceSettings:
         """Take the options of a verb, and read the files they name; the token may also be in the
         environment.
         """
         verb = click.get_current_context().info_name or ""
         token = os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
         if token_file is not None:
-            token = passphrase_in(token_file).decode("utf-8", "replace").strip()
+            token = read_passphrase(token_file).decode("utf-8", "replace").strip()
             if not token:
                 raise UsageError(
                     f"the first line of {token_file} is empty", hint="It holds the token."
                 )
-        access = Access(token, ca, client_cert, client_key)
-        keys = tuple(key for name in log_key for key in log_keys_in(name))
-        return cls(access, Patience(patience), keys, entry_rule, Outbox(outbox_folder(os.environ)))
+        access = ServiceAccess(token, ca, client_cert, client_key)
+        keys = tuple(key for name in log_key for key in read_log_keys(name))
+        return cls(
+            access, RetryBudget(patience), keys, entry_rule, Outbox(find_outbox_folder(os.environ))
+        )
 
     def registrar(self, url: str, **settings: Any) -> Registrar:
         """Give what registers in a service."""
-        client = Client(url, self.access, replace(self.patience))
+        client = RegistrationClient(url, self.access, replace(self.patience))
         return Registrar(
             client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings}
         )
 
 
-def tell(outcome: Outcome, url: str, voice: Voice, target: str | None = None) -> dict[str, Any]:
+def report_registration(
+    outcome: RegistrationOutcome, url: str, voice: Voice, target: str | None = None
+) -> dict[str, Any]:
     """Say what came of a statement; gives it for programs."""
     name = target or outcome.statement
     told: dict[str, Any] = {
         "statement": name,
         "service": url,
         "state": outcome.state,
-        "exit": exit_of(outcome),
+        "exit": get_outcome_exit_code(outcome),
     }
     if outcome.logged is not None:
-        state = "has a receipt already" if outcome.state == UNCHANGED else "registered"
+        state = "has a receipt already" if outcome.state == STATE_UNCHANGED else "registered"
         whose = ", by a key as the service says" if outcome.as_the_service_says else ""
         voice.result(f"{name}: {state}, {outcome.logged}{whose}")
         told |= {
-            "receipt": receipt_told(outcome.logged),
+            "receipt": build_receipt_document(outcome.logged),
             "as-the-service-says": outcome.as_the_service_says,
         }
     if outcome.error is not None:
-        hint = _hint(outcome, outcome.error)
+        hint = _choose_hint(outcome, outcome.error)
         where = "" if name in str(outcome.error) else f"{name}: "
         voice.error(f"vacr: {where}not registered: {outcome.error}", hint)
         told |= {"error": str(outcome.error), "hint": hint}
     return told
 
 
-def _hint(outcome: Outcome, error: VacrError) -> str:
+def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
     """Say what to do: what is in the outbox can wait, but may need more than that."""
-    if outcome.state != PENDING:
+    if outcome.state != STATE_PENDING:
         return error.hint
-    return AGAIN if error.hint in ("", LATER) else f"{error.hint} {AGAIN}"
+    return PENDING_HINT if error.hint in ("", RETRY_LATER_HINT) else f"{error.hint} {PENDING_HINT}"
 
 
-def exit_of(outcome: Outcome) -> int:
+def get_outcome_exit_code(outcome: RegistrationOutcome) -> int:
     """Give the exit code of one statement."""
-    if outcome.state not in (FAILED, PENDING):
+    if outcome.state not in (STATE_FAILED, STATE_PENDING):
         return 0
     return outcome.error.exit_code if outcome.error is not None else VacrError.exit_code
 
 
-def worst(exits: Sequence[int]) -> int:
+def combine_exit_codes(exits: Sequence[int]) -> int:
     """Give the exit code of all: that something was refused is worth more than that something
     cannot be reached.
     """
-    return CHECKED_AND_FAILED if CHECKED_AND_FAILED in exits else max(exits, default=0)
+    return EXIT_REFUSED if EXIT_REFUSED in exits else max(exits, default=0)
 
 
-def target_of(output: str | None, statement: str) -> Path | None:
+def choose_statement_target(output: str | None, statement: str) -> Path | None:
     """Give the file that a transparent statement goes to; nothing where it stays."""
-    from vacr.cli import outputs
+    from vacr.cli.outputs import is_output_folder
 
     if output is None:
         return None
-    return Path(output) / Path(statement).name if outputs.is_folder(output) else Path(output)
+    return Path(output) / Path(statement).name if is_output_folder(output) else Path(output)

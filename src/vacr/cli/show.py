@@ -10,29 +10,43 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.given import Given, given
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.showing import filter_of, filter_options
+from vacr.cli.given import InputRecord, read_input_records
+from vacr.cli.options import PATH, Voice, format_count, streaming_voice_options
+from vacr.cli.showing import build_filter, filter_options
 from vacr.cli.streams import print_text
 from vacr.errors import VacrError
-from vacr.timestamps import as_text
-from vacr.viewer.filters import Filter
-from vacr.viewer.rows import Row, rows
-from vacr.viewer.terminal import DETAILS, NORMAL, Line, Teller
-from vacr.viewer.totals import Totals, add_usage, counted
-from vacr.viewer.visible import visible_line
+from vacr.record import format_timestamp
+from vacr.viewer import (
+    DETAIL_LEVELS,
+    NORMAL_DETAIL,
+    Row,
+    RowFilter,
+    RowFormatter,
+    TerminalLine,
+    Totals,
+    add_usage,
+    build_rows,
+    count_passing_rows,
+    make_visible_line,
+)
 
-_LOOKS = {"head": "1", "dim": "2", "error": "31", "added": "32", "removed": "31", "call": "36"}
-_NOTHING_MATCHED = 1
+_ANSI_STYLES = {
+    "head": "1",
+    "dim": "2",
+    "error": "31",
+    "added": "32",
+    "removed": "31",
+    "call": "36",
+}
+_EXIT_NO_MATCH = 1
 
 
 @click.command(no_args_is_help=True)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
 @click.option(
     "--detail",
-    type=click.Choice(DETAILS),
-    default=NORMAL,
+    type=click.Choice(DETAIL_LEVELS),
+    default=NORMAL_DETAIL,
     show_default=True,
     help="How much is shown of each.",
 )
@@ -44,7 +58,7 @@ _NOTHING_MATCHED = 1
     help="Colours.  [default: on a terminal]",
 )
 @click.option("--no-pager", is_flag=True, help="Print it all at once.")
-@options.streaming_voice_options
+@streaming_voice_options
 def command(
     path: str,
     detail: str,
@@ -71,12 +85,12 @@ def command(
       vacr show records/ --grep "rm -rf" --only tool -v
     """
     voice = Voice(format, quiet, verbose)
-    chosen = filter_of(**asked)
-    shown = _Shown(path, chosen, voice)
+    chosen = build_filter(**asked)
+    shown = _ShowRun(path, chosen, voice)
     if voice.json:
         shown.print_rows()
     else:
-        teller = Teller(
+        teller = RowFormatter(
             detail,
             bool("event" in chosen.kinds or chosen.text or chosen.names),
             chosen.text,
@@ -85,25 +99,25 @@ def command(
         coloured = color == "always" or (
             color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
-        _print(
-            (_painted(lines, coloured=coloured) for lines in shown.lines(teller)),
+        _print_paged(
+            (_colorize_lines(lines, coloured=coloured) for lines in shown.lines(teller)),
             coloured=coloured,
             paged=not no_pager,
         )
-    if shown.count or chosen == Filter():
+    if shown.count or chosen == RowFilter():
         return shown.exit_code
     voice.notice(f"vacr: {path}: nothing in it is what was asked for")
     if chosen.tools and shown.tools:
         voice.notice(f"  Its tools are {', '.join(sorted(shown.tools))}.")
-    return shown.exit_code or _NOTHING_MATCHED
+    return shown.exit_code or _EXIT_NO_MATCH
 
 
-class _Shown:
+class _ShowRun:
     """What is asked for, record by record and row by row: the first row is on the screen before the
     last is made.
     """
 
-    def __init__(self, path: str, chosen: Filter, voice: Voice) -> None:
+    def __init__(self, path: str, chosen: RowFilter, voice: Voice) -> None:
         """Take what a user named, and which rows are asked for."""
         self.path, self.chosen, self.voice = path, chosen, voice
         self.is_folder = Path(path).is_dir()
@@ -113,23 +127,23 @@ class _Shown:
     def print_rows(self) -> None:
         """Print the rows for a program."""
         found = []
-        for one in given(self.path, changed=True, failed=self._failed):
+        for one in read_input_records(self.path, changed=True, failed=self._failed):
             for row in self._rows(one, Totals()):
-                described = _described(one, row)
+                described = _build_row_document(one, row)
                 self.voice.line(described)
                 if self.voice.format == "json":
                     found.append(described)
         self.voice.data({"rows": found})
 
-    def lines(self, teller: Teller) -> Iterator[Iterable[Line]]:
+    def lines(self, teller: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
         """Give the lines of each row, between those about its session; one in which nothing is
         found has none.
         """
-        between: list[Line] = []
-        for one in given(self.path, changed=True, failed=self._failed):
+        between: list[TerminalLine] = []
+        for one in read_input_records(self.path, changed=True, failed=self._failed):
             totals = Totals(sessions=1)
-            head = [*between, *_head(one, named=self.is_folder)]
-            told = self.chosen == Filter()
+            head = [*between, *_format_session_head(one, named=self.is_folder)]
+            told = self.chosen == RowFilter()
             if told:
                 yield head
             for row in self._rows(one, totals):
@@ -139,28 +153,28 @@ class _Shown:
                 yield teller.lines(row)
             if told:
                 add_usage(one.record, totals)
-                yield Line(""), Line(_sum(totals), "dim")
-                between = [Line("")]
+                yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
+                between = [TerminalLine("")]
 
     def _failed(self, error: VacrError) -> None:
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
-    def _rows(self, one: Given, totals: Totals) -> Iterator[Row]:
+    def _rows(self, one: InputRecord, totals: Totals) -> Iterator[Row]:
         """Give what is asked for, and add up all there is."""
-        for row in self.chosen.chosen(counted(rows(one.record), totals)):
+        for row in self.chosen.chosen(count_passing_rows(build_rows(one.record), totals)):
             self.count += 1
             yield row
         self.tools.update(totals.tools)
 
 
-def _described(one: Given, row: Row) -> dict[str, Any]:
+def _build_row_document(one: InputRecord, row: Row) -> dict[str, Any]:
     return {
         "source": one.path,
         "session-id": one.record["session"].get("session-id"),
         "place": row.place,
         "id": row.name,
-        "time": as_text(row.time) if row.time is not None else None,
+        "time": format_timestamp(row.time) if row.time is not None else None,
         "kind": row.kind,
         "tool": row.tool or None,
         "summary": row.summary or None,
@@ -168,7 +182,7 @@ def _described(one: Given, row: Row) -> dict[str, Any]:
     }
 
 
-def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
+def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
     """Print it as it comes, on a terminal through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
@@ -181,25 +195,25 @@ def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
     click.echo_via_pager(text, color=None if coloured else False)
 
 
-def _painted(lines: Iterable[Line], *, coloured: bool) -> str:
-    looks = ((line.text, _LOOKS.get(line.look) if coloured else None) for line in lines)
+def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
+    looks = ((line.text, _ANSI_STYLES.get(line.look) if coloured else None) for line in lines)
     return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
-def _head(one: Given, *, named: bool) -> Iterator[Line]:
+def _format_session_head(one: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
     if named:
-        yield Line(visible_line(one.path), "head")
+        yield TerminalLine(make_visible_line(one.path), "head")
     session = one.record["session"]
     meta = session.get("agent-meta", {})
     who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
-    yield Line(visible_line(f"{who}, {models}"), "head")
+    yield TerminalLine(make_visible_line(f"{who}, {models}"), "head")
     name = session.get("session-id", "")
     called = name.hex() if isinstance(name, bytes) else name
-    start = as_text(session["session-start"]) if "session-start" in session else None
-    yield Line(
-        visible_line(
+    start = format_timestamp(session["session-start"]) if "session-start" in session else None
+    yield TerminalLine(
+        make_visible_line(
             " · ".join(
                 str(part) for part in (called, where, (start or "")[:19].replace("T", " ")) if part
             )
@@ -208,23 +222,23 @@ def _head(one: Given, *, named: bool) -> Iterator[Line]:
     )
 
 
-def _sum(found: Totals) -> str:
+def _format_totals(found: Totals) -> str:
     told = [
-        plural(found.prompts, "prompt"),
-        plural(found.calls, "tool call"),
-        plural(found.errors, "error"),
+        format_count(found.prompts, "prompt"),
+        format_count(found.calls, "tool call"),
+        format_count(found.errors, "error"),
     ]
     if found.files:
-        told.append(f"{plural(len(found.files), 'file')} (+{found.added} -{found.removed})")
+        told.append(f"{format_count(len(found.files), 'file')} (+{found.added} -{found.removed})")
     if found.tokens:
         told.append(f"{found.tokens['input']:,} tokens in, {found.tokens['output']:,} out")
     if found.cost:
         told.append(f"{found.cost:.2f} $")
     if found.milliseconds:
-        told.append(_lasted(found.milliseconds // 1000))
+        told.append(_format_duration(found.milliseconds // 1000))
     return ", ".join(told)
 
 
-def _lasted(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     hours, rest = divmod(seconds, 3600)
     return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"

@@ -7,13 +7,12 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr.viewer.filters import Filter
-from vacr.viewer.rows import KINDS
+from vacr.viewer import ROW_KINDS, RowFilter
 
-F = TypeVar("F", bound=Callable[..., Any])
+FilteredCommand = TypeVar("FilteredCommand", bound=Callable[..., Any])
 
 
-def filter_options(function: F) -> F:
+def filter_options(function: FilteredCommand) -> FilteredCommand:
     """Add to a verb what says which rows it takes."""
     for option in (
         click.option(
@@ -37,7 +36,7 @@ def filter_options(function: F) -> F:
         ),
         click.option(
             "--only",
-            type=click.Choice(KINDS),
+            type=click.Choice(ROW_KINDS),
             multiple=True,
             help="Only this kind of rows; may be given again.",
         ),
@@ -46,8 +45,8 @@ def filter_options(function: F) -> F:
     return function
 
 
-def filter_of(
+def build_filter(
     *, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]
-) -> Filter:
+) -> RowFilter:
     """Give what the options ask for."""
-    return Filter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
+    return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))

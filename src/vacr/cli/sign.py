@@ -8,15 +8,19 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice
-from vacr.cli.statements import Signing, signing_options
+from vacr.cli.options import PATH, Voice, format_size, output_options, voice_options
+from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
+from vacr.cli.statements import SigningSettings, signing_options
 from vacr.cli.streams import write_bytes
-from vacr.signing import HASH_ENVELOPE, PROFILES, Signer, keys
-from vacr.signing.algorithms import ALGORITHMS
-from vacr.sources import STDIN
-from vacr.sources.signing import LARGE, signable
-from vacr.sources.statements import COSE, RECORDS
+from vacr.files import STDIN
+from vacr.signing import (
+    ALGORITHMS,
+    HASH_ENVELOPE,
+    STATEMENT_PROFILES,
+    Signer,
+    compute_thumbprint_uri,
+)
+from vacr.workflows import LARGE_FILE_SIZE, RECORD_SUFFIXES, STATEMENT_SUFFIX, read_signable_file
 
 
 @click.command(no_args_is_help=True)
@@ -24,7 +28,7 @@ from vacr.sources.statements import COSE, RECORDS
 @signing_options
 @click.option(
     "--profile",
-    type=click.Choice(PROFILES),
+    type=click.Choice(STATEMENT_PROFILES),
     default=HASH_ENVELOPE,
     show_default=True,
     help="The form of the statement.",
@@ -34,8 +38,8 @@ from vacr.sources.statements import COSE, RECORDS
     metavar="TEXT",
     help="What it is about.  [default: the record's id, or the digest of the bytes]",
 )
-@partial(options.writing_options, default="beside a record, else the current folder")
-@options.voice_options
+@partial(output_options, default="beside a record, else the current folder")
+@voice_options
 def command(
     files: tuple[str, ...],
     subject: str | None,
@@ -59,25 +63,27 @@ def command(
       https://tsa.example.org/
     """
     voice = Voice(format, quiet, verbose)
-    outputs.refuse_one_file_for_many(files, output)
-    signing = Signing.of(**asked)
+    check_single_output(files, output)
+    signing = SigningSettings.of(**asked)
     done = []
     for path in files:
-        found = signable(path, whole=signing.profile != HASH_ENVELOPE)
+        found = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
         if found.data is None:
             voice.notice(
-                f"{path}: larger than {options.size(LARGE)}, so its trace-metadata is left out"
+                f"{path}: larger than {format_size(LARGE_FILE_SIZE)}, so its trace-metadata is left out"
             )
         statement = signing.statement(found, subject)
         done.append(
-            _write(path, statement, signing.signer, output, files, voice, overwrite=overwrite)
+            _write_statement(
+                path, statement, signing.signer, output, files, voice, overwrite=overwrite
+            )
         )
     if output != STDIN:
         voice.data({"statements": done})
     return 0
 
 
-def _write(
+def _write_statement(
     path: str,
     statement: bytes,
     signer: Signer,
@@ -90,18 +96,18 @@ def _write(
     if output == STDIN:
         write_bytes([statement])
         return {}
-    name = Path(path).name + COSE
+    name = Path(path).name + STATEMENT_SUFFIX
     if output is None:
-        target = Path(path).with_name(name) if path.endswith(RECORDS) else Path(name)
+        target = Path(path).with_name(name) if path.endswith(RECORD_SUFFIXES) else Path(name)
     else:
-        target = Path(output) / name if outputs.is_folder(output) else Path(output)
-    outputs.write_new(target, statement, path, files, overwrite=overwrite)
+        target = Path(output) / name if is_output_folder(output) else Path(output)
+    write_output_file(target, statement, path, files, overwrite=overwrite)
     algorithm = ALGORITHMS[signer.algorithm].name
-    voice.result(f"{target}: {algorithm} by {keys.thumbprint_uri(signer.public_key)}")
+    voice.result(f"{target}: {algorithm} by {compute_thumbprint_uri(signer.public_key)}")
     return {
         "file": path,
         "statement": str(target),
         "bytes": len(statement),
         "algorithm": algorithm,
-        "thumbprint": keys.thumbprint_uri(signer.public_key),
+        "thumbprint": compute_thumbprint_uri(signer.public_key),
     }

@@ -13,16 +13,30 @@ from cryptography import x509
 
 from vacr.cli.options import PATH
 from vacr.errors import UsageError
-from vacr.signing import HASH_ENVELOPE, Claims, Signer, labels, sign
-from vacr.signing.keys import is_encrypted
-from vacr.signing.sign1 import Sign1, parse
-from vacr.sources.key_files import PKCS11, certificates_in, key_bytes, passphrase_in, signer_of
-from vacr.sources.signing import Signable
+from vacr.signing import (
+    HASH_ENVELOPE,
+    HEADER_COSE_THEN_TIMESTAMP,
+    HEADER_TRACE_METADATA,
+    PKCS11_PREFIX,
+    Sign1,
+    Signer,
+    StatementClaims,
+    is_encrypted_pem,
+    load_signer,
+    parse_sign1,
+    read_certificate_file,
+    read_key_file,
+    read_passphrase,
+    sign,
+)
+from vacr.workflows import SignableFile
 
-F = TypeVar("F", bound=Callable[..., Any])
+SigningCommand = TypeVar("SigningCommand", bound=Callable[..., Any])
 
 
-def key_options(function: F, *, required: bool = True, default: str = "one of this machine") -> F:
+def key_options(
+    function: SigningCommand, *, required: bool = True, default: str = "one of this machine"
+) -> SigningCommand:
     """Add to a verb what it takes to sign with a key."""
     for option in (
         click.option(
@@ -51,17 +65,21 @@ def key_options(function: F, *, required: bool = True, default: str = "one of th
     return function
 
 
-def key_signer(*, key: str, alg: str | None, passphrase_file: str | None, force: bool) -> Signer:
+def load_signer_from_options(
+    *, key: str, alg: str | None, passphrase_file: str | None, force: bool
+) -> Signer:
     """Give what signs with the key that the options of a verb name.
 
     Raises:
         UsageError: others can read the key, or it is encrypted and there is nobody to ask.
         UnreadableInput: there is no key.
     """
-    return signer_of(key, algorithm=alg, passphrase=_passphrase(key, passphrase_file), force=force)
+    return load_signer(
+        key, algorithm=alg, passphrase=_obtain_passphrase(key, passphrase_file), force=force
+    )
 
 
-def signing_options(function: F, *, key_required: bool = True) -> F:
+def signing_options(function: SigningCommand, *, key_required: bool = True) -> SigningCommand:
     """Add to a verb what it takes to sign statements."""
     function = key_options(function, required=key_required)
     for option in (
@@ -83,7 +101,7 @@ def signing_options(function: F, *, key_required: bool = True) -> F:
 
 
 @dataclass(frozen=True)
-class Signing:
+class SigningSettings:
     """How statements are made, the same for all of a run."""
 
     signer: Signer
@@ -104,13 +122,15 @@ class Signing:
         passphrase_file: str | None,
         force: bool,
         profile: str = HASH_ENVELOPE,
-    ) -> Signing:
+    ) -> SigningSettings:
         """Take the options of a verb, and read the files they name."""
-        signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
-        chain = certificates_in(x5chain) if x5chain is not None else []
+        signer = load_signer_from_options(
+            key=key, alg=alg, passphrase_file=passphrase_file, force=force
+        )
+        chain = read_certificate_file(x5chain) if x5chain is not None else []
         return cls(signer, chain, issuer, timestamp, profile)
 
-    def statement(self, found: Signable, subject: str | None = None) -> bytes:
+    def statement(self, found: SignableFile, subject: str | None = None) -> bytes:
         """Make the statement about a file.
 
         Raises:
@@ -124,28 +144,30 @@ class Signing:
             digest=found.digest,
             profile=self.profile,
             content_type=found.content_type,
-            claims=Claims(self.issuer, about, int(time.time())),
+            claims=StatementClaims(self.issuer, about, int(time.time())),
             chain=self.chain,
             unprotected=self._unprotected(found),
         )
-        return _timestamped(statement, self.timestamp) if self.timestamp is not None else statement
+        return (
+            _add_timestamp(statement, self.timestamp) if self.timestamp is not None else statement
+        )
 
-    def _unprotected(self, found: Signable) -> dict[int, Any]:
+    def _unprotected(self, found: SignableFile) -> dict[int, Any]:
         if found.metadata is None:
             return {}
         metadata = dict(found.metadata)
         if self.profile != HASH_ENVELOPE:
             metadata["content-hash"] = found.digest.hex()
-        return {labels.TRACE_METADATA: metadata}
+        return {HEADER_TRACE_METADATA: metadata}
 
 
-def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
+def _obtain_passphrase(key: str, passphrase_file: str | None) -> bytes | None:
     """Give the passphrase of a key, if it has one: from a file, or from the person who signs."""
     if passphrase_file is not None:
-        return passphrase_in(passphrase_file)
-    if key.startswith(PKCS11):
+        return read_passphrase(passphrase_file)
+    if key.startswith(PKCS11_PREFIX):
         return None
-    if not is_encrypted(key_bytes(key)):
+    if not is_encrypted_pem(read_key_file(key)):
         return None
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
@@ -155,13 +177,14 @@ def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
     return typed.encode()
 
 
-def _timestamped(statement: bytes, url: str) -> bytes:
-    from vacr.sources.time_authority import ask
-    from vacr.verification import tokens
+def _add_timestamp(statement: bytes, url: str) -> bytes:
+    from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
 
-    message = parse(statement)
-    token = tokens.token_of(ask(url, tokens.request(message.signature)), message.signature)
-    unprotected = {**message.unprotected, labels.COSE_THEN_TIMESTAMP: token}
+    message = parse_sign1(statement)
+    token = parse_timestamp_reply(
+        ask_time_authority(url, build_timestamp_request(message.signature)), message.signature
+    )
+    unprotected = {**message.unprotected, HEADER_COSE_THEN_TIMESTAMP: token}
     return Sign1(
         message.protected_bytes, message.protected, unprotected, message.payload, message.signature
     ).encode()

@@ -8,20 +8,18 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
-from vacr.cli import options
-from vacr.cli.given import Given, opened
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.tables import columns_of, end_of, laid_out
-from vacr.errors import NotASession, UnreadableInput, VacrError, printable
-from vacr.viewer.grouped import AGENT, GROUPINGS, Groups, tokens
-from vacr.viewer.totals import COUNTED, Totals
+from vacr.cli.given import InputRecord, scan_input_records
+from vacr.cli.options import PATH, Voice, format_count, voice_options
+from vacr.cli.tables import align_columns, get_terminal_width, truncate_start
+from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
+from vacr.viewer import BY_AGENT, COUNTED_TOKENS, GROUPINGS, SessionGroups, Totals, sum_tokens
 
-_BAR = 16
-_NARROWEST_KEY = 12
-_EIGHTHS = " ▏▎▍▌▋▊▉"
-_MOST = 8
-_SECONDS = 1000
-_HEAD = (
+_BAR_WIDTH = 16
+_MIN_KEY_WIDTH = 12
+_BAR_EIGHTHS = " ▏▎▍▌▋▊▉"
+_MAX_NAMES_SHOWN = 8
+_MILLISECONDS_PER_SECOND = 1000
+_COLUMN_NAMES = (
     "sessions",
     "prompts",
     "calls",
@@ -32,9 +30,9 @@ _HEAD = (
     "cost",
     "time",
 )
-_LEAST = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
+_DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
 """What is left out where a terminal is too narrow, in this order; the bars have no name."""
-_NOTHING = 1
+_EXIT_NO_SESSION = 1
 
 
 @click.command(no_args_is_help=True)
@@ -42,11 +40,11 @@ _NOTHING = 1
 @click.option(
     "--by",
     type=click.Choice(GROUPINGS),
-    default=AGENT,
+    default=BY_AGENT,
     show_default=True,
     help="What to add up by.",
 )
-@options.voice_options
+@voice_options
 def command(
     paths: tuple[str, ...],
     by: str,
@@ -68,10 +66,10 @@ def command(
       vacr stats records/ --by model --format json
     """
     voice = Voice(format, quiet, verbose)
-    found, failed = Groups(by), []
+    found, failed = SessionGroups(by), []
     for path in paths:
-        for one in _all(path):
-            if isinstance(one, Given):
+        for one in _scan_input_path(path):
+            if isinstance(one, InputRecord):
                 found.add(one.record)
             elif isinstance(one, NotASession):
                 voice.notice(f"vacr: {one}", 1)
@@ -83,28 +81,28 @@ def command(
     ]
     described = {
         "by": by,
-        "groups": [{"key": key, **_described(one)} for key, one in groups.items()],
-        "total": _described(total),
+        "groups": [{"key": key, **_build_totals_document(one)} for key, one in groups.items()],
+        "total": _build_totals_document(total),
     }
     voice.data({**described, "repeated": found.repeated, "errors": errors})
     if groups:
-        for line in _table(by, groups, total):
+        for line in _format_stats_table(by, groups, total):
             voice.result(line)
     if found.repeated:
         voice.notice(
-            f"vacr: {plural(found.repeated, 'other recording')} of the same sessions left out"
+            f"vacr: {format_count(found.repeated, 'other recording')} of the same sessions left out"
         )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
-    return max((error.exit_code for error in failed), default=0 if groups else _NOTHING)
+    return max((error.exit_code for error in failed), default=0 if groups else _EXIT_NO_SESSION)
 
 
-def _all(path: str) -> Any:
+def _scan_input_path(path: str) -> Any:
     """Give what is at a path; what cannot be read comes as an error."""
     found = False
     try:
-        for one in opened(path, changed=True):
-            found = found or isinstance(one, Given)
+        for one in scan_input_records(path, changed=True):
+            found = found or isinstance(one, InputRecord)
             yield one
     except VacrError as error:
         # A file that was named is not passed over in silence.
@@ -118,7 +116,7 @@ def _all(path: str) -> Any:
         )
 
 
-def _described(one: Totals) -> dict[str, Any]:
+def _build_totals_document(one: Totals) -> dict[str, Any]:
     return {
         "sessions": one.sessions,
         "prompts": one.prompts,
@@ -132,7 +130,7 @@ def _described(one: Totals) -> dict[str, Any]:
         "micro-dollars": round(one.cost * 1_000_000),
         # Not every agent says what its tokens add up to, and a sum of those that do is no sum of
         # all.
-        "tokens": {name: one.tokens[name] for name in COUNTED} | {"total": tokens(one)},
+        "tokens": {name: one.tokens[name] for name in COUNTED_TOKENS} | {"total": sum_tokens(one)},
         "models": dict(one.models),
         "tools": dict(one.tools),
         "failed-tools": {name: count for name, count in one.failed_tools.items() if count},
@@ -140,23 +138,31 @@ def _described(one: Totals) -> dict[str, Any]:
     }
 
 
-def _table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
-    width = columns_of(sys.stdout)
-    most = max(map(tokens, groups.values())) or 1
+def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
+    width = get_terminal_width(sys.stdout)
+    most = max(map(sum_tokens, groups.values())) or 1
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
-    rows = [[by, *_HEAD, *([""] if width else [])]]
+    rows = [[by, *_COLUMN_NAMES, *([""] if width else [])]]
     for number, (key, one) in enumerate(shown):
-        bar = [_bar(tokens(one) / most) if number < len(groups) else ""] if width else []
-        shown_key = end_of(printable(key), max(_NARROWEST_KEY, width // 3)) if width else key
-        rows.append([shown_key, *_cells(one), *bar])
-    lines = _fitting(rows, width)
+        bar = [_draw_bar(sum_tokens(one) / most) if number < len(groups) else ""] if width else []
+        shown_key = (
+            truncate_start(escape_unprintable(key), max(_MIN_KEY_WIDTH, width // 3))
+            if width
+            else key
+        )
+        rows.append([shown_key, *_format_totals_cells(one), *bar])
+    lines = _align_to_width(rows, width)
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
         if counts:
             told = [
-                f"{key} {count:,}{_failed(total, key) if name == 'tools' else ''}"
-                for key, count in counts.most_common(_MOST)
+                f"{key} {count:,}{_format_failed_count(total, key) if name == 'tools' else ''}"
+                for key, count in counts.most_common(_MAX_NAMES_SHOWN)
             ]
-            rest = f", and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+            rest = (
+                f", and {len(counts) - _MAX_NAMES_SHOWN} more"
+                if len(counts) > _MAX_NAMES_SHOWN
+                else ""
+            )
             lines.append(f"{name}: {', '.join(told)}{rest}")
     if total.files:
         lines.append(
@@ -166,12 +172,12 @@ def _table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
     return lines
 
 
-def _fitting(rows: list[list[str]], width: int | None) -> list[str]:
+def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
     """Lay rows out; on a terminal with as many columns as it has room for."""
-    left = list(_LEAST)
+    left = list(_DROPPABLE_COLUMNS)
     while True:
-        lines = laid_out(
-            rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _HEAD)
+        lines = align_columns(
+            rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _COLUMN_NAMES)
         )
         if width is None or not left or max(map(cell_len, lines)) <= width:
             return lines
@@ -181,7 +187,7 @@ def _fitting(rows: list[list[str]], width: int | None) -> list[str]:
             rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
 
 
-def _cells(one: Totals) -> list[str]:
+def _format_totals_cells(one: Totals) -> list[str]:
     counts = [
         one.sessions,
         one.prompts,
@@ -194,20 +200,20 @@ def _cells(one: Totals) -> list[str]:
     return [
         *(f"{count:,}" for count in counts),
         f"{one.cost:.2f} $" if one.cost else "",
-        _time(one.milliseconds // _SECONDS),
+        _format_duration(one.milliseconds // _MILLISECONDS_PER_SECOND),
     ]
 
 
-def _failed(total: Totals, tool: str) -> str:
+def _format_failed_count(total: Totals, tool: str) -> str:
     return f" ({total.failed_tools[tool]:,} failed)" if total.failed_tools[tool] else ""
 
 
-def _bar(share: float) -> str:
+def _draw_bar(share: float) -> str:
     """Draw a share of the longest bar, to an eighth of a character."""
-    whole, rest = divmod(round(share * _BAR * 8), 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+    whole, rest = divmod(round(share * _BAR_WIDTH * 8), 8)
+    return "█" * whole + (_BAR_EIGHTHS[rest] if rest else "")
 
 
-def _time(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     hours, rest = divmod(seconds, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}"

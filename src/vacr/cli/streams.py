@@ -79,7 +79,7 @@ def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = 
         discard_output()
         return False
     except OSError as error:
-        raise _describe(error) from error
+        raise _make_write_error(error) from error
     return True
 
 
@@ -96,7 +96,7 @@ def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
     except BrokenPipeError:
         discard_output()
     except OSError as error:
-        raise _describe(error) from error
+        raise _make_write_error(error) from error
 
 
 def print_message(text: str) -> None:
@@ -115,7 +115,7 @@ def check_output() -> None:
     except BrokenPipeError:
         discard_output()
     except OSError as error:
-        raise _describe(error) from error
+        raise _make_write_error(error) from error
 
 
 def flush_streams() -> None:
@@ -185,7 +185,7 @@ def _open_stream(file: io.FileIO, encoding: str) -> TextIO:
     )
 
 
-def _describe(error: OSError) -> UnwritableOutput:
+def _make_write_error(error: OSError) -> UnwritableOutput:
     return UnwritableOutput(
         f"cannot be written: {error.strerror or error}", where="standard output"
     )

@@ -10,24 +10,38 @@ from typing import Any
 
 import click
 
-from vacr import codec
-from vacr.cli import options
-from vacr.cli.options import FINDINGS, PATH, Voice, plural
-from vacr.cli.records import load
-from vacr.cli.schemas import load_schema, refuse_unknown_rule
+from vacr.cddl import Finding, Schema
+from vacr.cli.options import (
+    EXIT_FINDINGS,
+    PATH,
+    Voice,
+    complete_rule,
+    format_count,
+    schema_option,
+    voice_options,
+)
+from vacr.cli.records import read_json_or_cbor
+from vacr.cli.schemas import check_rule_exists, load_schema
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
-from vacr.identity import made_by_vacr, record_id
-from vacr.schema import Finding, Report, is_ours, rule_for, validate
-from vacr.schema.cddl import Schema
-from vacr.schema.semantics import LIMIT, short
-from vacr.sources.files import reason_of
-from vacr.versions.made import as_made
+from vacr.files import describe_file_error
+from vacr.record import (
+    MAX_SEMANTIC_FINDINGS,
+    ValidationReport,
+    choose_rule,
+    compute_record_id,
+    convert_to_original_version,
+    detect_and_decode,
+    is_made_by_vacr,
+    is_record_schema,
+    shorten_value,
+    validate,
+)
 
-FAILED = 1
-SIGNED = "signed-agent-record"
-TRACE_METADATA = 100
-_PAYLOAD = 2
-_RECORDS = (".acr.json", ".acr.cbor", ".cose")
+EXIT_INVALID = 1
+SIGNED_RECORD_RULE = "signed-agent-record"
+TRACE_METADATA_LABEL = 100
+_PAYLOAD_INDEX = 2
+_RECORD_SUFFIXES = (".acr.json", ".acr.cbor", ".cose")
 
 
 @click.command(no_args_is_help=True)
@@ -35,12 +49,12 @@ _RECORDS = (".acr.json", ".acr.cbor", ".cose")
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=options.complete_rule,
+    shell_complete=complete_rule,
     help="The rule or type to check against, such as session-trace or '[* entry]'.",
 )
-@options.schema_option(help="The schema.  [default: the one the record's version names]")
+@schema_option(help="The schema.  [default: the one the record's version names]")
 @click.option("--strict", is_flag=True, help="Exit 5 when there are remarks.")
-@options.voice_options
+@voice_options
 def command(
     files: tuple[str, ...],
     rule: str | None,
@@ -66,21 +80,21 @@ def command(
     voice = Voice(format, quiet, verbose)
     chosen = load_schema(schema) if schema else None
     if rule:
-        refuse_unknown_rule(rule, chosen)
-    results = [result for path in files for result in _results(path, rule, chosen, voice)]
+        check_rule_exists(rule, chosen)
+    results = [result for path in files for result in _validate_path(path, rule, chosen, voice)]
     voice.data({"results": results})
     remarks = any(result["remarks"] for result in results)
-    return max(result["exit"] for result in results) or (FINDINGS if strict and remarks else 0)
+    return max(result["exit"] for result in results) or (EXIT_FINDINGS if strict and remarks else 0)
 
 
-def _results(
+def _validate_path(
     path: str, rule: str | None, schema: Schema | None, voice: Voice
 ) -> Iterator[dict[str, Any]]:
     """Check a file, or all records in a folder; one that cannot be gone through whole gives no
     verdict.
     """
     if not os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
-        yield _check(path, rule, schema, voice)
+        yield _validate_file(path, rule, schema, voice)
         return
     failed: list[OSError] = []
     found = [
@@ -88,31 +102,37 @@ def _results(
         for folder, _, names in os.walk(path, onerror=failed.append)
         for name in names
     ]
-    records = sorted(name for name in found if name.endswith(_RECORDS))
+    records = sorted(name for name in found if name.endswith(_RECORD_SUFFIXES))
     for record in records:
-        yield _check(record, rule, schema, voice)
+        yield _validate_file(record, rule, schema, voice)
     for error in failed:
-        yield _unreadable(path, UnreadableInput(reason_of(error), where=str(error.filename)), voice)
+        yield _report_unreadable(
+            path, UnreadableInput(describe_file_error(error), where=str(error.filename)), voice
+        )
     if not records and not failed:
-        hint = f"The names of records end in {' or '.join(_RECORDS)}; name others one by one."
-        yield _unreadable(
+        hint = (
+            f"The names of records end in {' or '.join(_RECORD_SUFFIXES)}; name others one by one."
+        )
+        yield _report_unreadable(
             path, UnreadableInput("there is no record in it", where=path, hint=hint), voice
         )
 
 
-def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> dict[str, Any]:
+def _validate_file(
+    path: str, rule: str | None, schema: Schema | None, voice: Voice
+) -> dict[str, Any]:
     """Check one file and say the verdict."""
     try:
-        value, form = load(path)
+        value, form = read_json_or_cbor(path)
         report = validate(value, rule=rule, schema=schema, json=form == "json")
-        checked = not report.findings and (schema is None or is_ours(schema))
+        checked = not report.findings and (schema is None or is_record_schema(schema))
         findings, more_remarks = (
-            _more(value, json=form == "json") if checked else (report.findings, [])
+            _check_beyond_schema(value, json=form == "json") if checked else (report.findings, [])
         )
     except VacrError as error:
-        return _unreadable(path, error, voice)
+        return _report_unreadable(path, error, voice)
     remarks = report.remarks + more_remarks
-    for line in _lines(path, report, findings, remarks, value):
+    for line in _format_verdict_lines(path, report, findings, remarks, value):
         voice.result(line)
     for remark in remarks:
         voice.notice(f"{path}: remark: {remark.text()}", 1)
@@ -122,16 +142,16 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
         "rule": report.rule,
         "schema": report.schema,
         "form": form,
-        "findings": [_told(finding) for finding in findings],
-        "findings-cut": len(findings) >= LIMIT,
-        "remarks": [_told(remark) for remark in remarks],
-        "exit": FAILED if findings else 0,
-        **({"signature": "not checked"} if report.rule == SIGNED else {}),
-        **_named(value),
+        "findings": [_build_finding_document(finding) for finding in findings],
+        "findings-cut": len(findings) >= MAX_SEMANTIC_FINDINGS,
+        "remarks": [_build_finding_document(remark) for remark in remarks],
+        "exit": EXIT_INVALID if findings else 0,
+        **({"signature": "not checked"} if report.rule == SIGNED_RECORD_RULE else {}),
+        **_summarize_record(value),
     }
 
 
-def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
+def _report_unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     """Say that there is no verdict, and why."""
     place = f" ({error.where})" if error.where and error.where != path else ""
     voice.error(f"{path}: unreadable: {error.message}{place}", error.hint)
@@ -145,53 +165,57 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
-def _more(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Check what takes more than the value: that a record has its own id, and that a signed record
     holds a valid one.
     """
-    kind = rule_for(value)
+    kind = choose_rule(value)
     if (
         kind == "verifiable-agent-record"
         and isinstance(value, dict)
         and isinstance(value.get("id"), str)
     ):
-        return _identity(value, json=json)
-    if kind == SIGNED and isinstance(value.value, list | tuple) and len(value.value) > _PAYLOAD:
-        payload = value.value[_PAYLOAD]
+        return _compare_record_id(value, json=json)
+    if (
+        kind == SIGNED_RECORD_RULE
+        and isinstance(value.value, list | tuple)
+        and len(value.value) > _PAYLOAD_INDEX
+    ):
+        payload = value.value[_PAYLOAD_INDEX]
         if isinstance(payload, bytes):
-            return _signed(payload, value.value[1]), []
+            return _validate_signed_payload(payload, value.value[1]), []
     return [], []
 
 
-def _identity(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Compare a record's id with the one that its content gives, in the version that vacr makes
     records in.
     """
     rule = "the id is that of the content"
-    record = as_made(record, json=json)
-    if not made_by_vacr(record):
+    record = convert_to_original_version(record, json=json)
+    if not is_made_by_vacr(record):
         agent = record.get("recording-agent")
-        made_by = short(agent.get("name") if isinstance(agent, dict) else "nobody")
+        made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "nobody")
         return [], [
             Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")
         ]
     try:
-        expected = record_id(record)
+        expected = compute_record_id(record)
     except InvalidRecord as error:
         return [
             Finding(error.where, rule, error.message, "what vacr writes, which JSON can hold too")
         ], []
     if record["id"] == expected:
         return [], []
-    changed = f"{short(record['id'])}: the record was changed after it was made"
+    changed = f"{shorten_value(record['id'])}: the record was changed after it was made"
     return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
 
 
-def _signed(payload: bytes, header: Any) -> list[Finding]:
+def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
     """Check the record in a signed one, and the digest that its metadata gives; native sessions may
     be signed as well.
     """
-    metadata = header.get(TRACE_METADATA) if isinstance(header, dict) else None
+    metadata = header.get(TRACE_METADATA_LABEL) if isinstance(header, dict) else None
     told = metadata.get("content-hash") if isinstance(metadata, dict) else None
     digest = hashlib.sha256(payload).hexdigest()
     if told is not None and told != digest:
@@ -199,43 +223,44 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
             Finding(
                 "/1/100/content-hash",
                 "the digest is that of the payload",
-                short(told),
+                shorten_value(told),
                 repr(digest),
             )
         ]
     try:
-        record, form = codec.decode_either(payload)
+        record, form = detect_and_decode(payload)
     except VacrError:
         return []
     if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
         return []
     inner = validate(record, json=form == "json")
-    findings = inner.findings or _identity(record, json=form == "json")[0]
+    findings = inner.findings or _compare_record_id(record, json=form == "json")[0]
     return [
-        Finding(f"/{_PAYLOAD}{one.pointer}", one.rule, one.found, one.expected) for one in findings
+        Finding(f"/{_PAYLOAD_INDEX}{one.pointer}", one.rule, one.found, one.expected)
+        for one in findings
     ]
 
 
-def _lines(
-    path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any
+def _format_verdict_lines(
+    path: str, report: ValidationReport, findings: list[Finding], remarks: list[Finding], value: Any
 ) -> list[str]:
     if findings:
-        least = "at least " if len(findings) >= LIMIT else ""
+        least = "at least " if len(findings) >= MAX_SEMANTIC_FINDINGS else ""
         return [
-            f"{path}: invalid, {least}{plural(len(findings), 'finding')}",
+            f"{path}: invalid, {least}{format_count(len(findings), 'finding')}",
             *(f"  {finding.text()}" for finding in findings),
         ]
     told = [report.rule, f"schema {Path(report.schema).stem}"]
-    if report.rule == SIGNED:
+    if report.rule == SIGNED_RECORD_RULE:
         told.append("signature not checked")
-    if "entries" in (named := _named(value)):
-        told.append(plural(named["entries"], "entry"))
+    if "entries" in (named := _summarize_record(value)):
+        told.append(format_count(named["entries"], "entry"))
     if remarks:
-        told.append(plural(len(remarks), "remark"))
+        told.append(format_count(len(remarks), "remark"))
     return [f"{path}: valid ({', '.join(told)})"]
 
 
-def _named(value: Any) -> dict[str, Any]:
+def _summarize_record(value: Any) -> dict[str, Any]:
     """Name the record that a value is, as far as it is one."""
     session = value.get("session") if isinstance(value, dict) else None
     if not isinstance(session, dict) or not isinstance(session.get("entries"), list):
@@ -246,7 +271,7 @@ def _named(value: Any) -> dict[str, Any]:
     }
 
 
-def _told(finding: Finding) -> dict[str, str]:
+def _build_finding_document(finding: Finding) -> dict[str, str]:
     return {
         "pointer": finding.pointer,
         "rule": finding.rule,

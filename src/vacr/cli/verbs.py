@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 
-class Verbs(click.Group):
+class LazyVerbGroup(click.Group):
     """A group whose verbs are the modules of a package."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class InOrder(click.Group):
+class OrderedVerbGroup(click.Group):
     """A group whose verbs are listed in the order in which they stand in their module, which is
     that of use.
     """

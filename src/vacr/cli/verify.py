@@ -12,24 +12,32 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.relying import WantedEvidence
-from vacr.cli.tables import columns_of, laid_out
-from vacr.cli.verdicts import FAILED, Wanted, judge, policy_of
+from vacr.cli.options import PATH, Voice, format_count, log_key_option, voice_options
+from vacr.cli.relying import EvidenceOptions
+from vacr.cli.tables import align_columns, get_terminal_width
+from vacr.cli.verdicts import (
+    EXIT_NOT_VERIFIED,
+    VerificationOptions,
+    judge_statement,
+    load_verification_policy,
+)
 from vacr.errors import UsageError
-from vacr.evidence.trust_tiers import Tier
-from vacr.receipts.entries import RULES, STATEMENT
-from vacr.recording.pools import NoProcesses, local_pool
-from vacr.recording.run import cores
-from vacr.sources import STDIN
-from vacr.sources.statements import Pair, pairs
-from vacr.verification import checks
+from vacr.evidence import Tier
+from vacr.files import STDIN
+from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
+from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED
+from vacr.workflows import (
+    NoProcesses,
+    StatementPair,
+    count_cores,
+    find_statement_pairs,
+    start_local_pool,
+)
 
-_MARKS = {checks.PASSED: "✓", checks.FAILED: "✗", checks.UNDECIDED: "?"}
-_WORTH_PROCESSES = 200
+_OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"}
+_MIN_STATEMENTS_FOR_PROCESSES = 200
 """From so many statements on, starting other processes costs less than it saves."""
-_HANDFUL = 16
+_CHUNK_SIZE = 16
 
 
 @click.command(no_args_is_help=True)
@@ -58,11 +66,11 @@ _HANDFUL = 16
     help="A root certificate of a timestamp authority; may be given again.",
 )
 @click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
-@options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
+@log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
 @click.option(
     "--entry-rule",
-    type=click.Choice(RULES),
-    default=STATEMENT,
+    type=click.Choice(ENTRY_RULES),
+    default=ENTRY_RULE_STATEMENT,
     show_default=True,
     help="What of a statement is in the log.",
 )
@@ -112,7 +120,7 @@ _HANDFUL = 16
     is_flag=True,
     help="Fail unless certified hardware vouches for it, not a key in software.",
 )
-@options.voice_options
+@voice_options
 def command(
     files: tuple[str, ...],
     trust: tuple[str, ...],
@@ -166,8 +174,8 @@ def command(
             hint="Name the file, or the statement.",
         )
     asked = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
-    needed = WantedEvidence(require_evidence, *asked) if require_evidence else None
-    wanted = Wanted(
+    needed = EvidenceOptions(require_evidence, *asked) if require_evidence else None
+    wanted = VerificationOptions(
         trust=trust,
         issuer=issuer,
         subject=subject,
@@ -182,14 +190,14 @@ def command(
         entry_rule=entry_rule,
         evidence=needed,
     )
-    policy_of(wanted)
+    load_verification_policy(wanted)
     # A file and its statement may both have been named.
-    found = list(dict.fromkeys(pair for path in files for pair in pairs(path)))
-    results = list(judged(found, wanted))
+    found = list(dict.fromkeys(pair for path in files for pair in find_statement_pairs(path)))
+    results = list(judge_statements(found, wanted))
     if len(results) == 1:
-        _tell(results[0], voice)
+        _report_verdict(results[0], voice)
     elif results:
-        tell_all(results, voice)
+        report_verdicts(results, voice)
     else:
         voice.error(
             f"nothing to verify in {', '.join(files)}",
@@ -202,57 +210,61 @@ def command(
     )
     # That something does not hold is worth more than that something else cannot be read.
     exits = {one["exit"] for one in results}
-    return FAILED if FAILED in exits else max(exits, default=FAILED)
+    return (
+        EXIT_NOT_VERIFIED if EXIT_NOT_VERIFIED in exits else max(exits, default=EXIT_NOT_VERIFIED)
+    )
 
 
-def judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:
+def judge_statements(
+    found: list[StatementPair], wanted: VerificationOptions
+) -> Iterator[dict[str, Any]]:
     """Give the verdict about each statement, in other processes where there are many."""
     beside = tuple(pair.file for pair in found if pair.file is not None)
-    work = partial(judge, wanted=wanted, beside=beside, now=datetime.now(UTC))
-    pool = _pool() if len(found) >= _WORTH_PROCESSES else None
+    work = partial(judge_statement, wanted=wanted, beside=beside, now=datetime.now(UTC))
+    pool = _start_process_pool() if len(found) >= _MIN_STATEMENTS_FOR_PROCESSES else None
     if pool is None:
         yield from map(work, found)
         return
     with pool:
-        yield from pool.map(work, found, chunksize=_HANDFUL)
+        yield from pool.map(work, found, chunksize=_CHUNK_SIZE)
 
 
-def _pool() -> Executor | None:
+def _start_process_pool() -> Executor | None:
     try:
-        return local_pool(cores()) if cores() > 1 else None
+        return start_local_pool(count_cores()) if count_cores() > 1 else None
     except NoProcesses:
         return None
 
 
-def _tell(result: dict[str, Any], voice: Voice) -> None:
+def _report_verdict(result: dict[str, Any], voice: Voice) -> None:
     """Say of one statement what was checked, then who signed what and when."""
     name = result["file"] or result["statement"]
     for one in result["checks"]:
-        voice.result(f"{_MARKS[one['outcome']]} {one['name']}: {one['told']}")
+        voice.result(f"{_OUTCOME_MARKS[one['outcome']]} {one['name']}: {one['told']}")
     if not result["verified"]:
         voice.error(
             f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"]
         )
         return
-    sure, said_at = surely(result), result["issued-at"]
+    sure, said_at = find_proven_time(result), result["issued-at"]
     said = f" {sure}" if sure else f", as they say at {said_at}" if said_at else ""
     what = f"record {result['record']}" if result["record"] else "these bytes"
     voice.result(f"{name}: verified: {result['signer']} signed {what}{said}")
 
 
-def surely(result: dict[str, Any]) -> str | None:
+def find_proven_time(result: dict[str, Any]) -> str | None:
     """Give the earliest time at which a signature surely existed, by a timestamp or a receipt."""
     return min(
         (result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None
     )
 
 
-def tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
+def report_verdicts(results: list[dict[str, Any]], voice: Voice) -> None:
     """Say of several statements in a line each who signed them, or why they do not hold."""
     rows = [["", "file", "signer", "signed", ""]]
     for one in results:
         mark = "✓" if one["verified"] else "✗"
-        when = surely(one) or one.get("issued-at") or ""
+        when = find_proven_time(one) or one.get("issued-at") or ""
         rows.append(
             [
                 mark,
@@ -262,7 +274,9 @@ def tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
                 one.get("message", ""),
             ]
         )
-    for line in laid_out(rows, right=frozenset(), width=columns_of(sys.stdout)):
+    for line in align_columns(rows, right=frozenset(), width=get_terminal_width(sys.stdout)):
         voice.result(line)
     good = sum(one["verified"] for one in results)
-    voice.result(f"{plural(len(results), 'file')}: {good} verified, {len(results) - good} not")
+    voice.result(
+        f"{format_count(len(results), 'file')}: {good} verified, {len(results) - good} not"
+    )

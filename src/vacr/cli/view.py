@@ -12,25 +12,30 @@ from urllib.parse import quote
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice, plural, size
-from vacr.cli.outputs import is_folder, unused, write_new
-from vacr.cli.showing import filter_of, filter_options
+from vacr.cli.options import (
+    PATH,
+    Voice,
+    format_count,
+    format_size,
+    log_key_option,
+    output_options,
+    voice_options,
+)
+from vacr.cli.outputs import is_output_folder, reserve_unused_name, write_output_file
+from vacr.cli.showing import build_filter, filter_options
 from vacr.cli.streams import write_bytes
-from vacr.cli.verdicts import Wanted
-from vacr.cli.viewing import Conversation, conversations, template, trust_of
+from vacr.cli.verdicts import VerificationOptions
+from vacr.cli.viewing import Conversation, build_page_trust, load_page_template, read_conversations
 from vacr.errors import UnreadableInput, UsageError, VacrError
-from vacr.receipts.entries import RULES, STATEMENT
-from vacr.sources import STDIN
-from vacr.viewer.cards import FAILED
-from vacr.viewer.filters import Filter
-from vacr.viewer.page import site_index
+from vacr.files import STDIN
+from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
+from vacr.viewer import VERDICT_FAILED, RowFilter, render_site_index
 
-_HTML = ".html"
-_INDEX = "index.html"
-_MADE_HERE, _HEAD = b'<meta name="vacr-sources"', 4096
-_DOES_NOT_HOLD = 1
-_MARKS = {
+_PAGE_SUFFIX = ".html"
+_INDEX_FILE = "index.html"
+_PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
+_EXIT_NOT_VERIFIED = 1
+_VERDICT_LABELS = {
     "verified": "✓ verified",
     "signed": "signed by a key that nobody named",
     "failed": "✗ does not hold",
@@ -47,16 +52,16 @@ _MARKS = {
     multiple=True,
     help="A public key, or a root certificate; may be given again.",
 )
-@options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
+@log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
 @click.option(
     "--entry-rule",
-    type=click.Choice(RULES),
-    default=STATEMENT,
+    type=click.Choice(ENTRY_RULES),
+    default=ENTRY_RULE_STATEMENT,
     show_default=True,
     help="What of a statement is in the log.",
 )
 @filter_options
-@partial(options.writing_options, default="the current folder; for a FOLDER, site/")
+@partial(output_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
 @click.option(
     "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve."
@@ -69,7 +74,7 @@ _MARKS = {
     help="On which port.  [default: any that is free]",
 )
 @click.option("--open", is_flag=True, help="Open it in a browser.")
-@options.voice_options
+@voice_options
 def command(
     path: str,
     trust: tuple[str, ...],
@@ -107,11 +112,11 @@ def command(
         raise UsageError(
             "a page is served, or written: one of both", hint="Leave out --serve, or -o."
         )
-    wanted = Wanted(trust=trust, log_keys=log_key, entry_rule=entry_rule)
-    chosen = filter_of(**asked)
-    viewed = _Viewed(path, wanted, chosen if chosen != Filter() else None, voice)
+    wanted = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
+    chosen = build_filter(**asked)
+    viewed = _ViewRun(path, wanted, chosen if chosen != RowFilter() else None, voice)
     if serve:
-        return _served(viewed, host, port, opens=open)
+        return _serve_viewed_pages(viewed, host, port, opens=open)
     if output == STDIN:
         return viewed.print()
     viewed.write(output, overwrite=overwrite)
@@ -120,7 +125,7 @@ def command(
     return viewed.exit_code
 
 
-def _served(viewed: _Viewed, host: str, port: int, *, opens: bool) -> int:
+def _serve_viewed_pages(viewed: _ViewRun, host: str, port: int, *, opens: bool) -> int:
     from vacr.cli.view_server import serve_pages
 
     with TemporaryDirectory(prefix="vacr-") as folder:
@@ -130,14 +135,16 @@ def _served(viewed: _Viewed, host: str, port: int, *, opens: bool) -> int:
         return serve_pages(pages, host, port, viewed.voice, opens=opens)
 
 
-class _Viewed:
+class _ViewRun:
     """What is viewed, and how it went."""
 
-    def __init__(self, path: str, wanted: Wanted, chosen: Filter | None, voice: Voice) -> None:
+    def __init__(
+        self, path: str, wanted: VerificationOptions, chosen: RowFilter | None, voice: Voice
+    ) -> None:
         """Read what trust rests on, and the viewer."""
         self.path, self.wanted, self.filter, self.voice = path, wanted, chosen, voice
         self.is_archive = Path(path).is_dir()
-        self.trust, self.template = trust_of(wanted), template()
+        self.trust, self.template = build_page_trust(wanted), load_page_template()
         self.exit_code = 0
         self.first: Path | None = None
         """Where to begin."""
@@ -159,13 +166,13 @@ class _Viewed:
             Path(output or "site")
             if self.is_archive
             else Path(output or ".")
-            if is_folder(output)
+            if is_output_folder(output)
             else None
         )
         if (
             self.is_archive
             and output is not None
-            and output.endswith(_HTML)
+            and output.endswith(_PAGE_SUFFIX)
             and not Path(output).is_dir()
         ):
             raise UsageError(
@@ -179,77 +186,79 @@ class _Viewed:
         names, cards, results = {"index"} if self.is_archive else set(), [], []
         read: list[str] = []
         for one in self._conversations():
-            name = unused(one.stem if self.is_archive else Path(one.stem).name, names)
-            target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
+            name = reserve_unused_name(one.stem if self.is_archive else Path(one.stem).name, names)
+            target = folder / f"{name}{_PAGE_SUFFIX}" if folder is not None else Path(output or "")
             if folder is None and self.written:
                 raise UsageError(
                     f"several pages cannot go into one file, {output}",
                     hint="End the name in / for a folder.",
                 )
-            index = f"{'../' * name.count('/')}{_INDEX}" if self.is_archive else ""
+            index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
             data = b"".join(one.page(self.trust, self.filter, index).pieces(self.template))
             sources = tuple(part.path for part in one.parts)
-            again = overwrite or (self.is_archive and _is_page(target))
-            outcome = write_new(
+            again = overwrite or (self.is_archive and _is_own_page(target))
+            outcome = write_output_file(
                 target, data, sources[0], sources, overwrite=again, also=sources[1:]
             )
             read += sources
             self.written.append(target)
-            cards.append(one.card(quote(f"{name}{_HTML}")))
+            cards.append(one.card(quote(f"{name}{_PAGE_SUFFIX}")))
             told = f": {one.told}" if one.told else ""
             if not silent:
                 self.voice.result(
-                    f"{target}: {_MARKS[one.verdict]}{told} ({size(len(data))}, {outcome})"
+                    f"{target}: {_VERDICT_LABELS[one.verdict]}{told} ({format_size(len(data))}, {outcome})"
                 )
-            results.append(_result(one, target, outcome, len(data)))
+            results.append(_build_page_document(one, target, outcome, len(data)))
         self.first = self.written[0] if self.written else None
         if self.is_archive and folder is not None:
-            self.first = folder / _INDEX
+            self.first = folder / _INDEX_FILE
             listed = b"".join(
-                site_index(
+                render_site_index(
                     self.template, f"Conversations in {Path(self.path).resolve().name}", cards
                 )
             )
-            write_new(
+            write_output_file(
                 self.first,
                 listed,
                 STDIN,
                 (),
-                overwrite=overwrite or _is_page(self.first),
+                overwrite=overwrite or _is_own_page(self.first),
                 also=read,
             )
         if not silent:
             if self.is_archive:
-                self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")
+                self.voice.result(f"{self.first}: {format_count(len(cards), 'conversation')}")
             self.voice.data(
                 {"results": results, "index": str(self.first) if self.is_archive else None}
             )
 
     def _conversations(self) -> Iterator[Conversation]:
-        for one in conversations(self.path, self.wanted):
+        for one in read_conversations(self.path, self.wanted):
             if isinstance(one, VacrError):
                 if not self.is_archive:
                     raise one
                 self.voice.error(f"vacr: {one}", one.hint)
                 self.exit_code = self.exit_code or UnreadableInput.exit_code
                 continue
-            if one.verdict == FAILED:
-                self.exit_code = _DOES_NOT_HOLD
+            if one.verdict == VERDICT_FAILED:
+                self.exit_code = _EXIT_NOT_VERIFIED
             yield one
 
 
-def _is_page(target: Path) -> bool:
+def _is_own_page(target: Path) -> bool:
     """Tell whether a file is a page that was made here before: an archive is made anew as its
     records come and change.
     """
     try:
         with target.open("rb") as file:
-            return _MADE_HERE in file.read(_HEAD)
+            return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
     except OSError:
         return False
 
 
-def _result(one: Conversation, target: Path, outcome: str, length: int) -> dict[str, Any]:
+def _build_page_document(
+    one: Conversation, target: Path, outcome: str, length: int
+) -> dict[str, Any]:
     return {
         "source": one.parts[0].path,
         "output": str(target),

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote, unquote, urlsplit
 
-from vacr.cli.options import Voice, plural
+from vacr.cli.options import Voice, format_count
 from vacr.errors import UnreadableInput
 
-_LOCAL = ("127.0.0.1", "localhost", "::1")
-_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - asked for by name
-_HTTP = 80
-_HEADERS = {
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+_WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104 - asked for by name
+_HTTP_PORT = 80
+_RESPONSE_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -52,10 +52,10 @@ class PageServer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.pages = {"": next(iter(pages.values())), **pages}
         self.token = "" if _is_loopback(host) else secrets.token_urlsafe(24)
-        self.is_everywhere = host in _EVERYWHERE
+        self.is_everywhere = host in _WILDCARD_HOSTS
         self.named = socket.gethostname() if self.is_everywhere else host
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__((host, port), _PageHandler)
         except (OSError, OverflowError) as error:
             told = getattr(error, "strerror", None) or str(error)
             raise UnreadableInput(
@@ -78,10 +78,10 @@ class PageServer(ThreadingHTTPServer):
             return True  # Nobody knows by which names others reach it; what keeps them out is the token.
         try:
             said = urlsplit(f"//{host}")
-            port = said.port or _HTTP
+            port = said.port or _HTTP_PORT
         except ValueError:
             return False
-        return said.hostname in {*_LOCAL, self.named} and port == self.server_port
+        return said.hostname in {*_LOCAL_HOSTS, self.named} and port == self.server_port
 
     def page(self, target: str) -> Path | None:
         """Give what a request asks for, if it may have it."""
@@ -96,7 +96,7 @@ class PageServer(ThreadingHTTPServer):
         return self.pages.get(path)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _PageHandler(BaseHTTPRequestHandler):
     server: PageServer
     server_version, sys_version = "vacr", ""
     timeout = 30
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND, "No such page")
             return
         self.send_response(HTTPStatus.OK)
-        for name, value in _HEADERS.items():
+        for name, value in _RESPONSE_HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(page.stat().st_size))
         self.end_headers()
@@ -144,19 +144,19 @@ def serve_pages(
         UnreadableInput: there is no such address here, or the port is taken.
     """
     with PageServer(pages, host, port) as server:
-        voice.result(f"serving {plural(len(pages), 'page')} at {server.address}")
+        voice.result(f"serving {format_count(len(pages), 'page')} at {server.address}")
         voice.data({"address": server.address, "pages": [quote(name) for name in pages]})
         if server.token:
             voice.notice("vacr: whoever has the address can read it, and it travels in the clear")
         if opens:
             webbrowser.open(server.address)
         # Whoever ends it otherwise than by the keyboard would leave the pages behind.
-        signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGTERM, _exit_on_signal)
         server.serve_forever()
     return 0
 
 
-def _end(*_: object) -> NoReturn:
+def _exit_on_signal(*_: object) -> NoReturn:
     raise SystemExit(0)
 
 

@@ -11,20 +11,40 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from vacr import codec
-from vacr.cli.given import Given, given, opened
-from vacr.cli.verdicts import Wanted, joint_of, judge, policy_of
+from vacr.cli.given import InputRecord, read_input_records, scan_input_records
+from vacr.cli.verdicts import (
+    VerificationOptions,
+    judge_statement,
+    load_joint_records,
+    load_verification_policy,
+)
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, VacrError
-from vacr.signing import carried
-from vacr.signing.sign1 import parse
-from vacr.sources import read_bytes
-from vacr.sources.statements import COSE, Pair, pairs
-from vacr.verification import Policy, VerificationFailed, checks, verify
-from vacr.viewer.cards import FAILED, SIGNED, UNSIGNED, VERIFIED, card_of, title_of
-from vacr.viewer.filters import Filter
-from vacr.viewer.page import Page, Shown, Trust
+from vacr.files import read_bytes
+from vacr.record import encode
+from vacr.signing import find_carried_key, parse_sign1
+from vacr.verification import (
+    CHECK_PASSED,
+    CHECK_UNDECIDED,
+    Check,
+    Policy,
+    VerificationFailed,
+    verify,
+)
+from vacr.viewer import (
+    VERDICT_FAILED,
+    VERDICT_SIGNED,
+    VERDICT_UNSIGNED,
+    VERDICT_VERIFIED,
+    Page,
+    PageRecord,
+    PageTrust,
+    RowFilter,
+    build_index_card,
+    format_record_title,
+)
+from vacr.workflows import STATEMENT_SUFFIX, StatementPair, find_statement_pairs
 
-_NOBODY = "the key that the statement carries; whom to trust was not said"
+_UNTRUSTED_KEY_MESSAGE = "the key that the statement carries; whom to trust was not said"
 
 
 @dataclass(frozen=True)
@@ -32,15 +52,15 @@ class Conversation:
     """A session, and those of its sub-agents, which are shown together."""
 
     stem: str
-    parts: Sequence[Given]
-    shown: Sequence[Shown]
+    parts: Sequence[InputRecord]
+    shown: Sequence[PageRecord]
 
     @property
     def verdict(self) -> str:
         """What came of verifying all of it: the worst counts."""
         return min(
-            (verdict_of(one.found) for one in self.shown),
-            key=(FAILED, UNSIGNED, SIGNED, VERIFIED).index,
+            (classify_verdict(one.found) for one in self.shown),
+            key=(VERDICT_FAILED, VERDICT_UNSIGNED, VERDICT_SIGNED, VERDICT_VERIFIED).index,
         )
 
     @property
@@ -55,16 +75,18 @@ class Conversation:
             "",
         )
 
-    def page(self, trust: Trust, chosen: Filter | None, index: str = "") -> Page:
+    def page(self, trust: PageTrust, chosen: RowFilter | None, index: str = "") -> Page:
         """Make the page of it."""
-        return Page(title_of(self.parts[0].record, self.stem), self.shown, trust, chosen, index)
+        return Page(
+            format_record_title(self.parts[0].record, self.stem), self.shown, trust, chosen, index
+        )
 
     def card(self, href: str) -> dict[str, Any]:
         """Make what an index says of it."""
-        return card_of(self.parts[0].record, self.stem, href, self.verdict, self.told)
+        return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.told)
 
 
-def template() -> str:
+def load_page_template() -> str:
     """Read the viewer.
 
     Raises:
@@ -78,13 +100,15 @@ def template() -> str:
         ) from error
 
 
-def trust_of(wanted: Wanted) -> Trust:
+def build_page_trust(wanted: VerificationOptions) -> PageTrust:
     """Give what a page verifies with."""
-    policy = policy_of(wanted)
-    return Trust(policy.keys, policy.log_keys, bool(policy.roots), policy.entry_rule)
+    policy = load_verification_policy(wanted)
+    return PageTrust(policy.keys, policy.log_keys, bool(policy.roots), policy.entry_rule)
 
 
-def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrError]:
+def read_conversations(
+    path: str, wanted: VerificationOptions
+) -> Iterator[Conversation | VacrError]:
     """Give what is in a file or a folder; in a folder, what cannot be read comes as an error among
     the others.
 
@@ -94,10 +118,10 @@ def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrErro
     Raises:
         UnreadableInput: the path itself cannot be read, or there is nothing in it.
     """
-    found: list[_Named] = []
-    for one in opened(_about(path), changed=True):
-        if isinstance(one, Given):
-            found.append(_Named.of(one))
+    found: list[_RecordReference] = []
+    for one in scan_input_records(_find_record_path(path), changed=True):
+        if isinstance(one, InputRecord):
+            found.append(_RecordReference.of(one))
         elif not isinstance(one, NotASession):
             yield one
     if not found:
@@ -107,27 +131,29 @@ def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrErro
             hint="vacr list -v shows where some are.",
         )
     beside = tuple(one.path for one in found if one.made is None)
-    for together in _together(found):
+    for together in _group_by_parent(found):
         try:
             parts = [one.given() for one in together]
-            yield Conversation(parts[0].stem, parts, [_shown(one, wanted, beside) for one in parts])
+            yield Conversation(
+                parts[0].stem, parts, [_build_shown_record(one, wanted, beside) for one in parts]
+            )
         except VacrError as error:
             yield error
 
 
 @dataclass(frozen=True)
-class _Named:
+class _RecordReference:
     """A record by its name, and what it takes to put it to its parent."""
 
     path: str
     stem: str
     session: Any
     parent: Any
-    made: Given | None
+    made: InputRecord | None
     """The record itself, where it was just made of a native session, or came through a pipe."""
 
     @classmethod
-    def of(cls, one: Given) -> _Named:
+    def of(cls, one: InputRecord) -> _RecordReference:
         ours = one.record.get("vacr")
         above = ours.get("parent") if isinstance(ours, dict) else None
         said = above.get("session-id") if isinstance(above, dict) else None
@@ -142,7 +168,7 @@ class _Named:
             one if not one.stored or one.data is not None else None,
         )
 
-    def given(self) -> Given:
+    def given(self) -> InputRecord:
         """Give the record.
 
         Raises:
@@ -150,24 +176,24 @@ class _Named:
         """
         if self.made is not None:
             return self.made
-        (one,) = given(self.path, changed=True)
+        (one,) = read_input_records(self.path, changed=True)
         return replace(one, stem=self.stem)
 
 
-def verdict_of(found: Mapping[str, Any] | None) -> str:
+def classify_verdict(found: Mapping[str, Any] | None) -> str:
     """Name a verdict in a word."""
     if found is None:
-        return UNSIGNED
+        return VERDICT_UNSIGNED
     if not found["verified"]:
-        return FAILED
-    return VERIFIED if found["trusted"] else SIGNED
+        return VERDICT_FAILED
+    return VERDICT_VERIFIED if found["trusted"] else VERDICT_SIGNED
 
 
-def _about(path: str) -> str:
+def _find_record_path(path: str) -> str:
     """Give the record that a statement is about, where that is what was named."""
-    if not path.endswith(COSE):
+    if not path.endswith(STATEMENT_SUFFIX):
         return path
-    about = path.removesuffix(COSE)
+    about = path.removesuffix(STATEMENT_SUFFIX)
     if not Path(about).is_file():
         raise UnreadableInput(
             "the record that the statement is about is not beside it",
@@ -177,10 +203,10 @@ def _about(path: str) -> str:
     return about
 
 
-def _together(found: list[_Named]) -> list[list[_Named]]:
+def _group_by_parent(found: list[_RecordReference]) -> list[list[_RecordReference]]:
     """Put the sessions of sub-agents to that of their parent, where it is there."""
     sessions = {one.session: one for one in found if one.parent is None}
-    groups: dict[int, list[_Named]] = {
+    groups: dict[int, list[_RecordReference]] = {
         id(one): [one] for one in found if one.parent not in sessions
     }
     for one in found:
@@ -189,42 +215,50 @@ def _together(found: list[_Named]) -> list[list[_Named]]:
     return list(groups.values())
 
 
-def _shown(one: Given, wanted: Wanted, beside: tuple[str, ...]) -> Shown:
+def _build_shown_record(
+    one: InputRecord, wanted: VerificationOptions, beside: tuple[str, ...]
+) -> PageRecord:
     """Take a record as it is stored; one that was just made of a session is stored nowhere, and
     nobody signed it.
     """
     name = Path(one.path).name
     if not one.stored:
-        return Shown(name, codec.encode(one.record, one.form), None, _unsigned(wanted))
+        return PageRecord(name, encode(one.record, one.form), None, _make_unsigned_verdict(wanted))
     if one.data is not None:
-        return Shown(name, one.data, None, _unsigned(wanted))
-    (pair,) = pairs(one.path)
+        return PageRecord(name, one.data, None, _make_unsigned_verdict(wanted))
+    (pair,) = find_statement_pairs(one.path)
     statement = read_bytes(pair.statement) if pair.statement is not None else None
     data = read_bytes(one.path)
-    return Shown(
+    return PageRecord(
         name,
         data,
         statement,
-        _unsigned(wanted) if statement is None else _found(pair, statement, data, wanted, beside),
+        _make_unsigned_verdict(wanted)
+        if statement is None
+        else _verify_record(pair, statement, data, wanted, beside),
     )
 
 
-def _unsigned(wanted: Wanted) -> dict[str, Any] | None:
+def _make_unsigned_verdict(wanted: VerificationOptions) -> dict[str, Any] | None:
     """Say that nobody signed it, where somebody has to have."""
     if not wanted.trust and not wanted.log_keys:
         return None
     return {"verified": False, "trusted": False, "message": "it is not signed", "checks": []}
 
 
-def _found(
-    pair: Pair, statement: bytes, data: bytes, wanted: Wanted, beside: tuple[str, ...]
+def _verify_record(
+    pair: StatementPair,
+    statement: bytes,
+    data: bytes,
+    wanted: VerificationOptions,
+    beside: tuple[str, ...],
 ) -> dict[str, Any]:
     """Verify a record; where nobody is said to be trusted, by the key that the statement
     carries.
     """
     now = datetime.now(UTC)
     if wanted.trust:
-        told = judge(pair, wanted, beside, now)
+        told = judge_statement(pair, wanted, beside, now)
         return {
             "verified": told["verified"],
             "trusted": True,
@@ -232,19 +266,21 @@ def _found(
             "checks": told["checks"],
         }
     try:
-        key = carried.carried_key(parse(statement))
+        key = find_carried_key(parse_sign1(statement))
         policy: Policy = replace(
-            policy_of(wanted), keys=(key,) if key is not None else (), needs_record=True
+            load_verification_policy(wanted),
+            keys=(key,) if key is not None else (),
+            needs_record=True,
         )
         made = verify(
-            statement, policy, payload=data, joint=lambda: joint_of(beside), now=now
+            statement, policy, payload=data, joint=lambda: load_joint_records(beside), now=now
         ).checks
     except VerificationFailed as error:
         return {
             "verified": False,
             "trusted": False,
             "message": error.message,
-            "checks": [_check(one) for one in error.checks],
+            "checks": [_build_check_document(one) for one in error.checks],
         }
     except InvalidStatement as error:
         return {"verified": False, "trusted": False, "message": error.message, "checks": []}
@@ -252,11 +288,11 @@ def _found(
         "verified": True,
         "trusted": False,
         "message": "",
-        "checks": [_check(one) for one in made],
+        "checks": [_build_check_document(one) for one in made],
     }
 
 
-def _check(one: checks.Check) -> dict[str, str]:
-    if one.name == "trust" and one.outcome == checks.PASSED:
-        return {"name": one.name, "outcome": checks.UNDECIDED, "told": _NOBODY}
+def _build_check_document(one: Check) -> dict[str, str]:
+    if one.name == "trust" and one.outcome == CHECK_PASSED:
+        return {"name": one.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
     return {"name": one.name, "outcome": one.outcome, "told": one.told}

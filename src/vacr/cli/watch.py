@@ -14,30 +14,31 @@ from typing import Any
 
 import click
 
-from vacr.capture import spool
-from vacr.capture.anchoring import Anchoring
-from vacr.capture.capturing import Settings
-from vacr.capture.changes import Changes
-from vacr.capture.journal import Journal
-from vacr.capture.places import watched
-from vacr.capture.retention import Limits
-from vacr.capture.sealing import Sealing
-from vacr.capture.watcher import Watcher
-from vacr.cli import options
-from vacr.cli.machine_keys import machine_key
-from vacr.cli.options import PATH, Number, Voice
-from vacr.cli.services import Services, service_options
-from vacr.cli.statements import Signing, signing_options
-from vacr.cli.watching import Table, pending, seal
+from vacr.capture import (
+    SPOOL_FOLDER,
+    CheckpointAnchoring,
+    FileChanges,
+    Journal,
+    RetentionLimits,
+    SealingQueue,
+    Watcher,
+    WatchSettings,
+    list_agent_roots,
+)
+from vacr.cli.machine_keys import ensure_machine_key
+from vacr.cli.options import PATH, NumberRange, Voice, complete_agent, voice_options
+from vacr.cli.services import ServiceSettings, service_options
+from vacr.cli.statements import SigningSettings, signing_options
+from vacr.cli.watching import WatchTable, make_pending_registration, make_session_sealer
 from vacr.errors import UsageError
-from vacr.log.client import Client
-from vacr.signing import keys
-from vacr.sources.state import state_folder
+from vacr.files import find_state_folder
+from vacr.registration import RegistrationClient
+from vacr.signing import format_thumbprint_uri
 
-_SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
-_DAY = 86_400.0
-_OWNER_ONLY = 0o700
-_FAILED = 3
+_SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
+_DAY_SECONDS = 86_400.0
+_OWNER_ONLY_MODE = 0o700
+_EXIT_FAILED = 3
 
 
 @click.command()
@@ -45,7 +46,7 @@ _FAILED = 3
     "--agent",
     metavar="NAME",
     multiple=True,
-    shell_complete=options.complete_agent,
+    shell_complete=complete_agent,
     help="Only this agent; may be given again.",
 )
 @click.option("--no-ui", is_flag=True, help="Print a line for what happens, instead of a table.")
@@ -67,7 +68,7 @@ _FAILED = 3
 @click.option(
     "--quiet-after",
     metavar="MINUTES",
-    type=Number(0),
+    type=NumberRange(0),
     default=30,
     show_default=True,
     help="When a quiet session has ended.",
@@ -75,7 +76,7 @@ _FAILED = 3
 @click.option(
     "--checkpoint",
     metavar="SECONDS",
-    type=Number(0),
+    type=NumberRange(0),
     default=10,
     show_default=True,
     help="How often a checkpoint is signed.",
@@ -83,7 +84,7 @@ _FAILED = 3
 @click.option(
     "--epoch",
     metavar="HOURS",
-    type=Number(0),
+    type=NumberRange(0),
     default=24,
     show_default=True,
     help="How long a key of the journal lasts.",
@@ -91,7 +92,7 @@ _FAILED = 3
 @click.option(
     "--anchor",
     metavar="SECONDS",
-    type=Number(0),
+    type=NumberRange(0),
     default=60,
     show_default=True,
     help="How often a checkpoint is registered, with --service.",
@@ -99,13 +100,13 @@ _FAILED = 3
 @click.option(
     "--keep",
     metavar="DAYS",
-    type=Number(0),
+    type=NumberRange(0),
     help="Delete journals that were sealed so long ago.  [default: never]",
 )
 @click.option(
     "--limit",
     metavar="MB",
-    type=Number(0),
+    type=NumberRange(0),
     help="Delete sealed journals, oldest first, above so many.  [default: none]",
 )
 @click.option(
@@ -115,7 +116,7 @@ _FAILED = 3
 )
 @partial(signing_options, key_required=False)
 @service_options
-@options.voice_options
+@voice_options
 def command(
     agent: tuple[str, ...],
     no_ui: bool,  # noqa: FBT001 - click passes flags so
@@ -150,45 +151,47 @@ def command(
       vacr watch --once
     """
     voice = Voice(format, quiet, verbose)
-    state = state_folder(os.environ)
-    roots = watched(agent)
+    state = find_state_folder(os.environ)
+    roots = list_agent_roots(agent)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(
             f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
         )
-    signing = {name: asked.pop(name) for name in _SIGNING}
+    signing = {name: asked.pop(name) for name in _SIGNING_OPTIONS}
     # What is wrong with a key that was named is told before anything is begun.
-    named = Signing.of(**signing) if signing["key"] and not no_seal else None
+    named = SigningSettings.of(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
-        services = Services.of(**asked)
-        table = Table(voice, journal, shown=not no_ui and not once)
-        settings = Settings(
+        services = ServiceSettings.of(**asked)
+        table = WatchTable(voice, journal, shown=not no_ui and not once)
+        settings = WatchSettings(
             checkpoint,
             epoch=epoch * 3600,
             quiet=quiet_after * 60,
-            settling=0.0 if once else Settings.settling,
-            since=0.0 if all else _since(journal),
+            settling=0.0 if once else WatchSettings.settling,
+            since=0.0 if all else _choose_start_time(journal),
         )
         sealing = None
         if not no_seal:
-            how = named or Signing.of(**{**signing, "key": machine_key(state)})
+            how = named or SigningSettings.of(**{**signing, "key": ensure_machine_key(state)})
             registrar = services.registrar(service) if service is not None else None
-            (state / "sealed").mkdir(_OWNER_ONLY, exist_ok=True)
-            sealing = Sealing(
+            (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
+            sealing = SealingQueue(
                 journal,
-                seal(how, registrar, Path(output) if output else state / "sealed", voice),
+                make_session_sealer(
+                    how, registrar, Path(output) if output else state / "sealed", voice
+                ),
                 table.tell,
             )
         anchoring = None
         if service is not None:
-            client = Client(service, services.access)
-            anchoring = Anchoring(
+            client = RegistrationClient(service, services.access)
+            anchoring = CheckpointAnchoring(
                 client,
                 services.log_keys,
                 anchor,
                 table.tell,
-                pending(services, service, table.tell),
+                make_pending_registration(services, service, table.tell),
             )
         watcher = Watcher(
             journal,
@@ -197,15 +200,15 @@ def command(
             settings,
             sealing=sealing,
             anchoring=anchoring,
-            limits=Limits.of(keep, limit),
+            limits=RetentionLimits.of(keep, limit),
             tell=table.tell,
         )
-        identity = keys.uri_of(journal.covered.identity)
+        identity = format_thumbprint_uri(journal.covered.identity)
         voice.notice(f"The journal is in {journal.folder}; its name is {identity}.")
-        changes = Changes(
-            [*(root.path for root in roots), state / spool.FOLDER], polling=poll, tell=table.tell
+        changes = FileChanges(
+            [*(root.path for root in roots), state / SPOOL_FOLDER], polling=poll, tell=table.tell
         )
-        with table.showing(watcher), _stopping(changes):
+        with table.showing(watcher), _stop_on_signals(changes):
             for changed in changes:
                 watcher.step(changed)
                 table.refresh(watcher)
@@ -222,20 +225,20 @@ def command(
         {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
     )
     # One who watches on tries again; whoever runs it by a timer wants to know.
-    return _FAILED if once and watcher.fails else 0
+    return _EXIT_FAILED if once and watcher.fails else 0
 
 
-def _since(journal: Journal) -> float:
+def _choose_start_time(journal: Journal) -> float:
     """Give the time from which on sessions are captured though they do not change: when the last
     watch was seen, or a day ago.
     """
     last = journal.covered.last
-    seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY
-    return min(seen, time.time() - _DAY)
+    seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY_SECONDS
+    return min(seen, time.time() - _DAY_SECONDS)
 
 
 @contextlib.contextmanager
-def _stopping(changes: Changes) -> Iterator[None]:
+def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
     """End in order when asked to."""
 
     def stop(*_: object) -> None:

@@ -12,76 +12,84 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vacr import codec
-from vacr.attribution.checking import Joint
-from vacr.capture.followed import Followed
-from vacr.capture.frames import Head
-from vacr.capture.journal import Journal
-from vacr.capture.sayings import entries_in
-from vacr.capture.sealing import Copy, Seal, SealedRecord
-from vacr.capture.watcher import Watcher
-from vacr.cli.options import Voice, plural
-from vacr.cli.sealed import Recorded, Sealed, Sealer
-from vacr.cli.services import Services
-from vacr.cli.statements import Signing
+from vacr.attribution import JointRecords
+from vacr.capture import (
+    ChainHead,
+    FollowedSession,
+    Journal,
+    SealedRecord,
+    SealFunction,
+    SessionCopy,
+    Watcher,
+    count_record_entries,
+)
+from vacr.cli.options import Voice, format_count
+from vacr.cli.sealed import Sealer, SealResult, UnsealedRecord
+from vacr.cli.services import ServiceSettings
+from vacr.cli.statements import SigningSettings
 from vacr.cli.streams import print_message
-from vacr.errors import UnreadableInput, VacrError, printable
-from vacr.log import durable
-from vacr.log.outbox import Item, digest_of
-from vacr.log.registering import PENDING, REGISTERED, Registrar
-from vacr.recording import plan
-from vacr.recording.files import same, sync_path
-from vacr.recording.tasks import Wish
-from vacr.recording.work import record_place
-from vacr.sources.files import read_bytes
-from vacr.sources.statements import COSE
+from vacr.errors import UnreadableInput, VacrError, escape_unprintable
+from vacr.files import has_same_bytes, read_bytes, rewrite_and_sync, sync_folder_and_parents
+from vacr.record import decode, encode
+from vacr.registration import (
+    STATE_PENDING,
+    STATE_REGISTERED,
+    OutboxItem,
+    Registrar,
+    compute_entry_digest,
+)
+from vacr.workflows import STATEMENT_SUFFIX, RecordingOptions, plan_file_task, record_place
 
-_SHOWN = 20
-_PAUSE = 10.0
+_MAX_SESSIONS_SHOWN = 20
+_REPORT_INTERVAL_SECONDS = 10.0
 """Seconds between two lines about the same session."""
-_SHARE = 20
+_COUNTING_PAUSE_FACTOR = 20
 
 
-def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callable[[], None]:
+def make_pending_registration(
+    services: ServiceSettings, url: str, tell: Callable[[str], None]
+) -> Callable[[], None]:
     """Give what registers the statements that wait in the outbox for a service."""
 
     def register() -> None:
         for item in services.outbox.items():
-            if not isinstance(item, Item) or item.service != url.rstrip("/"):
+            if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
                 continue
             outcome = services.registrar(url).finish(item)
-            if outcome.state == REGISTERED:
+            if outcome.state == STATE_REGISTERED:
                 tell(f"registered: {item.statement}")
-            if outcome.state == PENDING:
+            if outcome.state == STATE_PENDING:
                 return
 
     return register
 
 
-def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voice) -> Seal:
+def make_session_sealer(
+    signing: SigningSettings, registrar: Registrar | None, output: Path, voice: Voice
+) -> SealFunction:
     """Give what seals a session into a folder."""
-    sealer = _Beside(
+    sealer = _NumberingSealer(
         signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0)
     )
 
-    def sealed(agent: str, copy: Copy) -> list[SealedRecord]:
-        wish = Wish(agent=agent)
+    def sealed(agent: str, copy: SessionCopy) -> list[SealedRecord]:
+        wish = RecordingOptions(agent=agent)
         outcome = record_place(
-            plan.file_task(str(copy.path), str(copy.work / "records"), None, wish, copy.session)
+            plan_file_task(str(copy.path), str(copy.work / "records"), None, wish, copy.session)
         )
         if outcome.errors:
             raise UnreadableInput(outcome.errors[0]["error"], where=agent)
         together = []
         names = []
         for path in (Path(record["output"]) for record in outcome.records):
-            parts = codec.decode(read_bytes(path))["vacr"]["source"]["parts"]
+            parts = decode(read_bytes(path))["vacr"]["source"]["parts"]
             said = next(
                 (copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs),
                 None,
             )
             names.append(said["session"] if said else "")
             together.append(
-                Recorded(
+                UnsealedRecord(
                     str(copy.path),
                     path,
                     output / agent / path.name,
@@ -89,7 +97,7 @@ def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voi
                 )
             )
         return [
-            _kept(name, one.one.target)
+            _persist_sealed_record(name, one.one.target)
             for name, one in zip(names, sealer.seal(together), strict=True)
             if name
         ]
@@ -97,44 +105,47 @@ def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voi
     return sealed
 
 
-def _kept(journal: str, record: Path) -> SealedRecord:
+def _persist_sealed_record(journal: str, record: Path) -> SealedRecord:
     """Have a sealed record on the disk, with its statement: once the journal notes it, the journal
     may be deleted.
 
     Raises:
         OSError: that failed.
     """
-    statement = record.with_name(f"{record.name}{COSE}")
+    statement = record.with_name(f"{record.name}{STATEMENT_SUFFIX}")
     for path in (record, statement):
-        durable.write_again(path)
-    sync_path(record.parent)
+        rewrite_and_sync(path)
+    sync_folder_and_parents(record.parent)
     return SealedRecord(
-        journal, _digest(record), bytes.fromhex(digest_of(read_bytes(statement))), record
+        journal,
+        _hash_file(record),
+        bytes.fromhex(compute_entry_digest(read_bytes(statement))),
+        record,
     )
 
 
-class _Beside(Sealer):
+class _NumberingSealer(Sealer):
     """Seals a session that went on after it was sealed beside what it was; what was sealed as it
     is, is not sealed again.
     """
 
-    def _one(self, one: Recorded, record: dict[str, Any], joint: Joint) -> Sealed:
-        data = codec.encode(record)
+    def _one(self, one: UnsealedRecord, record: dict[str, Any], joint: JointRecords) -> SealResult:
+        data = encode(record)
         number = 1
         while True:
             target = one.target.with_name(
                 one.target.name.replace(".acr", f".{number}.acr" if number > 1 else ".acr", 1)
             )
-            if not target.exists() or same(target, [data]):
+            if not target.exists() or has_same_bytes(target, [data]):
                 return super()._one(replace(one, target=target), record, joint)
             number += 1
 
 
-def _digest(path: Path) -> bytes:
+def _hash_file(path: Path) -> bytes:
     return hashlib.sha256(read_bytes(path)).digest()
 
 
-class Table:
+class WatchTable:
     """The sessions that are followed, on a terminal; elsewhere a line for what happens."""
 
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
@@ -149,11 +160,11 @@ class Table:
         )
         self._live: Any = None
         self._told: dict[str, tuple[int, float]] = {}
-        self._entries = Entries(journal)
+        self._entries = EntryCounter(journal)
 
     def tell(self, text: str) -> None:
         """Tell something; above the table, where there is one."""
-        text = f"{time.strftime('%H:%M:%S')} {printable(text)}"
+        text = f"{time.strftime('%H:%M:%S')} {escape_unprintable(text)}"
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
         elif not self._voice.quiet:
@@ -182,13 +193,13 @@ class Table:
         now = time.monotonic()
         for name, one in watcher.capturing.followed.items():
             told, when = self._told.get(name, (0, 0.0))
-            if not is_last and when and now - when < _PAUSE:
+            if not is_last and when and now - when < _REPORT_INTERVAL_SECONDS:
                 continue
             entries = self._entries.of(one, exactly=is_last)
             if not when or entries != told:
                 self.tell(
                     f"{one.place.agent}: {one.project or one.place.path}: "
-                    f"{plural(entries, 'entry')}"
+                    f"{format_count(entries, 'entry')}"
                 )
                 self._told[name] = (entries, now)
 
@@ -215,23 +226,23 @@ class Table:
             "agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False
         )
         recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
-        for one in recent[:_SHOWN]:
+        for one in recent[:_MAX_SESSIONS_SHOWN]:
             entries = str(self._entries.of(one))
             cells = (
                 one.place.agent,
                 one.project or one.place.path.name,
                 entries,
-                _ago(one.changed),
+                _format_age(one.changed),
                 self._anchored(one),
             )
-            table.add_row(*(Text(printable(cell)) for cell in cells))
-        if len(recent) > _SHOWN:
-            table.caption = f"and {len(recent) - _SHOWN} more"
+            table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
+        if len(recent) > _MAX_SESSIONS_SHOWN:
+            table.caption = f"and {len(recent) - _MAX_SESSIONS_SHOWN} more"
         if not recent:
             table.caption = "no session yet"
         return table
 
-    def _anchored(self, one: Followed) -> str:
+    def _anchored(self, one: FollowedSession) -> str:
         covered = self._journal.covered
         checkpoint = covered.where_covered.get(one.journal)
         if checkpoint is None:
@@ -240,7 +251,7 @@ class Table:
         return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
 
 
-class Entries:
+class EntryCounter:
     """How many entries sessions have: those of a transcript that only grows are its lines, all else
     is read for it.
     """
@@ -248,9 +259,9 @@ class Entries:
     def __init__(self, journal: Journal) -> None:
         """Say where they are captured."""
         self._journal = journal
-        self._known: dict[str, tuple[Head, int, float]] = {}
+        self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
-    def of(self, one: Followed, *, exactly: bool = False) -> int:
+    def of(self, one: FollowedSession, *, exactly: bool = False) -> int:
         """Count the entries of a session; unless it has to be exact, reading takes no more than a
         twentieth of the time.
         """
@@ -262,16 +273,16 @@ class Entries:
             return entries
         with contextlib.suppress(VacrError):
             parts = self._journal.session(one.journal).state.parts
-            found = entries_in(
+            found = count_record_entries(
                 one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts]
             )
             entries = entries if found is None else found
         now = time.monotonic()
-        self._known[one.journal] = (one.head, entries, now + _SHARE * (now - began))
+        self._known[one.journal] = (one.head, entries, now + _COUNTING_PAUSE_FACTOR * (now - began))
         return entries
 
 
-def _ago(moment: float) -> str:
+def _format_age(moment: float) -> str:
     passed = max(0, int(time.time() - moment))
     return (
         f"{passed} s"

@@ -1,4 +1,12 @@
-"""Endorsements: that an attestation key is in a TPM which its maker certified. Role: verifier.
+"""A secret that only one TPM can read, and only if a certain key is in it. Role: verifier. Step:
+endorse.
+
+Follows the TPM 2.0 Library, Part 1, section 24 ("Credential Protection"): the secret is encrypted
+for the endorsement key (EK) and bound to the name of the attestation key. Endorsement keys of RSA
+with 2048 bits and on the curve P-256 are known, by the templates that makers of TPMs use (EK
+credential profile, L-1 and L-2).
+
+Endorsements: that an attestation key is in a TPM which its maker certified. Role: verifier.
 Step: endorse. Follows RFC 9334.
 
 A TPM's certificate is for a key that cannot sign. So whoever endorses sends a secret that only that
@@ -17,62 +25,196 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement, UnreadableInput
-from vacr.evidence import cmw, cwt, labels, structure
-from vacr.evidence.credential import ek_of, kind_of, make_credential
-from vacr.evidence.tpm_structures import AttestationKey, read_attestation_key
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.certificates import chain_of
-from vacr.signing.signers import Signer
+from vacr.evidence.messages import check_evidence_schema
+from vacr.evidence.tokens import (
+    CLAIM_ENDORSED_BY,
+    CLAIM_ENDORSED_KEY,
+    EAT_CWT_MEDIA_TYPE,
+    EAT_IAT,
+    EAT_PROFILE,
+    ENDORSEMENT_PROFILE,
+    ENROLMENT_MEDIA_TYPES,
+    INDICATOR_ENDORSEMENTS,
+    NAMED_INFO_SHA256,
+    CborToken,
+    CmwRecord,
+    decode_cmw,
+    encode_cmw_cbor,
+    parse_cwt,
+    sign_cwt,
+)
+from vacr.evidence.tpm_structures import AttestationKey, parse_attestation_key
+from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
+from vacr.signing import PublicKey, Signer, parse_x5chain
 
-_DEPTH, _MOST, _LONGEST_PATH = 6, 1000, 8
+EK_RSA, EK_ECC = "rsa", "ecc"
+EndorsementKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
+
+SECRET_LENGTH, SEED_LENGTH = 32, 32
+"""How many random bytes are needed of each."""
+
+_EK_USAGE = "2.23.133.8.1"
+_EK_RSA_BITS = 2048
+_P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+_P256_COORDINATE_LENGTH = 32
+_CREDENTIAL_LABEL = b"IDENTITY\0"
+_CREDENTIAL_MAGIC, _CREDENTIAL_VERSION = 0xBADCC0DE, 1
+"""How the programs of tpm2-tools begin a credential."""
+_AES_LENGTH, _HMAC_LENGTH = 16, 32
+
+
+def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
+    """Give the endorsement key of a certificate that is for one.
+
+    Raises:
+        InvalidStatement: it is for something else, or the key is of another kind.
+    """
+    try:
+        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        named = {one.dotted_string for one in usages}
+    except (x509.ExtensionNotFound, ValueError):
+        named = set()
+    if _EK_USAGE not in named:
+        raise InvalidStatement(
+            "the certificate is not that of an endorsement key", reason="ek-certificate"
+        )
+    key = certificate.public_key()
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:
+        return key
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return key
+    told = f"the endorsement key is neither of RSA with {_EK_RSA_BITS} bits nor on the curve P-256"
+    raise InvalidStatement(told, reason="ek-certificate")
+
+
+def get_ek_kind(ek: EndorsementKey) -> str:
+    """Name the kind of an endorsement key."""
+    return EK_RSA if isinstance(ek, rsa.RSAPublicKey) else EK_ECC
+
+
+def make_credential(ek: EndorsementKey, name: bytes, secret: bytes, random: bytes) -> bytes:
+    """Encrypt a secret for the TPM of an endorsement key, to be read only where the key of that
+    name is loaded.
+    """
+    seed, for_tpm = (
+        _encrypt_rsa_seed(ek, random)
+        if isinstance(ek, rsa.RSAPublicKey)
+        else _agree_ecc_seed(ek, random)
+    )
+    hidden = _encrypt_aes_cfb(
+        _encode_sized(secret), _derive_key(seed, b"STORAGE", name, _AES_LENGTH)
+    )
+    proof = hmac.digest(
+        _derive_key(seed, b"INTEGRITY", b"", _HMAC_LENGTH), hidden + name, hashlib.sha256
+    )
+    return (
+        _CREDENTIAL_MAGIC.to_bytes(4, "big")
+        + _CREDENTIAL_VERSION.to_bytes(4, "big")
+        + _encode_sized(_encode_sized(proof) + hidden)
+        + _encode_sized(for_tpm)
+    )
+
+
+def _encrypt_rsa_seed(ek: rsa.RSAPublicKey, random: bytes) -> tuple[bytes, bytes]:
+    """Take a seed, and encrypt it for the TPM."""
+    return random, ek.encrypt(
+        random, padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), _CREDENTIAL_LABEL)
+    )
+
+
+def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes, bytes]:
+    """Agree on a seed with the TPM, by a key for this one time (KDFe); what is sent is its public
+    point.
+    """
+    # Twice as many bits as the order has leave no scalar likelier than another.
+    scalar = int.from_bytes(hashlib.sha512(random).digest(), "big") % (_P256_ORDER - 1) + 1
+    own = ec.derive_private_key(scalar, ec.SECP256R1())
+    point, other = own.public_key().public_numbers(), ek.public_numbers()
+    x, y, to = (one.to_bytes(_P256_COORDINATE_LENGTH, "big") for one in (point.x, point.y, other.x))
+    shared = own.exchange(ec.ECDH(), ek)
+    return hashlib.sha256(
+        (1).to_bytes(4, "big") + shared + _CREDENTIAL_LABEL + x + to
+    ).digest(), _encode_sized(x) + _encode_sized(y)
+
+
+def _encrypt_aes_cfb(data: bytes, key: bytes) -> bytes:
+    """Encrypt by AES in the mode CFB, from a block of zeros on; the library is about to give that
+    mode up.
+    """
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - a building block, whose inputs never repeat
+    hidden, before = b"", bytes(_AES_LENGTH)
+    for at in range(0, len(data), _AES_LENGTH):
+        before = bytes(
+            one ^ other
+            for one, other in zip(data[at : at + _AES_LENGTH], block.update(before), strict=False)
+        )
+        hidden += before
+    return hidden
+
+
+def _derive_key(key: bytes, label: bytes, context: bytes, size: int) -> bytes:
+    """Derive a key from another (KDFa); one round is enough for what is derived here."""
+    data = (1).to_bytes(4, "big") + label + b"\0" + context + (8 * size).to_bytes(4, "big")
+    return hmac.digest(key, data, hashlib.sha256)[:size]
+
+
+def _encode_sized(data: bytes) -> bytes:
+    return len(data).to_bytes(2, "big") + data
+
+
+_MAX_ENROLMENT_DEPTH, _MAX_ENROLMENT_ITEMS, _MAX_EK_PATH_LENGTH = 6, 1000, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge:
+class EnrolmentChallenge:
     """What is sent to an attester, and what is kept to check its answer."""
 
     sent: bytes
     kept: bytes
 
 
-def encode(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
+def encode_enrolment(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
     """Write a message of an enrolment in its wrapper."""
-    return cmw.encode_cbor(
-        cmw.Record(labels.ENROLMENT[kind], deterministic_cbor.encode(value), indicator)
+    return encode_cmw_cbor(
+        CmwRecord(ENROLMENT_MEDIA_TYPES[kind], encode_deterministic_cbor(value), indicator)
     )
 
 
-def decode(data: bytes, kind: str) -> dict[str, Any]:
+def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
     """Read a message of an enrolment.
 
     Raises:
         InvalidStatement: it is none, or another one.
     """
-    wrapped = cmw.decode(data)
-    if not isinstance(wrapped, cmw.Record) or wrapped.media_type != labels.ENROLMENT[kind]:
+    wrapped = decode_cmw(data)
+    if not isinstance(wrapped, CmwRecord) or wrapped.media_type != ENROLMENT_MEDIA_TYPES[kind]:
         raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
     try:
-        value = deterministic_cbor.decode_shortest(wrapped.value, max_depth=_DEPTH, most=_MOST)
+        value = decode_shortest_cbor(
+            wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, most=_MAX_ENROLMENT_ITEMS
+        )
     except UnreadableInput as error:
         raise InvalidStatement(
             f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed"
         ) from error
-    structure.check(value, f"enrolment-{kind}", f"parts of a {kind}")
+    check_evidence_schema(value, f"enrolment-{kind}", f"parts of a {kind}")
     found: dict[str, Any] = value
     return found
 
 
-def challenge(
+def create_challenge(
     request: bytes,
     roots: Sequence[x509.Certificate],
     between: Sequence[x509.Certificate],
     now: datetime,
     random: tuple[bytes, bytes],
-) -> Challenge:
+) -> EnrolmentChallenge:
     """Make the challenge for a request; `random` are a secret and a seed, which nobody else may
     know.
 
@@ -80,58 +222,63 @@ def challenge(
         InvalidStatement: the request is none, the certificate leads to nobody who is trusted, or
             the key could leave its TPM.
     """
-    said = decode(request, "request")
-    (certificate,) = chain_of(said["ek-certificate"])
-    _check_path(certificate, roots, between, now)
-    key = _attestation_key(said["attestation-key"])
+    said = decode_enrolment(request, "request")
+    (certificate,) = parse_x5chain(said["ek-certificate"])
+    _check_ek_path(certificate, roots, between, now)
+    key = _parse_restricted_key(said["attestation-key"])
     secret, seed = random
-    ek = ek_of(certificate)
-    sent = encode(
-        "challenge", {"credential": make_credential(ek, key.name, secret, seed), "ek": kind_of(ek)}
+    ek = get_endorsement_key(certificate)
+    sent = encode_enrolment(
+        "challenge",
+        {"credential": make_credential(ek, key.name, secret, seed), "ek": get_ek_kind(ek)},
     )
-    kept = {"secret": secret, "name": key.name, "ek-certificate": _digest(certificate)}
-    return Challenge(sent, encode("secret", kept))
+    kept = {
+        "secret": secret,
+        "name": key.name,
+        "ek-certificate": _compute_certificate_digest(certificate),
+    }
+    return EnrolmentChallenge(sent, encode_enrolment("secret", kept))
 
 
-def confirm(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
+def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
     """Make the endorsement, once the answer shows that the key is in the TPM.
 
     Raises:
         InvalidStatement: it does not.
     """
-    known, said = decode(kept, "secret"), decode(answer, "answer")
+    known, said = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
     if not hmac.compare_digest(known["secret"], said["secret"]):
         raise InvalidStatement(
             "the answer is not the secret: the key is not in that TPM", reason="enrolment-answer"
         )
     claims = {
-        labels.IAT: issued_at,
-        labels.EAT_PROFILE: labels.ENDORSEMENT_PROFILE,
-        labels.ENDORSED_KEY: known["name"],
-        labels.ENDORSED_BY: [labels.SHA256, known["ek-certificate"]],
+        EAT_IAT: issued_at,
+        EAT_PROFILE: ENDORSEMENT_PROFILE,
+        CLAIM_ENDORSED_KEY: known["name"],
+        CLAIM_ENDORSED_BY: [NAMED_INFO_SHA256, known["ek-certificate"]],
     }
-    return cmw.encode_cbor(
-        cmw.Record(labels.EAT_CWT, cwt.sign_claims(claims, signer), cmw.ENDORSEMENTS)
+    return encode_cmw_cbor(
+        CmwRecord(EAT_CWT_MEDIA_TYPE, sign_cwt(claims, signer), INDICATOR_ENDORSEMENTS)
     )
 
 
-def endorsed_key(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
+def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
     """Give the name of the key that an endorsement, out of its wrapper, is for.
 
     Raises:
         InvalidStatement: it is none, or nobody who is trusted signed it.
     """
-    token = cwt.read_token(data)
-    structure.check(token.claims, "endorsement", "claims of an endorsement")
-    if not any(_signed(token, key) for key in trusted):
+    token = parse_cwt(data)
+    check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
+    if not any(_is_signed_by(token, key) for key in trusted):
         raise InvalidStatement(
             "nobody who is trusted signed the endorsement", reason="endorsement-untrusted"
         )
-    name: bytes = token.claims[labels.ENDORSED_KEY]
+    name: bytes = token.claims[CLAIM_ENDORSED_KEY]
     return name
 
 
-def _signed(token: cwt.Token, key: PublicKey) -> bool:
+def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
     try:
         token.check(key)
     except InvalidStatement:
@@ -139,8 +286,8 @@ def _signed(token: cwt.Token, key: PublicKey) -> bool:
     return True
 
 
-def _attestation_key(public: bytes) -> AttestationKey:
-    key = read_attestation_key(public)
+def _parse_restricted_key(public: bytes) -> AttestationKey:
+    key = parse_attestation_key(public)
     if not key.is_restricted():
         raise InvalidStatement(
             "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
@@ -148,7 +295,7 @@ def _attestation_key(public: bytes) -> AttestationKey:
     return key
 
 
-def _check_path(
+def _check_ek_path(
     certificate: x509.Certificate,
     roots: Sequence[x509.Certificate],
     between: Sequence[x509.Certificate],
@@ -157,18 +304,19 @@ def _check_path(
     """Check that a TPM's certificate leads to a root; what makers mark as critical in it only
     describes the TPM.
     """
-    trusted = {_digest(root) for root in roots}
+    trusted = {_compute_certificate_digest(root) for root in roots}
     known, current = [*roots, *between], certificate
-    for _ in range(_LONGEST_PATH):
+    for _ in range(_MAX_EK_PATH_LENGTH):
         if not current.not_valid_before_utc <= now <= current.not_valid_after_utc:
             raise InvalidStatement("a certificate of the TPM is not valid now", reason="ek-expired")
         issuer = next(
-            (one for one in known if one.subject == current.issuer and _issued(current, one)), None
+            (one for one in known if one.subject == current.issuer and _is_issued_by(current, one)),
+            None,
         )
         if issuer is None:
             break
-        _check_authority(issuer)
-        if _digest(issuer) in trusted:
+        _check_ek_authority(issuer)
+        if _compute_certificate_digest(issuer) in trusted:
             return
         current = issuer
     hint = (
@@ -180,7 +328,7 @@ def _check_path(
     )
 
 
-def _check_authority(certificate: x509.Certificate) -> None:
+def _check_ek_authority(certificate: x509.Certificate) -> None:
     try:
         is_authority = certificate.extensions.get_extension_for_class(
             x509.BasicConstraints
@@ -193,7 +341,7 @@ def _check_authority(certificate: x509.Certificate) -> None:
         )
 
 
-def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(issuer)
     except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
@@ -201,5 +349,5 @@ def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     return True
 
 
-def _digest(certificate: x509.Certificate) -> bytes:
+def _compute_certificate_digest(certificate: x509.Certificate) -> bytes:
     return hashlib.sha256(certificate.public_bytes(Encoding.DER)).digest()

@@ -12,20 +12,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from vacr.errors import InvalidStatement
-from vacr.evidence import cwt, ear, labels, messages
-from vacr.evidence.journal import JournalHead
-from vacr.evidence.policy import AppraisalPolicy
-from vacr.evidence.trust_tiers import NO_CLAIM, Tier, is_enough, tier_of
-from vacr.evidence.verifier import appraise
-from vacr.signing.algorithms import PublicKey
+from vacr.evidence.attester import JournalHead
+from vacr.evidence.messages import RatsMessages, parse_messages
+from vacr.evidence.results import (
+    TRUST_NO_CLAIM,
+    AttestationResult,
+    Tier,
+    decode_signed_result,
+    describe_result,
+    describe_storage_caveat,
+    get_tier,
+    is_tier_sufficient,
+)
+from vacr.evidence.tokens import CLAIM_RECORD, EAT_NONCE, NAMED_INFO_SHA256, parse_cwt
+from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence
+from vacr.signing import PublicKey
 
-_CLOCKS_DIFFER_BY = 300
+_MAX_CLOCK_SKEW = 300
 """By how many seconds a verifier's clock may be ahead of ours."""
-ASK = (
+RESULT_MISSING_HINT = (
     "Have it appraised: vacr appraise --key writes a result. Or do it here: "
     "--evidence-policy and --nonce, not --verifier-key."
 )
-BELIEVE = (
+EVIDENCE_MISSING_HINT = (
     "vacr verify --verifier-key believes a verifier's result; what --evidence-policy and "
     "vacr appraise take is evidence."
 )
@@ -33,7 +42,7 @@ BELIEVE = (
 
 
 @dataclass(frozen=True)
-class Needed:
+class EvidenceRequirement:
     """What a relying party asks for."""
 
     tier: Tier
@@ -49,10 +58,10 @@ class Needed:
     """Whether hardware has to be affirmed, which a key in software never is."""
 
 
-def check(
+def check_evidence_requirement(
     data: bytes | None,
     record: bytes,
-    needed: Needed,
+    needed: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None = None,
 ) -> str:
@@ -67,29 +76,29 @@ def check(
         raise InvalidStatement(
             "nothing vouches for how it was recorded", reason="evidence-missing", hint=hint
         )
-    found = messages.read(data)
+    found = parse_messages(data)
     if found.result is not None and needed.verifiers:
-        return _passport(found.result, found.evidence, record, needed, now, journal)
+        return _check_passport(found.result, found.evidence, record, needed, now, journal)
     if found.evidence is not None and needed.policy is not None:
-        return _background_check(found, record, needed, now, journal)
+        return _run_background_check(found, record, needed, now, journal)
     told, hint = (
-        ("evidence, and no result", ASK)
+        ("evidence, and no result", RESULT_MISSING_HINT)
         if needed.verifiers
-        else ("a result, and no evidence", BELIEVE)
+        else ("a result, and no evidence", EVIDENCE_MISSING_HINT)
     )
     raise InvalidStatement(f"there is {told}", reason="evidence-undecided", hint=hint)
 
 
-def _passport(
+def _check_passport(
     message: bytes,
     evidence: bytes | None,
     record: bytes,
-    needed: Needed,
+    needed: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
-    result = ear.decode(message, needed.verifiers)
-    if evidence is not None and not _is_of(result, evidence):
+    result = decode_signed_result(message, needed.verifiers)
+    if evidence is not None and not _matches_evidence(result, evidence):
         raise InvalidStatement(
             "the result is of other evidence than lies beside it", reason="result-evidence"
         )
@@ -105,32 +114,33 @@ def _passport(
         told = (
             "for ever, as it says"
             if result.expires_at is None
-            else f"until {_moment(result.expires_at)}"
+            else f"until {_format_time(result.expires_at)}"
         )
         raise InvalidStatement(f"the result held {told}", reason="result-expired")
-    if result.issued_at > now.timestamp() + _CLOCKS_DIFFER_BY:
+    if result.issued_at > now.timestamp() + _MAX_CLOCK_SKEW:
         raise InvalidStatement(
-            f"the result says that it will be made at {_moment(result.issued_at)}",
+            f"the result says that it will be made at {_format_time(result.issued_at)}",
             reason="result-in-future",
         )
-    if not is_enough(result.status, needed.tier):
+    if not is_tier_sufficient(result.status, needed.tier):
         raise InvalidStatement(
-            f"{ear.told(result)}, not {needed.tier.label}", reason=f"evidence-{result.status.label}"
+            f"{describe_result(result)}, not {needed.tier.label}",
+            reason=f"evidence-{result.status.label}",
         )
-    _check_hardware(result.vector, ear.told(result), needed)
-    return ear.told(result)
+    _check_hardware(result.vector, describe_result(result), needed)
+    return describe_result(result)
 
 
-def _is_of(result: ear.Result, evidence: bytes) -> bool:
-    claims = cwt.read_token(evidence).claims
-    return claims.get(labels.NONCE) == result.nonce and claims.get(labels.RECORD) == [
-        labels.SHA256,
+def _matches_evidence(result: AttestationResult, evidence: bytes) -> bool:
+    claims = parse_cwt(evidence).claims
+    return claims.get(EAT_NONCE) == result.nonce and claims.get(CLAIM_RECORD) == [
+        NAMED_INFO_SHA256,
         result.record,
     ]
 
 
-def _check_hardware(vector: dict[str, int], told: str, needed: Needed) -> None:
-    if needed.hardware and tier_of(vector.get("hardware", NO_CLAIM)) is not Tier.AFFIRMING:
+def _check_hardware(vector: dict[str, int], told: str, needed: EvidenceRequirement) -> None:
+    if needed.hardware and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING:
         hint = (
             "vacr attest --attester tpm with an endorsement of its key (vacr endorse) shows "
             "hardware."
@@ -140,10 +150,10 @@ def _check_hardware(vector: dict[str, int], told: str, needed: Needed) -> None:
         )
 
 
-def _background_check(
-    found: messages.Messages,
+def _run_background_check(
+    found: RatsMessages,
     record: bytes,
-    needed: Needed,
+    needed: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
@@ -152,7 +162,7 @@ def _background_check(
             "evidence cannot be appraised without the nonce that it was asked with",
             reason="nonce-missing",
         )
-    appraisal = appraise(
+    appraisal = appraise_evidence(
         found.evidence,
         needed.policy,
         nonce=needed.nonce,
@@ -162,18 +172,16 @@ def _background_check(
         endorsements=found.endorsements,
     )
     status, worst = appraisal.status, appraisal.worst_check
-    if not is_enough(status, needed.tier):
+    if not is_tier_sufficient(status, needed.tier):
         told = f": {worst.name}: {worst.told}" if worst is not None else ""
         reason = worst.reason if worst is not None and worst.reason else f"evidence-{status.label}"
         raise InvalidStatement(f"{status.label}, not {needed.tier.label}{told}", reason=reason)
-    told = (
-        f"{status.label} by {appraisal.policy}{ear.weaker(appraisal.key_storage, appraisal.vector)}"
-    )
+    told = f"{status.label} by {appraisal.policy}{describe_storage_caveat(appraisal.key_storage, appraisal.vector)}"
     _check_hardware(appraisal.vector, told, needed)
     return told
 
 
-def _moment(time: int) -> str:
+def _format_time(time: int) -> str:
     try:
         return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (ValueError, OverflowError, OSError):

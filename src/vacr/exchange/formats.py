@@ -1,5 +1,7 @@
 """The formats that records are exported to and imported from, each in the module of its name. Step:
 export, import.
+
+Which format a document of others is in, by what it says and never by its name. Step: import.
 """
 
 from __future__ import annotations
@@ -8,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from vacr.exchange.exported import Asked, Exported
-from vacr.model import Native
-from vacr.readers.assemble import Reading
-from vacr.readers.source import Source
+from vacr.agents import Reading, Source
+from vacr.errors import UnreadableInput
+from vacr.exchange.agent_trace import parse_json_or_lines
+from vacr.exchange.export import ExportedDocument, ExportRequest
+from vacr.model import JsonObject
 
 
 @dataclass(frozen=True)
-class Format:
+class ExchangeFormat:
     """A format of others."""
 
     title: str
@@ -29,13 +32,13 @@ class Format:
     of_rows: bool = True
     """Whether it holds the conversation, of which filters choose a part."""
 
-    def export(self, record: Native, asked: Asked) -> Exported:
+    def export(self, record: JsonObject, asked: ExportRequest) -> ExportedDocument:
         """Give a record in this format.
 
         Raises:
             InvalidRecord: there is nothing in it that the format can hold.
         """
-        function: Callable[[Native, Asked], Exported] = import_module(
+        function: Callable[[JsonObject, ExportRequest], ExportedDocument] = import_module(
             f"vacr.exchange.{self.writer}"
         ).export
         return function(record, asked)
@@ -52,20 +55,48 @@ class Format:
         return found if isinstance(found, list) else [found]
 
 
-FORMATS = {
-    "markdown": Format("Markdown", ".md", "markdown"),
-    "html": Format("HTML", ".html", "html"),
-    "atif": Format("ATIF", ".atif.json", "atif.writing", "atif.reading"),
-    "agent-trace": Format(
+EXCHANGE_FORMATS = {
+    "markdown": ExchangeFormat("Markdown", ".md", "markdown"),
+    "html": ExchangeFormat("HTML", ".html", "html"),
+    "atif": ExchangeFormat("ATIF", ".atif.json", "atif", "atif"),
+    "agent-trace": ExchangeFormat(
         "Agent Trace",
         ".agent-trace.json",
-        "agent_trace.writing",
-        "agent_trace.reading",
+        "agent_trace",
+        "agent_trace",
         of_rows=False,
     ),
-    "otlp": Format("OTLP", ".otlp.json", "otlp.writing"),
-    "in-toto": Format("an in-toto statement", ".intoto.json", "in_toto", of_rows=False),
-    "git-ai-notes": Format(
-        "a note of git-ai", ".git-ai.txt", "git_ai.writing", "git_ai.reading", of_rows=False
+    "otlp": ExchangeFormat("OTLP", ".otlp.json", "otlp"),
+    "in-toto": ExchangeFormat("an in-toto statement", ".intoto.json", "in_toto", of_rows=False),
+    "git-ai-notes": ExchangeFormat(
+        "a note of git-ai", ".git-ai.txt", "git_ai", "git_ai", of_rows=False
     ),
 }
+
+
+def detect_format(data: bytes) -> str:
+    """Name the format of a document.
+
+    Raises:
+        UnreadableInput: it is in none that is known.
+    """
+    if b"\n---\n" in data or data.startswith(b"---\n"):
+        return "git-ai-notes"
+    document = parse_json_or_lines(data)[0][1]
+    if isinstance(document, dict):
+        if str(document.get("schema_version", "")).startswith("ATIF-"):
+            return "atif"
+        if {"version", "id", "timestamp", "files"} <= document.keys():
+            return "agent-trace"
+        if str(document.get("schema_version", "")).startswith("authorship/"):
+            return "git-ai-notes"
+        if {"version", "session"} <= document.keys():
+            raise UnreadableInput(
+                "a record already",
+                hint="vacr show FILE shows it, vacr export FILE --to FORMAT writes others.",
+            )
+    hint = (
+        "ATIF, Agent Trace and notes of git-ai are; name one with --from. A native session "
+        "is recorded: vacr record FILE."
+    )
+    raise UnreadableInput("not in a format that is known", hint=hint)

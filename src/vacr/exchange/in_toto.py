@@ -1,4 +1,7 @@
-"""A record as an in-toto statement in a signed envelope, for policy engines. Step: export. Follows
+"""DSSE, the envelope of in-toto: what is signed, and how signatures are written. Step: export.
+Follows DSSE 1.0.
+
+A record as an in-toto statement in a signed envelope, for policy engines. Step: export. Follows
 in-toto's Statement v1.
 
 Subjects are what a policy asks about: the commit that was named, and the files whose whole content
@@ -14,24 +17,65 @@ import re
 from collections import Counter
 from contextlib import suppress
 
-from vacr import codec
-from vacr.errors import UsageError, VacrError
-from vacr.exchange.attributed import proofs_of
-from vacr.exchange.dsse import envelope
-from vacr.exchange.exported import Asked, Exported, Losses
-from vacr.model import Native
-from vacr.signing.labels import RECEIPTS
-from vacr.signing.sign1 import parse
-from vacr.timestamps import as_text, milliseconds
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-STATEMENT = "https://in-toto.io/Statement/v1"
-PAYLOAD_TYPE = "application/vnd.in-toto+json"
-PREDICATE_TYPE = "urn:x-vacr:agent-record:v0.1"
-_DIGEST = re.compile("[0-9a-f]{64}")
+from vacr.errors import UsageError, VacrError
+from vacr.exchange.export import (
+    ExportedDocument,
+    ExportLosses,
+    ExportRequest,
+    get_attribution_details,
+)
+from vacr.model import JsonObject
+from vacr.record import encode, format_timestamp, get_epoch_milliseconds
+from vacr.signing import HEADER_RECEIPTS, Signer, compute_thumbprint_uri, parse_sign1
+
+
+def sign_envelope(payload: bytes, payload_type: str, signer: Signer) -> JsonObject:
+    """Sign a payload with its type."""
+    signature = _encode_der_signature(
+        signer.sign(encode_pre_authentication(payload, payload_type)), signer
+    )
+    return {
+        "payload": _encode_base64(payload),
+        "payloadType": payload_type,
+        "signatures": [
+            {"keyid": compute_thumbprint_uri(signer.public_key), "sig": _encode_base64(signature)}
+        ],
+    }
+
+
+def encode_pre_authentication(payload: bytes, payload_type: str) -> bytes:
+    """Give the bytes that a signature covers: both parts, each after its length."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def _encode_der_signature(signature: bytes, signer: Signer) -> bytes:
+    """Give a signature of ECDSA in DER, as those who verify envelopes expect it; COSE has its two
+    numbers side by side.
+    """
+    if not isinstance(signer.public_key, ec.EllipticCurvePublicKey):
+        return signature
+    half = len(signature) // 2
+    return encode_dss_signature(
+        int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
+    )
+
+
+def _encode_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+IN_TOTO_STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+IN_TOTO_PAYLOAD_TYPE = "application/vnd.in-toto+json"
+IN_TOTO_PREDICATE_TYPE = "urn:x-vacr:agent-record:v0.1"
+_HEX_DIGEST = re.compile("[0-9a-f]{64}")
 _MEDIA_TYPES = {"json": "application/json", "cbor": "application/cbor"}
 
 
-def export(record: Native, asked: Asked) -> Exported:
+def export(record: JsonObject, asked: ExportRequest) -> ExportedDocument:
     """Give the signed statement about a record.
 
     Raises:
@@ -42,22 +86,24 @@ def export(record: Native, asked: Asked) -> Exported:
             "in-toto statements are signed",
             hint="Name a key: --key keys/signing.pem; vacr key generate makes one.",
         )
-    losses: Losses = Counter()
+    losses: ExportLosses = Counter()
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
     statement = {
-        "_type": STATEMENT,
-        "subject": _subjects(record, asked, losses),
-        "predicateType": PREDICATE_TYPE,
-        "predicate": _predicate(record, asked, losses),
+        "_type": IN_TOTO_STATEMENT_TYPE,
+        "subject": _list_subjects(record, asked, losses),
+        "predicateType": IN_TOTO_PREDICATE_TYPE,
+        "predicate": _build_predicate(record, asked, losses),
     }
-    return Exported(
-        codec.encode(envelope(codec.encode(statement), PAYLOAD_TYPE, asked.signer)) + b"\n", losses
+    return ExportedDocument(
+        encode(sign_envelope(encode(statement), IN_TOTO_PAYLOAD_TYPE, asked.signer)) + b"\n", losses
     )
 
 
-def _subjects(record: Native, asked: Asked, losses: Losses) -> list[Native]:
-    found: list[Native] = []
+def _list_subjects(
+    record: JsonObject, asked: ExportRequest, losses: ExportLosses
+) -> list[JsonObject]:
+    found: list[JsonObject] = []
     if asked.commit:
         found.append(
             {
@@ -66,18 +112,18 @@ def _subjects(record: Native, asked: Asked, losses: Losses) -> list[Native]:
             }
         )
     for file in record.get("file-attribution", {}).get("files", ()):
-        said = proofs_of(record, file["path"])
-        if said.get("complete") is True and _DIGEST.fullmatch(str(said.get("sha-256"))):
+        said = get_attribution_details(record, file["path"])
+        if said.get("complete") is True and _HEX_DIGEST.fullmatch(str(said.get("sha-256"))):
             found.append({"name": file["path"], "digest": {"sha256": said["sha-256"]}})
         else:
             losses["attributed files whose whole content is not known"] += 1
     return found or [{"name": record["id"], "digest": {"sha256": asked.digest}}]
 
 
-def _predicate(record: Native, asked: Asked, losses: Losses) -> Native:
+def _build_predicate(record: JsonObject, asked: ExportRequest, losses: ExportLosses) -> JsonObject:
     session = record["session"]
     meta = session.get("agent-meta", {})
-    made: Native = {
+    made: JsonObject = {
         "record": {
             "uri": f"urn:uuid:{record['id']}",
             "digest": {"sha256": asked.digest},
@@ -91,20 +137,20 @@ def _predicate(record: Native, asked: Asked, losses: Losses) -> Native:
         "sessionId": str(session["session-id"]),
     }
     for name, member in (("startedAt", "session-start"), ("finishedAt", "session-end")):
-        moment = milliseconds(session[member]) if member in session else None
-        if moment is not None and (text := as_text(moment)) is not None:
+        moment = get_epoch_milliseconds(session[member]) if member in session else None
+        if moment is not None and (text := format_timestamp(moment)) is not None:
             made[name] = text
     vcs = record.get("vcs", {})
     if "revision" in vcs:
         made["baseRevision"] = {"type": vcs.get("type", "unknown"), "revision": vcs["revision"]}
     if "file-attribution" in record:
-        made["attribution"] = _counts(record["file-attribution"])
-    if receipts := _receipts(asked, losses):
+        made["attribution"] = _count_attribution(record["file-attribution"])
+    if receipts := _collect_receipts(asked, losses):
         made["receipts"] = receipts
     return made
 
 
-def _counts(attribution: Native) -> Native:
+def _count_attribution(attribution: JsonObject) -> JsonObject:
     lines: Counter[str] = Counter({"ai": 0, "human": 0, "mixed": 0, "unknown": 0})
     for file in attribution["files"]:
         for conversation in file["conversations"]:
@@ -114,15 +160,15 @@ def _counts(attribution: Native) -> Native:
     return {"files": len(attribution["files"]), "lines": dict(lines)}
 
 
-def _receipts(asked: Asked, losses: Losses) -> list[Native]:
+def _collect_receipts(asked: ExportRequest, losses: ExportLosses) -> list[JsonObject]:
     """Give the receipts of the statement beside the record, if it is about these bytes; nobody has
     verified them here.
     """
     if asked.statement is None:
         return []
     with suppress(VacrError):
-        signed = parse(asked.statement)
-        held = signed.unprotected.get(RECEIPTS, [])
+        signed = parse_sign1(asked.statement)
+        held = signed.unprotected.get(HEADER_RECEIPTS, [])
         if signed.payload == bytes.fromhex(asked.digest) and isinstance(held, list):
             found = [base64.b64encode(one).decode() for one in held if isinstance(one, bytes)]
             return [{"mediaType": "application/cose", "content": one} for one in found]

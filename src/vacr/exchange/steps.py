@@ -13,101 +13,100 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.model import USAGE_MEMBERS, Native
-from vacr.viewer.parts import Part, parts_of
-from vacr.viewer.rows import EVENT, TOOL, USER, Row
+from vacr.model import TOKEN_USAGE_MEMBERS, JsonObject
+from vacr.viewer import EVENT_ROW, TOOL_ROW, USER_ROW, ContentPart, Row, list_content_parts
 
-_NUMBERS = re.compile(r"/([0-9]+)")
-_MESSAGES = ("user", "assistant")
-_INSTRUCTING = ("system", "developer")
+_POINTER_NUMBER = re.compile(r"/([0-9]+)")
+_MESSAGE_TYPES = ("user", "assistant")
+_INSTRUCTION_ROLES = ("system", "developer")
 
-SYSTEM_MESSAGE = "system-message"
+SYSTEM_MESSAGE_EVENT = "system-message"
 """The type of an event that is made of an instruction in a trajectory."""
-AGENT, PROMPT, SYSTEM = "agent", "user", "system"
+AGENT_SOURCE, PROMPT_SOURCE, SYSTEM_SOURCE = "agent", "user", "system"
 
-Position = tuple[int, ...]
+EntryPosition = tuple[int, ...]
 """The numbers in the pointer of an entry."""
 
 
 @dataclass
-class Step:
+class ConversationStep:
     """Some rows that belong together."""
 
     agent: str = ""
     """The sub-agent whose step it is."""
-    source: str = AGENT
+    source: str = AGENT_SOURCE
     """Whose it is: the user's, the agent's, or the system's, which gives a model its instructions.
     """
     call: Any = None
     """What tells one call of a model from another, where anything does."""
     rows: list[Row] = field(default_factory=list)
-    entries: set[Position] = field(default_factory=set)
+    entries: set[EntryPosition] = field(default_factory=set)
     """Where the entries are that tell of its tokens."""
-    answered: Position | None = None
+    answered: EntryPosition | None = None
     """Where the first result of its calls is."""
 
-    def take(self, row: Row, home: Position) -> None:
+    def take(self, row: Row, home: EntryPosition) -> None:
         """Add a row, whose tokens are told of at some position."""
         self.rows.append(row)
         self.entries.add(home)
         if row.result is not None:
-            place = _position(row.result.place)
+            place = _parse_position(row.result.place)
             self.answered = min(self.answered or place, place)
 
-    def usage(self, record: Native) -> Native:
+    def usage(self, record: JsonObject) -> JsonObject:
         """Add up the tokens of its entries."""
-        found: Native = {}
+        found: JsonObject = {}
         for position in sorted(self.entries):
-            *_, entry = _path(record["session"]["entries"], position)
-            _add(entry, found)
+            *_, entry = _walk_to_position(record["session"]["entries"], position)
+            _add_usage(entry, found)
         return found
 
 
-def steps(every: Iterable[Row], record: Native) -> list[Step]:
+def group_rows_into_steps(every: Iterable[Row], record: JsonObject) -> list[ConversationStep]:
     """Give the steps of a record's rows, in order; an event is of none, but its tokens are of the
     step before it.
     """
     entries = record["session"]["entries"]
-    found: list[Step] = []
-    open_steps: dict[str, Step] = {}
+    found: list[ConversationStep] = []
+    open_steps: dict[str, ConversationStep] = {}
     for row in every:
-        position = _position(row.place)
-        home, call = _home(entries, position)
+        position = _parse_position(row.place)
+        home, call = _find_message(entries, position)
         current = open_steps.get(row.agent)
-        if instructions(row) is not None:
-            found.append(Step(row.agent, SYSTEM, rows=[row]))
-        elif row.kind == EVENT:
+        if get_instructions(row) is not None:
+            found.append(ConversationStep(row.agent, SYSTEM_SOURCE, rows=[row]))
+        elif row.kind == EVENT_ROW:
             if current is not None and home == position and "token-usage" in row.entry:
                 current.entries.add(position)
-        elif row.kind == USER:
-            found.append(Step(row.agent, PROMPT, rows=[row]))
+        elif row.kind == USER_ROW:
+            found.append(ConversationStep(row.agent, PROMPT_SOURCE, rows=[row]))
             open_steps.pop(row.agent, None)
         else:
-            is_result = row.kind == TOOL and not row.tool
-            if current is None or (not is_result and _is_another(current, call, position)):
-                current = open_steps[row.agent] = Step(row.agent, call=call)
+            is_result = row.kind == TOOL_ROW and not row.tool
+            if current is None or (not is_result and _is_new_call(current, call, position)):
+                current = open_steps[row.agent] = ConversationStep(row.agent, call=call)
                 found.append(current)
             current.take(row, home)
     return found
 
 
-def instructions(row: Row) -> list[Part] | None:
+def get_instructions(row: Row) -> list[ContentPart] | None:
     """Give what an event tells the model to do, as Codex CLI and trajectories keep it; nothing for
     any other event.
     """
-    data = row.entry.get("data") if row.kind == EVENT else None
+    data = row.entry.get("data") if row.kind == EVENT_ROW else None
     if not isinstance(data, dict):
         return None
-    if row.summary == SYSTEM_MESSAGE:
-        return parts_of(data.get("message"))
+    if row.summary == SYSTEM_MESSAGE_EVENT:
+        return list_content_parts(data.get("message"))
     return (
-        parts_of(data.get("content"))
-        if row.summary == "message" and data.get("role") in _INSTRUCTING
+        list_content_parts(data.get("content"))
+        if row.summary == "message" and data.get("role") in _INSTRUCTION_ROLES
         else None
     )
 
 
-def only(found: Iterable[Step], kept: Iterable[Row]) -> list[Step]:
+def filter_steps(found: Iterable[ConversationStep], kept: Iterable[Row]) -> list[ConversationStep]:
     """Leave only some rows in steps, and only the steps that have any."""
     places = {row.place for row in kept}
     for step in found:
@@ -115,24 +114,24 @@ def only(found: Iterable[Step], kept: Iterable[Row]) -> list[Step]:
     return [step for step in found if step.rows]
 
 
-def _position(place: str) -> Position:
-    return tuple(map(int, _NUMBERS.findall(place)))
+def _parse_position(place: str) -> EntryPosition:
+    return tuple(map(int, _POINTER_NUMBER.findall(place)))
 
 
-def _path(entries: Any, position: Position) -> Iterator[Native]:
+def _walk_to_position(entries: Any, position: EntryPosition) -> Iterator[JsonObject]:
     """Give the entries on the way to a position."""
     for number in position:
         yield entries[number]
         entries = entries[number].get("children", ())
 
 
-def _home(entries: Any, position: Position) -> tuple[Position, Any]:
+def _find_message(entries: Any, position: EntryPosition) -> tuple[EntryPosition, Any]:
     """Give where the message is that holds a position, and the name of the call of a model it is
     of; else the position itself.
     """
     home, call = position, None
-    for depth, entry in enumerate(_path(entries, position), 1):
-        if entry.get("type") in _MESSAGES:
+    for depth, entry in enumerate(_walk_to_position(entries, position), 1):
+        if entry.get("type") in _MESSAGE_TYPES:
             message = entry.get("message")
             name = message.get("id") if isinstance(message, dict) else None
             home = position[:depth]
@@ -140,13 +139,13 @@ def _home(entries: Any, position: Position) -> tuple[Position, Any]:
     return home, call
 
 
-def _is_another(current: Step, call: Any, position: Position) -> bool:
+def _is_new_call(current: ConversationStep, call: Any, position: EntryPosition) -> bool:
     if call is None and current.call is None:
         return current.answered is not None and position > current.answered
     return bool(call != current.call)
 
 
-def _add(entry: Native, found: Native) -> None:
+def _add_usage(entry: JsonObject, found: JsonObject) -> None:
     """Add the tokens of an entry and its children; those of a session that this one was forked from
     are not its own.
     """
@@ -154,8 +153,8 @@ def _add(entry: Native, found: Native) -> None:
     if isinstance(marks, dict) and marks.get("inherited"):
         return
     if isinstance(usage, dict):
-        for name in USAGE_MEMBERS.intersection(usage):
+        for name in TOKEN_USAGE_MEMBERS.intersection(usage):
             if isinstance(usage[name], int | float) and not isinstance(usage[name], bool):
                 found[name] = found.get(name, 0) + usage[name]
     for child in entry.get("children", ()):
-        _add(child, found)
+        _add_usage(child, found)

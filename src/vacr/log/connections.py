@@ -11,19 +11,19 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-LARGEST_HEAD = 1 << 16
-HEAD_SECONDS = 20.0
+MAX_REQUEST_HEAD_SIZE = 1 << 16
+MAX_REQUEST_HEAD_SECONDS = 20.0
 """How long the head of a request may take."""
-STALLED_SECONDS = 300.0
+MAX_STALLED_SECONDS = 300.0
 """How long somebody may not read what they asked for."""
-_TOO_LARGE = (
+_HEAD_TOO_LARGE_RESPONSE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\nconnection: close\r\n\r\n"
     b"too large"
 )
 
 
-class Connection(HttpToolsProtocol):
+class BoundedConnection(HttpToolsProtocol):
     """A connection of HTTP/1.1."""
 
     in_head = True
@@ -36,7 +36,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         super().connection_made(transport)
-        self.late = self.loop.call_later(HEAD_SECONDS, transport.close)
+        self.late = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
@@ -50,11 +50,11 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if not self.in_head or not self.size or self.transport.is_closing():
             return
-        if self.size > LARGEST_HEAD:
-            self.transport.write(_TOO_LARGE)
+        if self.size > MAX_REQUEST_HEAD_SIZE:
+            self.transport.write(_HEAD_TOO_LARGE_RESPONSE)
             self.transport.close()
         elif self.late is None:
-            self.late = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            self.late = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
         """Begin to answer."""
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         """Wait for somebody who has more to read than they may leave unread."""
-        self.stalled = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
+        self.stalled = self.loop.call_later(MAX_STALLED_SECONDS, self.transport.abort)
         super().pause_writing()
 
     def resume_writing(self) -> None:

@@ -1,4 +1,10 @@
-"""A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database.
+"""Whether a log has gone back behind what others have seen of it. Step: register.
+
+Who restores an older copy of the database and goes on makes another log of it: its new entries are
+where others have receipts for entries that are lost. So what was last published is kept beside the
+database, and compared with it.
+
+A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database.
 Step: register.
 
 log.json           what the log is called, and where its database is
@@ -17,37 +23,80 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.errors import UnreadableInput, UsageError
-from vacr.log import durable
-from vacr.log.keyring import Keyring, NewKeys, descriptions, write_public
+from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.files import make_durable_folder, read_bytes, sync_folder, write_durable_file
+from vacr.log.keyring import Keyring, LogKeyPair, read_log_descriptions, write_receipt_keys
 from vacr.log.ledger import Ledger
-from vacr.log.rollback import check_published
 from vacr.log.sqlite import SqliteStorage
-from vacr.log.storage import Batch, Storage, StoredHead
-from vacr.receipts import tree
-from vacr.receipts.description import identity_of
-from vacr.receipts.entries import entry_of
-from vacr.receipts.receipt import protected_header, sign_head
-from vacr.receipts.tiles import Growing, Tile
-from vacr.recording.files import sync_folder
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.keys import thumbprint
-from vacr.signing.sign1 import parse
-from vacr.sources.files import read_bytes
+from vacr.log.storage import Batch, LogDamaged, LogReader, LogStorage, StoredHead
+from vacr.signing import PublicKey, compute_thumbprint, parse_sign1
+from vacr.transparency import (
+    GrowingTree,
+    LogDescription,
+    Tile,
+    build_log_entry,
+    build_verifier_key,
+    compute_log_identity,
+    encode_receipt_header,
+    hash_leaf,
+    sign_tree_head,
+    verify_checkpoint,
+)
 
-_ABOUT, _DATABASE = "log.json", "log.db"
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
-_OWNER_ONLY = 0o600
-_MOST = 1 << 16
+_RESTORE_DATABASE_HINT = (
+    "Put the newest copy of the database here. If there is none, what came after it is lost: "
+    "keep this log for those who have "
+    "receipts of it, and make a new one with vacr log init."
+)
+
+
+def check_not_rolled_back(reading: LogReader, said: Sequence[LogDescription], path: Path) -> None:
+    """Compare the checkpoint that was last published, if there is one, with the log.
+
+    Raises:
+        Damaged: the log is not what was published, or not all of it.
+    """
+    if not path.exists():
+        return
+    signers = [build_verifier_key(one.origin, one.checkpoint_key) for one in said]
+    try:
+        published = verify_checkpoint(read_bytes(path), *signers)
+    except VacrError as error:
+        told = (
+            "what was published last is not by a key that the log names, so that the "
+            f"database may be older: {error.message}"
+        )
+        raise LogDamaged(told, where=str(path), hint=_RESTORE_DATABASE_HINT) from error
+    head = reading.head()
+    size = head.head.size if head is not None else 0
+    if published.size > size:
+        told = (
+            f"{published.size} entries were published, and the log has {size}: the database "
+            "is older than what others have seen"
+        )
+        raise LogDamaged(told, where=str(path), hint=_RESTORE_DATABASE_HINT)
+    signed = reading.head_until(published.size)
+    if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
+        raise LogDamaged(
+            "another root was published than the log has signed: this is another log",
+            where=str(path),
+            hint=_RESTORE_DATABASE_HINT,
+        )
+
+
+_LOG_FILE_NAME, _DATABASE_FILE_NAME = "log.json", "log.db"
+_UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
+_SECRET_ADDRESS_FILE_MODE = 0o600
+_MAX_LOG_FILE_SIZE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class LogFolder:
     """A folder that holds a log, or its keys."""
 
     path: Path
@@ -69,7 +118,7 @@ class Folder:
         """What was published last."""
         return self.public / "checkpoint"
 
-    def storage(self) -> Storage:
+    def storage(self) -> LogStorage:
         """Open the database.
 
         Raises:
@@ -79,9 +128,9 @@ class Folder:
             from vacr.log.postgres import PostgresStorage
 
             return PostgresStorage(self.database)
-        return SqliteStorage(self.path / _DATABASE)
+        return SqliteStorage(self.path / _DATABASE_FILE_NAME)
 
-    def reader(self) -> Storage:
+    def reader(self) -> LogStorage:
         """Open the database to read from it.
 
         Raises:
@@ -91,7 +140,7 @@ class Folder:
             from vacr.log.postgres import PostgresStorage
 
             return PostgresStorage(self.database, readonly=True)
-        return SqliteStorage(self.path / _DATABASE, readonly=True)
+        return SqliteStorage(self.path / _DATABASE_FILE_NAME, readonly=True)
 
     def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
         """Open the log to add to it; what a change of keys left half done is done.
@@ -103,8 +152,8 @@ class Folder:
         """
         ledger = Ledger(self.storage, self.keyring, clock)
         try:
-            said = descriptions(ledger.storage)
-            check_published(ledger.storage, said, self.checkpoint)
+            said = read_log_descriptions(ledger.storage)
+            check_not_rolled_back(ledger.storage, said, self.checkpoint)
             ledger.keyring.settle(said)
         except BaseException:
             ledger.close()
@@ -112,27 +161,27 @@ class Folder:
         return ledger
 
 
-def open_folder(path: str, database: str | None = None) -> Folder:
+def open_log_folder(path: str, database: str | None = None) -> LogFolder:
     """Find the log in a folder; `database` is where it is if the folder does not say so.
 
     Raises:
         UnreadableInput: there is no log.
     """
-    about = Path(path) / _ABOUT
+    about = Path(path) / _LOG_FILE_NAME
     if not about.is_file():
         raise UnreadableInput(
             "there is no log in this folder", where=path, hint=f"vacr log init {path} makes one."
         )
     try:
-        stored = json.loads(read_bytes(about, _MOST))["database"]
+        stored = json.loads(read_bytes(about, _MAX_LOG_FILE_SIZE))["database"]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableInput(
             "it does not say where the log's database is", where=str(about)
         ) from error
-    return Folder(Path(path), database or (str(stored) if stored is not None else None))
+    return LogFolder(Path(path), database or (str(stored) if stored is not None else None))
 
 
-def for_database(database: str, *, create: bool = False) -> Folder:
+def open_database_log(database: str, *, create: bool = False) -> LogFolder:
     """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's
     data, which may be made with the log if there is none yet.
 
@@ -145,10 +194,10 @@ def for_database(database: str, *, create: bool = False) -> Folder:
 
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
-    there = (place / _ABOUT).is_file()
+    there = (place / _LOG_FILE_NAME).is_file()
     if (create or not there) and not PostgresStorage.holds_log(database):
         if create:
-            return make(str(place), database=database)
+            return create_log(str(place), database=database)
         hint = "vacr log init FOLDER --database URL makes one."
         raise UnreadableInput(
             "there is no log in this database", where=PostgresStorage.name_of(database), hint=hint
@@ -156,10 +205,10 @@ def for_database(database: str, *, create: bool = False) -> Folder:
     if not there:
         hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
-    return Folder(place, database)
+    return LogFolder(place, database)
 
 
-def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
+def create_log(path: str, *, origin: str | None = None, database: str | None = None) -> LogFolder:
     """Make a log: all of it or nothing. One in a PostgreSQL may be half made when that fails, and
     is finished the next time.
 
@@ -170,26 +219,28 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
     """
     place = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
     if origin is not None:
-        check_origin(origin)
+        check_log_origin(origin)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        return _finish(place, path, origin, database)
+        return _finish_log_creation(place, path, origin, database)
     try:
-        durable.make_folder(place.parent, Path(place.anchor))
+        make_durable_folder(place.parent, Path(place.anchor))
         temporary = Path(tempfile.mkdtemp(".vacr-new", f".{place.name}.", place.parent))
         try:
             temporary.chmod(0o755)
-            made = _fill(temporary, database)
+            made = _write_folder_files(temporary, database)
             if database is None:
-                with closing(SqliteStorage(temporary / _DATABASE, create=True)) as embedded:
-                    _begin(embedded, made, origin, place.name)
+                with closing(
+                    SqliteStorage(temporary / _DATABASE_FILE_NAME, create=True)
+                ) as embedded:
+                    _write_first_entry(embedded, made, origin, place.name)
                 sync_folder(temporary)
-                _move(temporary, place)
+                _move_folder_durably(temporary, place)
             else:
                 # The keys are where they are looked for, for good, before a log names them: nobody
                 # could make them again.
-                with closing(_new(database)) as storage:
-                    _move(temporary, place)
-                    _begin(storage, made, origin, place.name)
+                with closing(_create_postgres_storage(database)) as storage:
+                    _move_folder_durably(temporary, place)
+                    _write_first_entry(storage, made, origin, place.name)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -197,14 +248,16 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
         raise UnreadableInput(
             f"cannot be written: {error.strerror or error}", where=path
         ) from error
-    return Folder(place, database)
+    return LogFolder(place, database)
 
 
-def _finish(place: Path, path: str, origin: str | None, database: str | None) -> Folder:
+def _finish_log_creation(
+    place: Path, path: str, origin: str | None, database: str | None
+) -> LogFolder:
     """Make the log of a folder that has its keys, if there is none yet in its database."""
-    if not (place / _ABOUT).is_file():
+    if not (place / _LOG_FILE_NAME).is_file():
         raise UsageError(f"there is something at {path} already", hint="Give another folder.")
-    folder = open_folder(path, database)
+    folder = open_log_folder(path, database)
     if folder.database is None:
         hint = f"vacr log serve {path} serves it; for a new one give another folder."
         raise UsageError(f"there is a log at {path} already", hint=hint)
@@ -216,48 +269,50 @@ def _finish(place: Path, path: str, origin: str | None, database: str | None) ->
         raise UsageError(
             f"there is a log at {path} already, and its database is to have it", hint=hint
         )
-    with closing(_new(folder.database)) as storage:
-        _begin(storage, NewKeys.read(place), origin, place.name)
-    return Folder(place, folder.database)
+    with closing(_create_postgres_storage(folder.database)) as storage:
+        _write_first_entry(storage, LogKeyPair.read(place), origin, place.name)
+    return LogFolder(place, folder.database)
 
 
-def _new(database: str) -> Storage:
+def _create_postgres_storage(database: str) -> LogStorage:
     from vacr.log.postgres import PostgresStorage
 
     return PostgresStorage(database, create=True)
 
 
-def _move(folder: Path, place: Path) -> None:
+def _move_folder_durably(folder: Path, place: Path) -> None:
     folder.replace(place)
     sync_folder(place.parent)
 
 
-def _fill(folder: Path, database: str | None) -> NewKeys:
+def _write_folder_files(folder: Path, database: str | None) -> LogKeyPair:
     """Write all but the database."""
-    made = NewKeys.make()
+    made = LogKeyPair.make()
     made.write(folder)
-    write_public(folder, [made.receipt.public_key()])
+    write_receipt_keys(folder, [made.receipt.public_key()])
     about = {"database": database}
-    durable.write(
-        folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644
+    write_durable_file(
+        folder / _LOG_FILE_NAME,
+        json.dumps(about).encode() + b"\n",
+        mode=_SECRET_ADDRESS_FILE_MODE if database else 0o644,
     )
     return made
 
 
-def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> None:
+def _write_first_entry(storage: LogStorage, made: LogKeyPair, given: str | None, name: str) -> None:
     """Write the first entry: what the log says of itself."""
     # A folder may have any name; a log may not.
-    origin = check_origin(
+    origin = check_log_origin(
         given
-        or f"localhost/{_ODD.sub('-', name)}-{thumbprint(made.receipt.public_key()).hex()[:8]}"
+        or f"localhost/{_UNSAFE_NAME_CHARACTERS.sub('-', name)}-{compute_thumbprint(made.receipt.public_key()).hex()[:8]}"
     )
     now = int(time.time())
-    entry = entry_of(parse(made.description(origin, now).statement(made.signer)))
-    leaf = tree.leaf_hash(entry)
-    growing = Growing(0, [], _nothing_older)
+    entry = build_log_entry(parse_sign1(made.description(origin, now).statement(made.signer)))
+    leaf = hash_leaf(entry)
+    growing = GrowingTree(0, [], _refuse_older_tile)
     growing.add(leaf)
-    header = protected_header(made.signer, identity_of(entry), origin, now)
-    head = StoredHead(sign_head(made.signer, header, 1, growing.root()), now, 0)
+    header = encode_receipt_header(made.signer, compute_log_identity(entry), origin, now)
+    head = StoredHead(sign_tree_head(made.signer, header, 1, growing.root()), now, 0)
     with storage.writing() as writing:
         if (
             writing.head() is not None
@@ -269,11 +324,11 @@ def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> Non
         writing.append(Batch(None, [entry], [leaf], growing.settle(), head))
 
 
-def _nothing_older(level: int, number: int) -> Tile:
+def _refuse_older_tile(level: int, number: int) -> Tile:
     raise KeyError(level, number)
 
 
-def check_origin(origin: str) -> str:
+def check_log_origin(origin: str) -> str:
     """Check the name of a log: one line of text, as checkpoints have it.
 
     Raises:
@@ -287,7 +342,7 @@ def check_origin(origin: str) -> str:
     return origin
 
 
-def rotate(folder: Folder) -> PublicKey:
+def rotate_log_keys(folder: LogFolder) -> PublicKey:
     """Give a log new keys: they are told by an entry that the old key signs, and the next head is
     signed by the new one.
 
@@ -295,15 +350,17 @@ def rotate(folder: Folder) -> PublicKey:
         StorageFailed: the log cannot be written.
         UsageError: the old key is not here.
     """
-    made = NewKeys.make()
+    made = LogKeyPair.make()
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
             raise UsageError("the key of the log is not at hand")
         replaced = ledger.head.description
         old, keyring = ledger.signer, ledger.keyring
         made.write(folder.path)
-        entry = entry_of(
-            parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old))
+        entry = build_log_entry(
+            parse_sign1(
+                made.description(keyring.origin, int(time.time()), keyring.log).statement(old)
+            )
         )
         keyring.next_signer = made.signer
         try:
@@ -311,5 +368,5 @@ def rotate(folder: Folder) -> PublicKey:
         except UsageError:
             made.discard(folder.path)
             raise
-        keyring.settle(descriptions(ledger.storage))
+        keyring.settle(read_log_descriptions(ledger.storage))
     return made.receipt.public_key()

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.storage import FORMAT, Batch, HeadMoved, StorageFailed, StoredHead
-from vacr.receipts.receipt import Head
+from vacr.log.storage import STORAGE_FORMAT, Batch, HeadMoved, StorageFailed, StoredHead
+from vacr.transparency import TreeHead
 
 try:
     import psycopg
@@ -21,8 +21,8 @@ except ImportError as error:
         "the package for PostgreSQL is missing", hint="pip install 'vacr[postgres]'"
     ) from error
 
-_EXAMPLE = "For example: postgresql://user@host/database"
-_LOCK = 0x76616372  # "vacr"
+_ADDRESS_EXAMPLE = "For example: postgresql://user@host/database"
+_ADVISORY_LOCK_ID = 0x76616372  # "vacr"
 _SCHEMA = """
 CREATE SCHEMA vacr;
 CREATE TABLE vacr.entries (position bigint PRIMARY KEY, entry bytea NOT NULL);
@@ -35,16 +35,18 @@ CREATE TABLE vacr.heads (size bigint PRIMARY KEY, root bytea NOT NULL, protected
 CREATE TABLE vacr.head (one smallint PRIMARY KEY CHECK (one = 1), size bigint NOT NULL, root bytea NOT NULL, format int NOT NULL);
 INSERT INTO vacr.head VALUES (1, 0, '', 2);
 """
-_HEADS = "SELECT h.size, h.root, h.protected, h.signature, h.time, h.description FROM vacr.heads h"
-_DURABLE = {"synchronous_commit": "on", "fsync": "on"}
-_ALIVE = {
+_SELECT_HEADS = (
+    "SELECT h.size, h.root, h.protected, h.signature, h.time, h.description FROM vacr.heads h"
+)
+_DURABILITY_SETTINGS = {"synchronous_commit": "on", "fsync": "on"}
+_KEEPALIVE_OPTIONS = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-_PATIENCE = "30s"
+_MAX_IDLE_IN_TRANSACTION = "30s"
 """How long a writer may do nothing within a transaction: then it has hung or is gone, and others
 take their turn.
 """
@@ -61,11 +63,11 @@ class PostgresStorage:
             UnreadableInput: there is no log in it, or one of another layout.
             StorageFailed: it cannot be reached, or its commits would not be durable.
         """
-        named = parts_of(address)
+        named = parse_postgres_address(address)
         self.where = f"postgresql://{named.get('host', '')}/{named.get('dbname', '')}"
         """The address without what is secret in it."""
         with self._failing():
-            self.connection = psycopg.connect(address, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
+            self.connection = psycopg.connect(address, autocommit=True, **_KEEPALIVE_OPTIONS)  # type: ignore[arg-type]
         try:
             with self._failing():
                 self._open(create=create, readonly=readonly)
@@ -78,8 +80,8 @@ class PostgresStorage:
         if readonly:
             self._ask("SET default_transaction_read_only = on")
         else:
-            self._ask(f"SET idle_in_transaction_session_timeout = '{_PATIENCE}'")
-        for name, wanted in _DURABLE.items():
+            self._ask(f"SET idle_in_transaction_session_timeout = '{_MAX_IDLE_IN_TRANSACTION}'")
+        for name, wanted in _DURABILITY_SETTINGS.items():
             found = self._one(f"SHOW {name}")
             if found != wanted:
                 raise StorageFailed(
@@ -99,8 +101,10 @@ class PostgresStorage:
             hint = "vacr log init FOLDER --database … makes one."
             raise UnreadableInput("there is no log in this database", where=self.where, hint=hint)
         version = self._one("SELECT format FROM vacr.head")
-        if version != FORMAT:
-            raise UnreadableInput(f"a log of layout {version}, not {FORMAT}", where=self.where)
+        if version != STORAGE_FORMAT:
+            raise UnreadableInput(
+                f"a log of layout {version}, not {STORAGE_FORMAT}", where=self.where
+            )
 
     @classmethod
     def holds_log(cls, address: str) -> bool:
@@ -125,7 +129,7 @@ class PostgresStorage:
         Raises:
             UsageError: it is none.
         """
-        named = parts_of(address)
+        named = parse_postgres_address(address)
         return str(named.get("dbname") or named.get("user") or "postgres").replace("/", "_")
 
     @contextmanager
@@ -133,7 +137,9 @@ class PostgresStorage:
         try:
             yield
         except (psycopg.Error, OSError) as error:
-            raise StorageFailed(f"the log's database: {_said(error)}", where=self.where) from error
+            raise StorageFailed(
+                f"the log's database: {_describe_database_error(error)}", where=self.where
+            ) from error
 
     def _ask(self, statement: str, given: Sequence[Any] = ()) -> list[Any]:
         cursor = self.connection.execute(statement, given, binary=True)
@@ -147,19 +153,20 @@ class PostgresStorage:
 
     def head(self) -> StoredHead | None:
         """Give the head; nothing where there is no log yet."""
-        return next(self._heads(f"{_HEADS} JOIN vacr.head now ON now.size = h.size"), None)
+        return next(self._heads(f"{_SELECT_HEADS} JOIN vacr.head now ON now.size = h.size"), None)
 
     def head_until(self, size: int) -> StoredHead | None:
         """Give the last head of at most a size."""
         return next(
-            self._heads(f"{_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size), None
+            self._heads(f"{_SELECT_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size),
+            None,
         )
 
     def heads(self) -> Iterator[StoredHead]:
         """Give all heads, from the first on."""
         last = 0
         while found := list(
-            self._heads(f"{_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000", last)
+            self._heads(f"{_SELECT_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000", last)
         ):
             yield from found
             last = found[-1].head.size
@@ -168,7 +175,7 @@ class PostgresStorage:
         with self._failing():
             rows = self._ask(statement, given)
         for size, root, protected, signature, time, description in rows:
-            yield StoredHead(Head(size, root, protected, signature), time, description)
+            yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
         """Give entries, from one position up to another."""
@@ -229,7 +236,7 @@ class PostgresStorage:
             self._ask("BEGIN ISOLATION LEVEL READ COMMITTED")
         try:
             with self._failing():
-                self._ask("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                self._ask("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK_ID,))
             yield self
             with self._failing():
                 self._ask("COMMIT")
@@ -292,7 +299,7 @@ class PostgresStorage:
             self.connection.close()
 
 
-def parts_of(address: str) -> dict[str, Any]:
+def parse_postgres_address(address: str) -> dict[str, Any]:
     """Read the parts of an address; what the library says of one that is none may hold the
     password, and is not told.
 
@@ -302,7 +309,7 @@ def parts_of(address: str) -> dict[str, Any]:
     try:
         named: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error as error:
-        raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
+        raise UsageError("this is no address of a PostgreSQL", hint=_ADDRESS_EXAMPLE) from error
     # The rest of a password that holds one of these would be taken for the host or the database,
     # and be told as such.
     if any("@" in str(named.get(name, "")) for name in ("host", "port", "dbname")):
@@ -313,5 +320,5 @@ def parts_of(address: str) -> dict[str, Any]:
     return named
 
 
-def _said(error: BaseException) -> str:
+def _describe_database_error(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput
-from vacr.log import durable
-from vacr.log.locks import held
-from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead
-from vacr.receipts.receipt import Head
-from vacr.recording.files import sync_folder
+from vacr.files import hold_file_lock, rewrite_and_sync, sync_folder
+from vacr.log.storage import STORAGE_FORMAT, Batch, HeadMoved, LogDamaged, StorageFailed, StoredHead
+from vacr.transparency import TreeHead
 
-_WAIT = 30.0
+_LOCK_WAIT_SECONDS = 30.0
 """How many seconds to wait for another writer."""
-_FULL = 2
-_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_CACHE = 16_384
+_SYNCHRONOUS_FULL = 2
+_CORRUPTION_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_CACHE_KILOBYTES = 16_384
 """Kilobytes of pages in memory: enough for all that a batch touches, whatever the size of the log.
 """
 
@@ -47,10 +45,10 @@ _SCHEMA = (
         "BLOB NOT NULL)"
     ),
     "INSERT INTO head VALUES (1, 0, x'')",
-    f"PRAGMA user_version = {FORMAT}",
+    f"PRAGMA user_version = {STORAGE_FORMAT}",
 )
-_HEAD = (int, bytes, bytes, bytes, int, int)
-_HEADS = "SELECT heads.size, heads.root, protected, signature, time, description FROM heads"
+_HEAD_COLUMN_TYPES = (int, bytes, bytes, bytes, int, int)
+_SELECT_HEADS = "SELECT heads.size, heads.root, protected, signature, time, description FROM heads"
 
 
 class SqliteStorage:
@@ -75,7 +73,7 @@ class SqliteStorage:
             self.connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
                 uri=True,
-                timeout=_WAIT,
+                timeout=_LOCK_WAIT_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -90,8 +88,8 @@ class SqliteStorage:
         if not readonly:
             self._demand("PRAGMA journal_mode = WAL", "wal")
             self._ask("PRAGMA synchronous = FULL")
-            self._demand("PRAGMA synchronous", _FULL)
-            self._ask(f"PRAGMA cache_size = -{_CACHE}")
+            self._demand("PRAGMA synchronous", _SYNCHRONOUS_FULL)
+            self._ask(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
             self._recover()
             # SQLite syncs the name of the write-ahead log itself, and does not look whether that
             # worked.
@@ -100,10 +98,10 @@ class SqliteStorage:
             with self._alone():
                 self._create()
         version = self._one("PRAGMA user_version")
-        if version != FORMAT:
+        if version != STORAGE_FORMAT:
             hint = "It is from another version of vacr, or no log."
             raise UnreadableInput(
-                f"a log of layout {version}, not {FORMAT}", where=str(self.path), hint=hint
+                f"a log of layout {version}, not {STORAGE_FORMAT}", where=str(self.path), hint=hint
             )
 
     def _recover(self) -> None:
@@ -114,7 +112,7 @@ class SqliteStorage:
         file, which would be broken without it if the power failed then.
         """
         with self._alone():
-            durable.write_again(self.path.with_name(f"{self.path.name}-wal"))
+            rewrite_and_sync(self.path.with_name(f"{self.path.name}-wal"))
             busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         if busy:
             raise StorageFailed(
@@ -132,7 +130,9 @@ class SqliteStorage:
         """
         with ExitStack() as stack:
             with self._failing():
-                stack.enter_context(held(self.path.with_suffix(".lock"), _WAIT))
+                stack.enter_context(
+                    hold_file_lock(self.path.with_suffix(".lock"), _LOCK_WAIT_SECONDS)
+                )
             yield
 
     def _create(self) -> None:
@@ -146,8 +146,8 @@ class SqliteStorage:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            if getattr(error, "sqlite_errorcode", None) in _CORRUPT:
-                raise Damaged(f"the log's database: {error}", where=str(self.path)) from error
+            if getattr(error, "sqlite_errorcode", None) in _CORRUPTION_CODES:
+                raise LogDamaged(f"the log's database: {error}", where=str(self.path)) from error
             raise StorageFailed(f"the log's database: {error}", where=str(self.path)) from error
 
     def _ask(self, statement: str, given: Sequence[Any] = ()) -> list[Any]:
@@ -166,23 +166,25 @@ class SqliteStorage:
 
     def head(self) -> StoredHead | None:
         """Give the head; nothing where there is no log yet."""
-        return next(self._heads(f"{_HEADS} JOIN head ON head.size = heads.size"), None)
+        return next(self._heads(f"{_SELECT_HEADS} JOIN head ON head.size = heads.size"), None)
 
     def head_until(self, size: int) -> StoredHead | None:
         """Give the last head of at most a size."""
-        return next(self._heads(f"{_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1", size), None)
+        return next(
+            self._heads(f"{_SELECT_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1", size), None
+        )
 
     def heads(self) -> Iterator[StoredHead]:
         """Give all heads, from the first on."""
-        return self._heads(f"{_HEADS} ORDER BY size")
+        return self._heads(f"{_SELECT_HEADS} ORDER BY size")
 
     def _heads(self, statement: str, *given: Any) -> Iterator[StoredHead]:
         with self._failing():
             for row in self.connection.execute(statement, given):
-                if tuple(map(type, row)) != _HEAD:
-                    raise Damaged("a head that is not as it was written", where=str(self.path))
+                if tuple(map(type, row)) != _HEAD_COLUMN_TYPES:
+                    raise LogDamaged("a head that is not as it was written", where=str(self.path))
                 size, root, protected, signature, time, description = row
-                yield StoredHead(Head(size, root, protected, signature), time, description)
+                yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
         """Give entries, from one position up to another."""
@@ -192,7 +194,7 @@ class SqliteStorage:
                 (first, end),
             )
         if any(type(row[0]) is not bytes for row in rows):
-            raise Damaged(
+            raise LogDamaged(
                 f"an entry from {first} on is not as it was written", where=str(self.path)
             )
         return [row[0] for row in rows]
@@ -200,7 +202,9 @@ class SqliteStorage:
     def tile(self, level: int, number: int) -> bytes | None:
         """Give the hashes of a tile."""
         with self._failing():
-            found = self._one("SELECT hashes FROM tiles WHERE place = ?", (_place(level, number),))
+            found = self._one(
+                "SELECT hashes FROM tiles WHERE place = ?", (_encode_tile_key(level, number),)
+            )
         return found if type(found) is bytes else None
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
@@ -273,7 +277,7 @@ class SqliteStorage:
             many(
                 "INSERT OR REPLACE INTO tiles VALUES (?, ?)",
                 [
-                    (_place(level, number), tile.encode())
+                    (_encode_tile_key(level, number), tile.encode())
                     for (level, number), tile in batch.tiles.items()
                 ],
             )
@@ -301,5 +305,5 @@ class SqliteStorage:
             self.connection.close()
 
 
-def _place(level: int, number: int) -> int:
+def _encode_tile_key(level: int, number: int) -> int:
     return level << 56 | number

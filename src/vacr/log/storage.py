@@ -1,4 +1,8 @@
-"""What the storages of a log have in common: what they keep, and how they fail. Step: register.
+"""Evidence against a log: the two checkpoints that cannot both be true, kept in a file.
+
+What is found wrong with a log. Step: register.
+
+What the storages of a log have in common: what they keep, and how they fail. Step: register.
 
 There are two, in `sqlite.py` and `postgres.py`. Each keeps entries, the tiles of the tree, an index
 from leaves to positions, and every head that was signed. A batch is one transaction, and moves the
@@ -7,18 +11,61 @@ head only from where it was.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
 from typing import Protocol
 
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.receipts.receipt import Head
-from vacr.receipts.tiles import Tile
+from vacr.files import read_bytes, write_durable_file
+from vacr.transparency import Tile, TreeHead
 
-FORMAT = 2
+_MAX_EVIDENCE_FILES = 100
+"""So many are kept at most: who can sign checkpoints could fill a disk with them."""
+
+
+def write_log_evidence(beside: Path, document: dict[str, str | None]) -> Path:
+    """Keep a document beside a file, as `FILE.evidence-1` and so on; what is kept already is not
+    kept again.
+
+    Raises:
+        UnreadableInput: it cannot be written.
+    """
+    data = json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    for number in count(1):
+        path = beside.with_name(f"{beside.name}.evidence-{number}")
+        if not path.exists():
+            write_durable_file(path, data)
+            break
+        if number == _MAX_EVIDENCE_FILES or read_bytes(path) == data:
+            break
+    return path
+
+
+_MAX_LISTED_FINDINGS = 100
+
+
+@dataclass
+class Findings:
+    """What is wrong, as far as it is listed."""
+
+    found: list[str] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, told: str) -> None:
+        """Note something that is wrong."""
+        if len(self.found) < _MAX_LISTED_FINDINGS:
+            self.found.append(told)
+        else:
+            self.more += 1
+
+
+STORAGE_FORMAT = 2
 """The layout of the tables; a storage of another one is refused."""
-_LOT = 4_096
+_INDEX_MERGE_INTERVAL = 4_096
 """After so many entries what is new in the index joins the old: alone each would touch a page of
 it, so many share them.
 """
@@ -36,7 +83,7 @@ class HeadMoved(Unreachable):
     """
 
 
-class Damaged(InvalidStatement):
+class LogDamaged(InvalidStatement):
     """What is stored is not what was stored."""
 
     def __init__(
@@ -50,7 +97,7 @@ class Damaged(InvalidStatement):
 class StoredHead:
     """The head of a log, when it was signed, and where the log last described itself."""
 
-    head: Head
+    head: TreeHead
     time: int
     description: int
 
@@ -74,15 +121,19 @@ class Batch:
     def indexed(self) -> list[tuple[int, int]]:
         """Give its rows of the index, in their order there."""
         return sorted(
-            zip(map(prefix_of, self.leaves), range(self.first, self.after.head.size), strict=True)
+            zip(
+                map(compute_index_prefix, self.leaves),
+                range(self.first, self.after.head.size),
+                strict=True,
+            )
         )
 
     def ends_lot(self) -> bool:
         """Tell whether what is new in the index is to join the rest of it now."""
-        return self.first // _LOT != self.after.head.size // _LOT
+        return self.first // _INDEX_MERGE_INTERVAL != self.after.head.size // _INDEX_MERGE_INTERVAL
 
 
-class Reading(Protocol):
+class LogReader(Protocol):
     """What can be read of a log."""
 
     def head(self) -> StoredHead | None:
@@ -114,7 +165,7 @@ class Reading(Protocol):
         ...
 
 
-class Writing(Reading, Protocol):
+class LogTransaction(LogReader, Protocol):
     """A transaction."""
 
     def append(self, batch: Batch) -> None:
@@ -126,10 +177,10 @@ class Writing(Reading, Protocol):
         ...
 
 
-class Storage(Reading, Protocol):
+class LogStorage(LogReader, Protocol):
     """A storage that is open."""
 
-    def writing(self) -> AbstractContextManager[Writing]:
+    def writing(self) -> AbstractContextManager[LogTransaction]:
         """Begin a transaction, alone; it is durable when the context has ended without an error."""
         ...
 
@@ -146,6 +197,6 @@ class Storage(Reading, Protocol):
         ...
 
 
-def prefix_of(leaf: bytes) -> int:
+def compute_index_prefix(leaf: bytes) -> int:
     """Give the beginning of a leaf as the number that the index has."""
     return int.from_bytes(leaf[:8], "big", signed=True)

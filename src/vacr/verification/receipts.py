@@ -14,22 +14,35 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vacr.errors import InvalidStatement
-from vacr.receipts import transparent, tree
-from vacr.receipts.entries import STATEMENT, entry_of
-from vacr.receipts.receipt import OTHER_TREE, UNDERSTOOD, Receipt, parse_receipt
-from vacr.signing import labels
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.sign1 import Sign1, parse
-from vacr.verification.checks import Checks
-from vacr.verification.claims import read_claims
-from vacr.verification.policy import Policy
-from vacr.verification.trust import is_named
+from vacr.signing import (
+    CLAIM_IAT,
+    CLAIM_ISS,
+    CLAIM_SUB,
+    HEADER_CWT_CLAIMS,
+    HEADER_KID,
+    PublicKey,
+    Sign1,
+    parse_sign1,
+)
+from vacr.transparency import (
+    ENTRY_RULE_STATEMENT,
+    RECEIPT_CRIT_LABELS,
+    UNKNOWN_TREE_REASON,
+    Receipt,
+    build_log_entry,
+    hash_leaf,
+    list_encoded_receipts,
+    parse_receipt,
+)
+from vacr.verification.claims import parse_claims
+from vacr.verification.policy import Checks, Policy
+from vacr.verification.trust import matches_key_id
 
-_NOBODY, _LONGEST = "no name", 200
+_NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "no name", 200
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class VerifiedReceipt:
     """What a receipt shows: which log has the statement, where in a tree of which size, and when it
     had it at the latest.
     """
@@ -49,13 +62,13 @@ class Logged:
 
 def check_receipts(
     message: Sign1, policy: Policy, now: datetime, checks: Checks
-) -> tuple[Logged, ...]:
+) -> tuple[VerifiedReceipt, ...]:
     """Check the receipts in a statement; gives those of logs that are trusted.
 
     Raises:
         InvalidStatement: there is none of a trusted log, or one that says it is does not hold.
     """
-    written = transparent.written_in(message)
+    written = list_encoded_receipts(message)
     if not policy.log_keys:
         if written:
             checks.undecided("receipt", "there is one, and no log is trusted")
@@ -65,11 +78,11 @@ def check_receipts(
         raise InvalidStatement(
             "there is no receipt of a log in it", reason="receipt-missing", hint=hint
         )
-    leaf = tree.leaf_hash(entry_of(message, policy.entry_rule))
-    found = [_held(one, leaf, policy, now) for one in written]
+    leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
+    found = [_check_trusted_receipt(one, leaf, policy, now) for one in written]
     held = tuple(one for one in found if one is not None)
     if not held:
-        told = f"no receipt is of a log that is trusted: {', '.join(map(_said, written))}"
+        told = f"no receipt is of a log that is trusted: {', '.join(map(_describe_receipt_log, written))}"
         hint = (
             "Name the key of the log with --log-key. If the log has changed its keys, get "
             "them again."
@@ -88,19 +101,21 @@ def check_receipt(
     log_keys: Sequence[PublicKey],
     now: datetime,
     *,
-    rule: str = STATEMENT,
-) -> Logged:
+    rule: str = ENTRY_RULE_STATEMENT,
+) -> VerifiedReceipt:
     """Check a receipt for a statement, which need not be in it.
 
     Raises:
         InvalidStatement: it is none, is about something else, or none of the keys signed it.
     """
     policy = Policy(log_keys=tuple(log_keys), entry_rule=rule)
-    return _check(parse_receipt(receipt), tree.leaf_hash(entry_of(message, rule)), policy, now)
+    return _check_inclusion_receipt(
+        parse_receipt(receipt), hash_leaf(build_log_entry(message, rule)), policy, now
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class VerifiedConsistency:
     """What a receipt of consistency shows: which log only grew, from which size to which, and the
     root that it has signed.
     """
@@ -114,9 +129,9 @@ class Grown:
     key: PublicKey
 
 
-def check_consistency(
+def check_consistency_receipt(
     receipt: bytes, older_root: bytes, log_keys: Sequence[PublicKey], now: datetime
-) -> Grown:
+) -> VerifiedConsistency:
     """Check a receipt that shows that a tree, whose root is known, is the beginning of a newer one.
 
     Raises:
@@ -130,62 +145,68 @@ def check_consistency(
         )
     (proof,) = read.consistencies
     root = proof.root(older_root)
-    key = _signer(read, root, log_keys)
-    issuer, subject, time = _named(read, now)
-    return Grown(issuer, subject, proof.older, proof.newer, root, time, key)
+    key = _find_receipt_signer(read, root, log_keys)
+    issuer, subject, time = _parse_log_claims(read, now)
+    return VerifiedConsistency(issuer, subject, proof.older, proof.newer, root, time, key)
 
 
-def _held(written: Any, leaf: bytes, policy: Policy, now: datetime) -> Logged | None:
+def _check_trusted_receipt(
+    written: Any, leaf: bytes, policy: Policy, now: datetime
+) -> VerifiedReceipt | None:
     """Check a receipt in a statement; nothing where it is of a log that is not trusted, so that
     nobody here can tell.
     """
     try:
         receipt = parse_receipt(written)
     except InvalidStatement as error:
-        if error.reason != OTHER_TREE or _is_trusted(
-            parse(written, UNDERSTOOD).protected.get(labels.KID), policy
+        if error.reason != UNKNOWN_TREE_REASON or _is_trusted_log_key(
+            parse_sign1(written, RECEIPT_CRIT_LABELS).protected.get(HEADER_KID), policy
         ):
             raise
         return None
     try:
-        return _check(receipt, leaf, policy, now)
+        return _check_inclusion_receipt(receipt, leaf, policy, now)
     except InvalidStatement:
-        if _is_trusted(receipt.kid, policy):
+        if _is_trusted_log_key(receipt.kid, policy):
             raise
         return None
 
 
-def _said(written: Any) -> str:
+def _describe_receipt_log(written: Any) -> str:
     """Say of which log a receipt is, by its own words."""
-    message = parse(written, UNDERSTOOD)
-    claims, kid = message.protected.get(labels.CWT_CLAIMS), message.protected.get(labels.KID)
-    log = str(claims.get(labels.ISS, _NOBODY) if isinstance(claims, dict) else _NOBODY)[:_LONGEST]
+    message = parse_sign1(written, RECEIPT_CRIT_LABELS)
+    claims, kid = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
+    log = str(claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME)[
+        :_MAX_LOG_NAME_LENGTH
+    ]
     return f"one says it is of {log}" + (
         f", by key {kid[:8].hex()}" if isinstance(kid, bytes) else ""
     )
 
 
-def _is_trusted(kid: Any, policy: Policy) -> bool:
-    return any(is_named(key, kid) for key in policy.log_keys)
+def _is_trusted_log_key(kid: Any, policy: Policy) -> bool:
+    return any(matches_key_id(key, kid) for key in policy.log_keys)
 
 
-def _check(receipt: Receipt, leaf: bytes, policy: Policy, now: datetime) -> Logged:
-    root = _root(receipt, leaf, lenient=policy.lenient_receipts)
-    key = _signer(receipt, root, policy.log_keys)
-    issuer, subject, time = _named(receipt, now)
+def _check_inclusion_receipt(
+    receipt: Receipt, leaf: bytes, policy: Policy, now: datetime
+) -> VerifiedReceipt:
+    root = _compute_receipt_root(receipt, leaf, lenient=policy.lenient_receipts)
+    key = _find_receipt_signer(receipt, root, policy.log_keys)
+    issuer, subject, time = _parse_log_claims(receipt, now)
     proof = receipt.inclusions[0]
-    return Logged(issuer, subject, proof.size, proof.index, time, key)
+    return VerifiedReceipt(issuer, subject, proof.size, proof.index, time, key)
 
 
-def _named(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
+def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
     """Give the names that a receipt has for its log, and when it was signed, if it says so."""
     try:
-        claims = read_claims(receipt.message.protected.get(labels.CWT_CLAIMS, {}), now)
+        claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
     except InvalidStatement as error:
         raise InvalidStatement(
             f"the log says in a receipt: {error.message}", reason=f"receipt-{error.reason}"
         ) from error
-    issuer, subject, time = claims.get(labels.ISS), claims.get(labels.SUB), claims.get(labels.IAT)
+    issuer, subject, time = claims.get(CLAIM_ISS), claims.get(CLAIM_SUB), claims.get(CLAIM_IAT)
     if issuer is None or subject is None:
         raise InvalidStatement(
             "a receipt that does not name its log", reason="receipt-claims-missing"
@@ -193,7 +214,7 @@ def _named(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
     return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None
 
 
-def _root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
+def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
     """Give the root that the proofs of a receipt lead to."""
     if not receipt.inclusions or receipt.consistencies:
         raise InvalidStatement(
@@ -217,12 +238,12 @@ def _root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
     return roots.pop()
 
 
-def _signer(receipt: Receipt, root: bytes, log_keys: Sequence[PublicKey]) -> PublicKey:
+def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[PublicKey]) -> PublicKey:
     """Give the key that signed a root: most likely the one that is named, but that is only
     a hint.
     """
     refused = None
-    for key in sorted(log_keys, key=lambda key: not is_named(key, receipt.kid)):
+    for key in sorted(log_keys, key=lambda key: not matches_key_id(key, receipt.kid)):
         try:
             receipt.check(root, key)
         except InvalidStatement as error:

@@ -11,24 +11,43 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from vacr.attribution import Base
-from vacr.attribution.checking import Joint
+from vacr.agents import Source
+from vacr.attribution import BaseFiles, JointRecords
 from vacr.errors import InvalidStatement
-from vacr.readers.source import Source
-from vacr.signing import labels
-from vacr.signing.algorithms import ALGORITHMS
-from vacr.signing.sign1 import Sign1, parse
-from vacr.verification import chains, claims, contents, tokens, trust
-from vacr.verification.checks import Check, Checks
-from vacr.verification.evidence import check_evidence
-from vacr.verification.policy import Policy
-from vacr.verification.receipts import Logged, check_receipts
-from vacr.verification.records import Inputs, check_record
-from vacr.verification.trust import Trusted
+from vacr.signing import (
+    ALGORITHMS,
+    CLAIM_IAT,
+    CLAIM_ISS,
+    CLAIM_SUB,
+    HEADER_COSE_THEN_TIMESTAMP,
+    HEADER_TIMESTAMP_THEN_COSE,
+    Sign1,
+    check_timestamp_token,
+    encode_stamped_signature,
+    parse_sign1,
+)
+from vacr.verification.claims import (
+    check_claims,
+    check_content,
+    describe_issuer,
+    detect_profile,
+    get_signed_payload,
+)
+from vacr.verification.policy import Check, Checks, Policy
+from vacr.verification.receipts import VerifiedReceipt, check_receipts
+from vacr.verification.record import VerificationInputs, check_evidence, check_signed_record
+from vacr.verification.trust import (
+    TrustedSigner,
+    check_algorithm,
+    check_carried_key,
+    check_signature,
+    check_validity_period,
+    list_candidate_signers,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedStatement:
     """What was verified: the statement, the bytes it is about, who signed, what they said, and when
     at the latest.
     """
@@ -37,14 +56,14 @@ class Verified:
     profile: str
     payload: bytes
     record: dict[str, Any] | None
-    signer: Trusted
+    signer: TrustedSigner
     issuer: str | None
     subject: str | None
     issued_at: float | None
     timestamp: datetime | None
     logged_at: datetime | None
     """When a trusted log had it at the latest."""
-    receipts: tuple[Logged, ...]
+    receipts: tuple[VerifiedReceipt, ...]
     checks: tuple[Check, ...]
 
 
@@ -54,11 +73,11 @@ def verify(
     *,
     payload: bytes | None = None,
     source: Sequence[Source] = (),
-    base: Base | None = None,
-    joint: Callable[[], Joint] = lambda: Joint(()),
+    base: BaseFiles | None = None,
+    joint: Callable[[], JointRecords] = lambda: JointRecords(()),
     evidence: bytes | None = None,
     now: datetime,
-) -> Verified:
+) -> VerifiedStatement:
     """Verify a signed statement; `payload` is what it is about where that is not inside.
 
     What else is at hand: `source`, the native session, to make the record again; `base`, the
@@ -71,49 +90,49 @@ def verify(
     """
     checks = Checks()
     with checks.of("structure"):
-        message = parse(statement)
-        profile = contents.profile_of(message)
+        message = parse_sign1(statement)
+        profile = detect_profile(message)
         checks.passed("structure", f"COSE_Sign1, {profile}")
     with checks.of("algorithm"):
-        algorithm = trust.check_algorithm(message, policy)
+        algorithm = check_algorithm(message, policy)
         checks.passed("algorithm", ALGORITHMS[algorithm].name)
     with checks.of("trust"):
-        found = trust.candidates(message, algorithm, policy)
+        found = list_candidate_signers(message, algorithm, policy)
     with checks.of("signature"):
-        signer = trust.check_signature(
-            message, algorithm, contents.signed_payload(message, payload), found
-        )
+        signer = check_signature(message, algorithm, get_signed_payload(message, payload), found)
     with checks.of("trust"):
-        trust.check_carried(message, signer)
+        check_carried_key(message, signer)
         checks.passed("trust", str(signer))
         checks.passed("signature", f"{len(message.signature)} bytes")
     with checks.of("content"):
-        covered = contents.check_content(message, profile, payload)
+        covered = check_content(message, profile, payload)
         checks.passed("content", f"{len(covered)} bytes, as they were signed")
     with checks.of("claims"):
-        said = claims.check_claims(message, policy, signer, now)
-        checks.passed("claims", claims.told(said, policy))
+        said = check_claims(message, policy, signer, now)
+        checks.passed("claims", describe_issuer(said, policy))
     with checks.of("receipt"):
         receipts = check_receipts(message, policy, now, checks)
         logged_at = min((one.time for one in receipts if one.time is not None), default=None)
     with checks.of("timestamp"):
-        when = _timestamp(message, covered, policy, checks)
+        when = _check_timestamps(message, covered, policy, checks)
     with checks.of("certificate"):
-        _check_certificates(
-            signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks
+        _check_certificate_validity(
+            signer, said.get(CLAIM_IAT), {"timestamp": when, "receipt": logged_at}, now, checks
         )
-    record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
+    record = check_signed_record(
+        message, covered, policy, VerificationInputs(tuple(source), base, joint), checks
+    )
     with checks.of("evidence"):
         check_evidence(message, covered, record, evidence, policy, now, checks)
-    return Verified(
+    return VerifiedStatement(
         message,
         profile,
         covered,
         record,
         signer,
-        said.get(labels.ISS),
-        said.get(labels.SUB),
-        said.get(labels.IAT),
+        said.get(CLAIM_ISS),
+        said.get(CLAIM_SUB),
+        said.get(CLAIM_IAT),
         when,
         logged_at,
         receipts,
@@ -121,22 +140,24 @@ def verify(
     )
 
 
-def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -> datetime | None:
+def _check_timestamps(
+    message: Sign1, payload: bytes, policy: Policy, checks: Checks
+) -> datetime | None:
     """Check the timestamps of a statement; gives the earliest time at which its signature surely
     existed.
     """
     if (
-        labels.COSE_THEN_TIMESTAMP in message.protected
-        or labels.TIMESTAMP_THEN_COSE in message.unprotected
+        HEADER_COSE_THEN_TIMESTAMP in message.protected
+        or HEADER_TIMESTAMP_THEN_COSE in message.unprotected
     ):
         raise InvalidStatement("a timestamp in the wrong header", reason="timestamp-malformed")
     over = {}
-    if labels.TIMESTAMP_THEN_COSE in message.protected:
-        over[labels.TIMESTAMP_THEN_COSE] = (
+    if HEADER_TIMESTAMP_THEN_COSE in message.protected:
+        over[HEADER_TIMESTAMP_THEN_COSE] = (
             message.payload if message.payload is not None else payload
         )
-    if labels.COSE_THEN_TIMESTAMP in message.unprotected:
-        over[labels.COSE_THEN_TIMESTAMP] = tokens.stamped(message.signature)
+    if HEADER_COSE_THEN_TIMESTAMP in message.unprotected:
+        over[HEADER_COSE_THEN_TIMESTAMP] = encode_stamped_signature(message.signature)
     if over and not policy.timestamp_roots:
         if policy.needs_timestamp:
             raise InvalidStatement(
@@ -147,8 +168,8 @@ def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -
     when = None
     for label, data in over.items():
         token = message.protected.get(label, message.unprotected.get(label))
-        time = tokens.check_token(token, data, policy.timestamp_roots).astimezone(UTC)
-        if label == labels.COSE_THEN_TIMESTAMP:
+        time = check_timestamp_token(token, data, policy.timestamp_roots).astimezone(UTC)
+        if label == HEADER_COSE_THEN_TIMESTAMP:
             when = time  # the other one proves that the payload existed, not that it was signed
         checks.passed("timestamp", f"{time:%Y-%m-%dT%H:%M:%SZ}")
     if policy.needs_timestamp and when is None:
@@ -156,8 +177,12 @@ def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -
     return when
 
 
-def _check_certificates(
-    signer: Trusted, issued_at: Any, sure: dict[str, datetime | None], now: datetime, checks: Checks
+def _check_certificate_validity(
+    signer: TrustedSigner,
+    issued_at: Any,
+    sure: dict[str, datetime | None],
+    now: datetime,
+    checks: Checks,
 ) -> None:
     """Check that the certificates were valid when the signature first surely existed, or else when
     the signer says and now.
@@ -172,7 +197,7 @@ def _check_certificates(
     if earliest is None and issued_at is not None:
         times.append(datetime.fromtimestamp(issued_at, UTC))
     for time in times:
-        chains.check_valid(signer.path, time)
+        check_validity_period(signer.path, time)
     checks.passed(
         "certificate",
         f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now",

@@ -1,1 +1,108 @@
-"""Showing records to people: what a conversation says, row by row, as text and as a page."""
+"""Records for people: rows, summaries, terminal text and the HTML page."""
+
+from __future__ import annotations
+
+from vacr.lazy import export_lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vacr.viewer.page import Page as Page
+    from vacr.viewer.page import PageRecord as PageRecord
+    from vacr.viewer.page import PageTrust as PageTrust
+    from vacr.viewer.page import render_site_index as render_site_index
+    from vacr.viewer.parts import ContentPart as ContentPart
+    from vacr.viewer.parts import FileDiff as FileDiff
+    from vacr.viewer.parts import ImagePart as ImagePart
+    from vacr.viewer.parts import OtherPart as OtherPart
+    from vacr.viewer.parts import TextPart as TextPart
+    from vacr.viewer.parts import format_json as format_json
+    from vacr.viewer.parts import join_texts as join_texts
+    from vacr.viewer.parts import list_content_parts as list_content_parts
+    from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
+    from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
+    from vacr.viewer.rows import REASONING_ROW as REASONING_ROW
+    from vacr.viewer.rows import ROW_KINDS as ROW_KINDS
+    from vacr.viewer.rows import TOOL_ROW as TOOL_ROW
+    from vacr.viewer.rows import USER_ROW as USER_ROW
+    from vacr.viewer.rows import Row as Row
+    from vacr.viewer.rows import RowFilter as RowFilter
+    from vacr.viewer.rows import build_rows as build_rows
+    from vacr.viewer.rows import make_visible as make_visible
+    from vacr.viewer.rows import make_visible_line as make_visible_line
+    from vacr.viewer.terminal import DETAIL_LEVELS as DETAIL_LEVELS
+    from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
+    from vacr.viewer.terminal import RowFormatter as RowFormatter
+    from vacr.viewer.terminal import TerminalLine as TerminalLine
+    from vacr.viewer.totals import BY_AGENT as BY_AGENT
+    from vacr.viewer.totals import COUNTED_TOKENS as COUNTED_TOKENS
+    from vacr.viewer.totals import GROUPINGS as GROUPINGS
+    from vacr.viewer.totals import VERDICT_FAILED as VERDICT_FAILED
+    from vacr.viewer.totals import VERDICT_SIGNED as VERDICT_SIGNED
+    from vacr.viewer.totals import VERDICT_UNSIGNED as VERDICT_UNSIGNED
+    from vacr.viewer.totals import VERDICT_VERIFIED as VERDICT_VERIFIED
+    from vacr.viewer.totals import SessionGroups as SessionGroups
+    from vacr.viewer.totals import Totals as Totals
+    from vacr.viewer.totals import add_usage as add_usage
+    from vacr.viewer.totals import build_index_card as build_index_card
+    from vacr.viewer.totals import count_passing_rows as count_passing_rows
+    from vacr.viewer.totals import count_totals as count_totals
+    from vacr.viewer.totals import format_record_title as format_record_title
+    from vacr.viewer.totals import sum_tokens as sum_tokens
+
+__getattr__, __dir__, __all__ = export_lazily(
+    __name__,
+    {
+        "page": (
+            "Page",
+            "PageRecord",
+            "PageTrust",
+            "render_site_index",
+        ),
+        "parts": (
+            "ContentPart",
+            "FileDiff",
+            "ImagePart",
+            "OtherPart",
+            "TextPart",
+            "format_json",
+            "join_texts",
+            "list_content_parts",
+        ),
+        "rows": (
+            "ASSISTANT_ROW",
+            "EVENT_ROW",
+            "REASONING_ROW",
+            "ROW_KINDS",
+            "Row",
+            "RowFilter",
+            "TOOL_ROW",
+            "USER_ROW",
+            "build_rows",
+            "make_visible",
+            "make_visible_line",
+        ),
+        "terminal": (
+            "DETAIL_LEVELS",
+            "NORMAL_DETAIL",
+            "RowFormatter",
+            "TerminalLine",
+        ),
+        "totals": (
+            "BY_AGENT",
+            "COUNTED_TOKENS",
+            "GROUPINGS",
+            "SessionGroups",
+            "Totals",
+            "VERDICT_FAILED",
+            "VERDICT_SIGNED",
+            "VERDICT_UNSIGNED",
+            "VERDICT_VERIFIED",
+            "add_usage",
+            "build_index_card",
+            "count_passing_rows",
+            "count_totals",
+            "format_record_title",
+            "sum_tokens",
+        ),
+    },
+)

@@ -3,7 +3,7 @@
 import base64
 
 from tests.readers.rebuild.comparing import comparable, dropped
-from vacr.content import children as views
+from vacr.record.blocks import build_child_entries as views
 
 SESSION = {
     "session-id",

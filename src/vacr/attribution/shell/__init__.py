@@ -1,3 +1,1 @@
-"""What a shell command did to files and showed of them, as far as its text proves it. Step:
-attribute.
-"""
+"""Shell commands: which files a command changed or showed, as far as its text proves it."""

@@ -11,26 +11,35 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr.capture.installers.agents import AGENTS, LOCAL, PROJECT, USER, Agent
-from vacr.capture.installers.changes import Change
+from vacr.capture import (
+    AGENT_HOOKS,
+    LOCAL_SCOPE,
+    PROJECT_SCOPE,
+    USER_SCOPE,
+    AgentHooks,
+    SettingsChange,
+)
 from vacr.cli.options import Voice
 from vacr.errors import UsageError, VacrError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ALL = "all"
-_NOTHING_FOUND = 1
+ALL_AGENTS = "all"
+_EXIT_NO_AGENT = 1
 
 
 def agent_option(function: F) -> F:
     """Add `--agent` to a verb."""
-    choice = click.Choice([*AGENTS, ALL])
+    choice = click.Choice([*AGENT_HOOKS, ALL_AGENTS])
     return click.option(
-        "--agent", type=choice, default=ALL, help="Which agent.  [default: all that are here]"
+        "--agent",
+        type=choice,
+        default=ALL_AGENTS,
+        help="Which agent.  [default: all that are here]",
     )(function)
 
 
-def changing_options(function: F) -> F:
+def settings_change_options(function: F) -> F:
     """Add to a verb what says where it changes something, and how."""
     for option in (
         click.option(
@@ -47,17 +56,17 @@ def changing_options(function: F) -> F:
     return function
 
 
-def chosen(agent: str) -> list[Agent]:
+def select_agents(agent: str) -> list[AgentHooks]:
     """Give the agents that are meant; without a name, those on this machine."""
     return (
-        [AGENTS[agent]]
-        if agent != ALL
-        else [one for one in AGENTS.values() if one.is_here(os.environ)]
+        [AGENT_HOOKS[agent]]
+        if agent != ALL_AGENTS
+        else [one for one in AGENT_HOOKS.values() if one.is_here(os.environ)]
     )
 
 
 @dataclass(frozen=True)
-class Changing:
+class SettingsChanger:
     """How changes are made, as the options say."""
 
     voice: Voice
@@ -65,11 +74,14 @@ class Changing:
     scope: str
     yes: bool
     dry_run: bool
-    made: list[Agent] = field(default_factory=list)
+    made: list[AgentHooks] = field(default_factory=list)
     """Those whose settings were changed."""
 
     def each(
-        self, agents: list[Agent], work_out: Callable[[Agent, Path], Change], done: str
+        self,
+        agents: list[AgentHooks],
+        work_out: Callable[[AgentHooks, Path], SettingsChange],
+        done: str,
     ) -> int:
         """Work out the change for each agent, show it, ask, and make it; give the exit code.
 
@@ -101,10 +113,10 @@ class Changing:
         self.voice.data({"agents": told})
         if not agents:
             self.voice.notice("vacr: no agent was found on this machine; name one with --agent")
-            return _NOTHING_FOUND
+            return _EXIT_NO_AGENT
         return worst
 
-    def _one(self, agent: Agent, change: Change, done: str) -> str:
+    def _one(self, agent: AgentHooks, change: SettingsChange, done: str) -> str:
         if change.is_none:
             self.voice.result(f"{agent.name}: nothing to change in {change.path}")
             return "unchanged"
@@ -120,7 +132,7 @@ class Changing:
         self.voice.result(f"{agent.name}: {done} in {change.path}")
         return done
 
-    def _agreed(self, agent: Agent, change: Change) -> bool:
+    def _agreed(self, agent: AgentHooks, change: SettingsChange) -> bool:
         if self.yes:
             return True
         if self.voice.json or not sys.stdin.isatty():
@@ -131,7 +143,7 @@ class Changing:
         return click.confirm(f"Change {change.path}?", err=True)
 
 
-def scope_of(*, project: bool, local: bool) -> str:
+def choose_settings_scope(*, project: bool, local: bool) -> str:
     """Give the settings that are meant.
 
     Raises:
@@ -139,4 +151,4 @@ def scope_of(*, project: bool, local: bool) -> str:
     """
     if project and local:
         raise UsageError("--project and --local are different settings", hint="Give one of them.")
-    return PROJECT if project else LOCAL if local else USER
+    return PROJECT_SCOPE if project else LOCAL_SCOPE if local else USER_SCOPE

@@ -7,18 +7,21 @@ import sys
 
 import click
 
-from vacr.capture.installers import changes
-from vacr.capture.installers.agents import USER
-from vacr.cli import options
-from vacr.cli.hook.changing import Changing, changing_options, chosen, scope_of
-from vacr.cli.options import Voice
+from vacr.capture import USER_SCOPE, plan_hook_install
+from vacr.cli.hook.changing import (
+    SettingsChanger,
+    choose_settings_scope,
+    select_agents,
+    settings_change_options,
+)
+from vacr.cli.options import Voice, voice_options
 from vacr.errors import UsageError
-from vacr.sources.state import VARIABLE, state_folder
+from vacr.files import STATE_VARIABLE, find_state_folder
 
 
 @click.command()
-@changing_options
-@options.voice_options
+@settings_change_options
+@voice_options
 def command(
     agent: str,
     yes: bool,  # noqa: FBT001 - click passes flags so
@@ -47,20 +50,22 @@ def command(
             hint="Sessions can be recorded afterwards: vacr record.",
         )
     scope, state, agents = (
-        scope_of(project=project, local=local),
-        state_folder(os.environ),
-        chosen(agent),
+        choose_settings_scope(project=project, local=local),
+        find_state_folder(os.environ),
+        select_agents(agent),
     )
-    making = Changing(voice, state, scope, yes, dry_run)
+    making = SettingsChanger(voice, state, scope, yes, dry_run)
     code = making.each(
-        agents, lambda one, path: changes.install(one, path, os.environ, state), "installed"
+        agents, lambda one, path: plan_hook_install(one, path, os.environ, state), "installed"
     )
     for one in making.made:
         if one.notice:
             voice.notice(one.notice)
-    if making.made and os.environ.get(VARIABLE):
-        voice.notice(f"The agents have to be started with {VARIABLE} set to the same folder, too.")
-    if making.made and scope != USER:
+    if making.made and os.environ.get(STATE_VARIABLE):
+        voice.notice(
+            f"The agents have to be started with {STATE_VARIABLE} set to the same folder, too."
+        )
+    if making.made and scope != USER_SCOPE:
         voice.notice(
             "The hooks name the Python and the vacr of this machine: on another one they do "
             "nothing."

@@ -10,23 +10,29 @@ from typing import Any
 
 import click
 
-from vacr.capture.hook import ERRORS
-from vacr.capture.installers import changes
-from vacr.capture.installers.agents import LOCAL, PROJECT, USER, Agent
-from vacr.capture.spool import spools
-from vacr.cli import options
-from vacr.cli.hook.changing import agent_option, chosen
-from vacr.cli.options import Voice, plural, size
-from vacr.cli.tables import columns_of, laid_out
-from vacr.sources.state import state_folder
+from vacr.capture import (
+    ERROR_LOG_FILE,
+    HOOKS_INSTALLED,
+    HOOKS_NOT_INSTALLED,
+    LOCAL_SCOPE,
+    PROJECT_SCOPE,
+    USER_SCOPE,
+    AgentHooks,
+    find_hook_status,
+    list_spools,
+)
+from vacr.cli.hook.changing import agent_option, select_agents
+from vacr.cli.options import Voice, format_count, format_size, voice_options
+from vacr.cli.tables import align_columns, get_terminal_width
+from vacr.files import find_state_folder
 
-_FAILED = 1
-_FINE = (changes.INSTALLED, changes.NOT_INSTALLED)
+_EXIT_FAILED = 1
+_HEALTHY_STATES = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
 
 
 @click.command()
 @agent_option
-@options.voice_options
+@voice_options
 def command(
     agent: str,
     format: str,  # noqa: A002 - the option's name
@@ -43,16 +49,16 @@ def command(
       vacr hook status
       vacr hook status --agent claude-code --format json
     """
-    voice, state = Voice(format, quiet, verbose), state_folder(os.environ)
-    found = [row for one in chosen(agent) for row in _rows(one, state)]
-    noted = state / os.fsdecode(ERRORS)
+    voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
+    found = [row for one in select_agents(agent) for row in _list_hook_states(one, state)]
+    noted = state / os.fsdecode(ERROR_LOG_FILE)
     errors = noted.stat().st_size if noted.is_file() else 0
     voice.data(
         {"agents": found, "spool": str(state / "spool"), "errors": str(noted) if errors else None}
     )
     if not found:
         voice.notice("vacr: no agent was found on this machine; name one with --agent")
-        return _FAILED
+        return _EXIT_FAILED
     table = [("agent", "hooks", "sessions", "spooled", "settings", "")]
     for row in found:
         table.append(
@@ -60,32 +66,32 @@ def command(
                 row["agent"],
                 row["state"],
                 str(row["sessions"]),
-                size(row["bytes"]),
+                format_size(row["bytes"]),
                 row["file"],
                 row["detail"],
             )
         )
-    for line in laid_out(table, right=frozenset((2, 3)), width=columns_of(sys.stdout)):
+    for line in align_columns(table, right=frozenset((2, 3)), width=get_terminal_width(sys.stdout)):
         voice.result(line)
     if errors:
-        voice.notice(f"vacr: hooks have noted errors in {noted} ({plural(errors, 'byte')})")
-    return 0 if all(row["state"] in _FINE for row in found) else _FAILED
+        voice.notice(f"vacr: hooks have noted errors in {noted} ({format_count(errors, 'byte')})")
+    return 0 if all(row["state"] in _HEALTHY_STATES for row in found) else _EXIT_FAILED
 
 
-def _rows(agent: Agent, state: Path) -> Iterator[dict[str, Any]]:
+def _list_hook_states(agent: AgentHooks, state: Path) -> Iterator[dict[str, Any]]:
     """Tell how it stands with an agent: with the user's settings, and with those of this folder
     that have hooks.
     """
-    sizes = [spool.path.stat().st_size for spool in spools(state) if spool.agent == agent.name]
+    sizes = [spool.path.stat().st_size for spool in list_spools(state) if spool.agent == agent.name]
     seen = set()
-    for scope in (USER, PROJECT, *((LOCAL,) if agent.local else ())):
+    for scope in (USER_SCOPE, PROJECT_SCOPE, *((LOCAL_SCOPE,) if agent.local else ())):
         path = agent.path(scope, os.environ, Path.cwd())
         # In the user's own folder both are one.
         if path in seen:
             continue
         seen.add(path)
-        how, detail = changes.status(agent, path, os.environ)
-        if scope == USER or how != changes.NOT_INSTALLED:
+        how, detail = find_hook_status(agent, path, os.environ)
+        if scope == USER_SCOPE or how != HOOKS_NOT_INSTALLED:
             told = {
                 "agent": agent.name,
                 "scope": scope,

@@ -6,16 +6,20 @@ import os
 
 import click
 
-from vacr.capture.installers import changes
-from vacr.cli import options
-from vacr.cli.hook.changing import Changing, changing_options, chosen, scope_of
-from vacr.cli.options import Voice
-from vacr.sources.state import state_folder
+from vacr.capture import plan_hook_uninstall
+from vacr.cli.hook.changing import (
+    SettingsChanger,
+    choose_settings_scope,
+    select_agents,
+    settings_change_options,
+)
+from vacr.cli.options import Voice, voice_options
+from vacr.files import find_state_folder
 
 
 @click.command()
-@changing_options
-@options.voice_options
+@settings_change_options
+@voice_options
 def command(
     agent: str,
     yes: bool,  # noqa: FBT001 - click passes flags so
@@ -37,8 +41,10 @@ def command(
       vacr hook uninstall --agent claude-code
       vacr hook uninstall --yes
     """
-    voice, state = Voice(format, quiet, verbose), state_folder(os.environ)
-    making = Changing(voice, state, scope_of(project=project, local=local), yes, dry_run)
+    voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
+    making = SettingsChanger(
+        voice, state, choose_settings_scope(project=project, local=local), yes, dry_run
+    )
     return making.each(
-        chosen(agent), lambda one, path: changes.uninstall(one, path, state), "uninstalled"
+        select_agents(agent), lambda one, path: plan_hook_uninstall(one, path, state), "uninstalled"
     )

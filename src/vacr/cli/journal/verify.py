@@ -11,27 +11,36 @@ from pathlib import Path
 
 import click
 
-from vacr.capture.checking import check
-from vacr.capture.checking_sessions import Checked
-from vacr.capture.covered import Covered, covered_by
-from vacr.capture.following import current
-from vacr.capture.frames import Broken
-from vacr.capture.log_entries import beyond
-from vacr.capture.vouching import check_record
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice, plural, size
+from vacr.capture import (
+    BrokenJournal,
+    JournalCoverage,
+    JournalReport,
+    check_journal,
+    check_sealed_record,
+    find_missing_checkpoints,
+    read_checkpoints,
+    read_current_parts,
+)
+from vacr.cli.options import (
+    EXIT_FINDINGS,
+    PATH,
+    Voice,
+    format_count,
+    format_size,
+    log_key_option,
+    voice_options,
+)
 from vacr.errors import UsageError
-from vacr.signing import keys
-from vacr.sources.key_files import log_keys_in
-from vacr.sources.state import state_folder
+from vacr.files import find_state_folder
+from vacr.signing import THUMBPRINT_URI_PREFIX, format_thumbprint_uri, read_log_keys
 
-FAILED = 1
-_DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
+EXIT_FAILED = 1
+_DIGEST_PATTERN = re.compile(r"[0-9A-Fa-f]{64}")
 
 
 @click.command()
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
-@options.log_key_option(
+@log_key_option(
     help="A key of the log that checkpoints are anchored in, or its folder; may be given again."
 )
 @click.option(
@@ -59,7 +68,7 @@ _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
     is_flag=True,
     help="Check the journal alone, on another machine for example.",
 )
-@options.voice_options
+@voice_options
 def command(
     folder: str | None,
     log_key: tuple[str, ...],
@@ -89,18 +98,22 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     place = (
-        _journal_in(Path(folder)) if folder is not None else state_folder(os.environ) / "journal"
+        _find_journal_folder(Path(folder))
+        if folder is not None
+        else find_state_folder(os.environ) / "journal"
     )
-    wanted = _name_of(identity) if identity is not None else None
-    log_keys = tuple(key for name in log_key for key in log_keys_in(name))
-    checked = check(place, log_keys=log_keys, current=None if no_transcripts else current)
-    name = keys.uri_of(checked.identity) if checked.identity else None
+    wanted = _parse_journal_name(identity) if identity is not None else None
+    log_keys = tuple(key for name in log_key for key in read_log_keys(name))
+    checked = check_journal(
+        place, log_keys=log_keys, current=None if no_transcripts else read_current_parts
+    )
+    name = format_thumbprint_uri(checked.identity) if checked.identity else None
     if wanted not in (None, name):
         checked.findings.insert(0, f"this is another journal: {name}")
     if log is not None:
-        _compare(checked, place, log)
+        _compare_with_log(checked, place, log)
     for path in record:
-        checked.findings += [f"{path}: {told}" for told in check_record(place, path)]
+        checked.findings += [f"{path}: {told}" for told in check_sealed_record(place, path)]
     for finding in checked.findings:
         voice.error(f"✗ {finding}")
     for remark in checked.remarks:
@@ -110,10 +123,10 @@ def command(
     verdict = "does not hold" if checked.findings else "holds"
     anchored = f", the last anchored is {checked.anchored}" if checked.anchored is not None else ""
     voice.result(
-        f"{place}: {verdict}: {plural(checked.sessions, 'session')}, "
-        f"{plural(checked.frames, 'frame')}, {size(checked.size)}; "
-        f"{plural(checked.checkpoints, 'checkpoint')} in "
-        f"{plural(checked.epochs, 'epoch')}{anchored}; "
+        f"{place}: {verdict}: {format_count(checked.sessions, 'session')}, "
+        f"{format_count(checked.frames, 'frame')}, {format_size(checked.size)}; "
+        f"{format_count(checked.checkpoints, 'checkpoint')} in "
+        f"{format_count(checked.epochs, 'epoch')}{anchored}; "
         f"{checked.retired} deleted after sealing"
     )
     if identity is None and name is not None:
@@ -137,17 +150,17 @@ def command(
             "anchored": checked.anchored,
         }
     )
-    return FAILED if checked.findings else options.FINDINGS if strict and checked.remarks else 0
+    return EXIT_FAILED if checked.findings else EXIT_FINDINGS if strict and checked.remarks else 0
 
 
-def _compare(checked: Checked, place: Path, log: str) -> None:
+def _compare_with_log(checked: JournalReport, place: Path, log: str) -> None:
     """Compare the journal with what a log has of it."""
-    covered = Covered(str(place))
+    covered = JournalCoverage(str(place))
     try:
-        deque(covered_by(place, covered), maxlen=0)
-    except Broken:
+        deque(read_checkpoints(place, covered), maxlen=0)
+    except BrokenJournal:
         return  # that was told already
-    found = beyond(covered, log)
+    found = find_missing_checkpoints(covered, log)
     if found.missing:
         named = ", ".join(map(str, found.missing))
         checked.findings.append(
@@ -161,15 +174,15 @@ def _compare(checked: Checked, place: Path, log: str) -> None:
         )
 
 
-def _name_of(identity: str) -> str:
+def _parse_journal_name(identity: str) -> str:
     """Give the name of a journal, which may be written as records have it.
 
     Raises:
         UsageError: it is none.
     """
-    if _DIGEST.fullmatch(identity):
-        return keys.uri_of(bytes.fromhex(identity))
-    if not identity.startswith(keys.THUMBPRINT_URI):
+    if _DIGEST_PATTERN.fullmatch(identity):
+        return format_thumbprint_uri(bytes.fromhex(identity))
+    if not identity.startswith(THUMBPRINT_URI_PREFIX):
         hint = (
             "Give it as vacr watch prints it, or the identity that a sealed record has in "
             "vacr.inputs.journal."
@@ -178,7 +191,7 @@ def _name_of(identity: str) -> str:
     return identity
 
 
-def _journal_in(folder: Path) -> Path:
+def _find_journal_folder(folder: Path) -> Path:
     """Take the folder of a journal, or a state folder that has one."""
     if not folder.is_dir():
         raise UsageError(

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import click
 
-from vacr.cli.verbs import Verbs
+from vacr.cli.verbs import LazyVerbGroup
 
 
 @click.group(
-    cls=Verbs,
+    cls=LazyVerbGroup,
     package="vacr.cli.log",
     verbs={
         "init": "Make a log.",

@@ -5,31 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.cli.options import Voice
-from vacr.log.folder import Folder
-from vacr.log.keyring import descriptions
-from vacr.log.storage import Reading
-from vacr.receipts.description import identity_of
-from vacr.receipts.notes import key_of
-from vacr.signing import keys
-from vacr.sources.key_files import RECEIPT_KEYS
+from vacr.log import LogFolder, LogReader, read_log_descriptions
+from vacr.signing import RECEIPT_KEYS_FILE, compute_thumbprint_uri
+from vacr.transparency import build_verifier_key, compute_log_identity
 
 
-def about(folder: Folder, reading: Reading) -> dict[str, Any]:
+def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
     """Describe a log."""
-    last = descriptions(reading)[-1]
+    last = read_log_descriptions(reading)[-1]
     head = reading.head()
     return {
         "folder": str(folder.path),
         "origin": last.origin,
-        "identity": identity_of(reading.entries(0, 1)[0]),
-        "receipt-key": keys.thumbprint_uri(last.receipt_key),
-        "receipt-keys-file": str(folder.path / RECEIPT_KEYS),
-        "checkpoint-key": str(key_of(last.origin, last.checkpoint_key)),
+        "identity": compute_log_identity(reading.entries(0, 1)[0]),
+        "receipt-key": compute_thumbprint_uri(last.receipt_key),
+        "receipt-keys-file": str(folder.path / RECEIPT_KEYS_FILE),
+        "checkpoint-key": str(build_verifier_key(last.origin, last.checkpoint_key)),
         "size": head.head.size if head is not None else 0,
     }
 
 
-def tell(found: dict[str, Any], voice: Voice) -> None:
+def print_log_summary(found: dict[str, Any], voice: Voice) -> None:
     """Say it to a person."""
     voice.result(f"  origin          {found['origin']}")
     voice.result(f"  identity        {found['identity']}")

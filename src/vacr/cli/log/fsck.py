@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import click
 
-from vacr.cli import options
-from vacr.cli.log.which import log_of, log_options
-from vacr.cli.options import Voice, plural
-from vacr.log.fsck import check
+from vacr.cli.log.which import log_options, open_log
+from vacr.cli.options import Voice, format_count, show_job_progress, voice_options
+from vacr.log import run_fsck
 
-FAILED = 1
+EXIT_DAMAGED = 1
 
 
 @click.command(no_args_is_help=True)
 @log_options
-@options.voice_options
+@voice_options
 def command(
     folder: str | None,
     database: str | None,
@@ -30,19 +29,19 @@ def command(
       vacr log fsck mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = log_of(folder, database)
-    with options.advancing("checking", voice) as advance:
-        checked = check(found, advance)
+    found = open_log(folder, database)
+    with show_job_progress("checking", voice) as advance:
+        checked = run_fsck(found, advance)
     problems, more = checked.findings.found, checked.findings.more
     for problem in problems:
         voice.error(f"{found.path}: {problem}")
     if more:
         voice.error(f"{found.path}: and {more} more")
-    heads = plural(checked.heads, "signed head")
+    heads = format_count(checked.heads, "signed head")
     verdict = "damaged" if problems else "clean"
     voice.result(
-        f"{found.path}: {verdict}: {plural(checked.size, 'entry')}, {heads}, "
-        f"{plural(checked.files, 'published file')}"
+        f"{found.path}: {verdict}: {format_count(checked.size, 'entry')}, {heads}, "
+        f"{format_count(checked.files, 'published file')}"
     )
     for remark in checked.remarks:
         voice.notice(f"{found.path}: {remark}")
@@ -56,4 +55,4 @@ def command(
         }
         | {"more": more, "remarks": list(checked.remarks)}
     )
-    return FAILED if problems else 0
+    return EXIT_DAMAGED if problems else 0

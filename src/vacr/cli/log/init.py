@@ -6,10 +6,9 @@ from contextlib import closing
 
 import click
 
-from vacr.cli import options
-from vacr.cli.log.about import about, tell
-from vacr.cli.options import PATH, Voice
-from vacr.log.folder import make
+from vacr.cli.log.about import build_log_document, print_log_summary
+from vacr.cli.options import PATH, Voice, voice_options
+from vacr.log import create_log
 
 
 @click.command(no_args_is_help=True)
@@ -22,7 +21,7 @@ from vacr.log.folder import make
     metavar="URL",
     help="Keep it in a PostgreSQL instead: postgresql://user@host/database.",
 )
-@options.voice_options
+@voice_options
 def command(
     folder: str,
     origin: str | None,
@@ -39,10 +38,10 @@ def command(
       vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
-    made = make(folder, origin=origin, database=database)
+    made = create_log(folder, origin=origin, database=database)
     with closing(made.reader()) as storage:
-        found = about(made, storage)
+        found = build_log_document(made, storage)
     voice.result(f"{folder}: a new log")
-    tell(found, voice)
+    print_log_summary(found, voice)
     voice.data(found)
     return 0

@@ -9,7 +9,7 @@ import click
 
 from vacr.cli.options import PATH
 from vacr.errors import UsageError
-from vacr.log.serving import Tls
+from vacr.log import TlsFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +56,9 @@ def listening_options(port: int) -> Callable[[F], F]:
     return add
 
 
-def tls_of(certificate: str | None, key: str | None, authority: str | None) -> Tls | None:
+def build_tls_settings(
+    certificate: str | None, key: str | None, authority: str | None
+) -> TlsFiles | None:
     """Give what HTTPS needs, if it is asked for.
 
     Raises:
@@ -68,4 +70,4 @@ def tls_of(certificate: str | None, key: str | None, authority: str | None) -> T
         raise UsageError(
             "HTTPS needs a certificate and its key", hint="Give --tls-cert and --tls-key."
         )
-    return Tls(certificate, key, authority)
+    return TlsFiles(certificate, key, authority)

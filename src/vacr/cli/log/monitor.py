@@ -8,16 +8,24 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.options import PATH, Voice, format_count, voice_options
 from vacr.cli.services import certificate_options
 from vacr.errors import Unreachable, UsageError
-from vacr.log import evidence, monitor, monitor_state
-from vacr.log.monitor import Misbehaved
-from vacr.log.monitor_state import Known
-from vacr.log.tiled import TiledLog
-from vacr.log.wire import Access
-from vacr.receipts.notes import VerifierKey, read_key
+from vacr.log import (
+    OUTCOME_FIRST,
+    OUTCOME_GROWN,
+    OUTCOME_SAME,
+    KnownLog,
+    LogMisbehaved,
+    MonitorResult,
+    inspect_log,
+    load_monitor_state,
+    lock_monitor_state,
+    save_monitor_state,
+    write_log_evidence,
+)
+from vacr.registration import ServiceAccess, TiledLog
+from vacr.transparency import VerifierKey, parse_verifier_key
 
 
 @click.command(no_args_is_help=True)
@@ -41,7 +49,7 @@ from vacr.receipts.notes import VerifierKey, read_key
     help="Look again and again, until something is wrong.",
 )
 @certificate_options
-@options.voice_options
+@voice_options
 def command(
     url: str,
     state: str,
@@ -66,27 +74,27 @@ def command(
       vacr log monitor https://log.example.org/ --state log.json --interval 300
     """
     voice = Voice(format, quiet, verbose)
-    given = read_key(key) if key is not None else None
-    log, path = TiledLog(url, Access(None, ca, client_cert, client_key)), Path(state)
-    with monitor_state.alone(path):
+    given = parse_verifier_key(key) if key is not None else None
+    log, path = TiledLog(url, ServiceAccess(None, ca, client_cert, client_key)), Path(state)
+    with lock_monitor_state(path):
         while True:
-            exit_code = _look(log, path, given, voice)
+            exit_code = _check_log_once(log, path, given, voice)
             if interval is None or exit_code not in (0, Unreachable.exit_code):
                 return exit_code
             time.sleep(interval)
 
 
-def _look(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) -> int:
-    known = monitor_state.load(path)
+def _check_log_once(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) -> int:
+    known = load_monitor_state(path)
     if known is not None and given is not None and given not in (known.pinned, *known.keys):
         raise UsageError(
             f"{path} is of a log with another key, {known.keys[-1]}",
             hint="Give another --state for another log.",
         )
     try:
-        found = monitor.look(log, known, given)
-    except Misbehaved as error:
-        return _tell_failure(log.site.url, path, known, error, voice)
+        found = inspect_log(log, known, given)
+    except LogMisbehaved as error:
+        return _report_misbehaviour(log.site.url, path, known, error, voice)
     except Unreachable as error:
         voice.error(f"vacr: {error}", error.hint)
         voice.data(
@@ -101,18 +109,23 @@ def _look(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) ->
     finally:
         log.site.close()
     if found.known != known:
-        monitor_state.save(path, found.known)
-    _tell(log.site.url, known, found, voice)
+        save_monitor_state(path, found.known)
+    _report_log_state(log.site.url, known, found, voice)
     return 0
 
 
-def _tell(url: str, before: Known | None, found: monitor.Look, voice: Voice) -> None:
+def _report_log_state(
+    url: str, before: KnownLog | None, found: MonitorResult, voice: Voice
+) -> None:
     now = found.known
-    entries, new = plural(now.size, "entry"), now.size - (before.size if before is not None else 0)
+    entries, new = (
+        format_count(now.size, "entry"),
+        now.size - (before.size if before is not None else 0),
+    )
     said = {
-        monitor.FIRST: f"{entries}, seen for the first time; from now on its key is {now.keys[-1]}",
-        monitor.SAME: f"{entries}, as before",
-        monitor.GROWN: f"{entries}, {new} of them new",
+        OUTCOME_FIRST: f"{entries}, seen for the first time; from now on its key is {now.keys[-1]}",
+        OUTCOME_SAME: f"{entries}, as before",
+        OUTCOME_GROWN: f"{entries}, {new} of them new",
     }[found.outcome]
     changed = (
         f"; it has a new key, {now.keys[-1]}" if found.rotations and before is not None else ""
@@ -134,8 +147,8 @@ def _tell(url: str, before: Known | None, found: monitor.Look, voice: Voice) -> 
     )
 
 
-def _tell_failure(
-    url: str, path: Path, known: Known | None, error: Misbehaved, voice: Voice
+def _report_misbehaviour(
+    url: str, path: Path, known: KnownLog | None, error: LogMisbehaved, voice: Voice
 ) -> int:
     before = known.note.decode() if known is not None else None
     kept: dict[str, str | None] = {
@@ -144,7 +157,7 @@ def _tell_failure(
         "message": error.message,
         "known": before,
     }
-    file = evidence.keep(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
+    file = write_log_evidence(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
     name = known.origin if known is not None else url
     voice.error(
         f"{name}: not fine ({error.reason}): {error.message}", f"What was seen is kept in {file}."

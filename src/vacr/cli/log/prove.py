@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, outputs
-from vacr.cli.log.which import log_of, log_options
-from vacr.cli.options import PATH, Voice
+from vacr.cli.log.which import log_options, open_log
+from vacr.cli.options import PATH, Voice, voice_options
+from vacr.cli.outputs import write_output_file
 from vacr.cli.streams import write_bytes
 from vacr.errors import UsageError
-from vacr.log.proofs import consistency_receipt, receipt_for
-from vacr.receipts.receipt import parse_receipt
-from vacr.sources import STDIN
+from vacr.files import STDIN
+from vacr.log import build_consistency_receipt, build_inclusion_receipt
+from vacr.transparency import parse_receipt
 
 
 @click.command(no_args_is_help=True)
@@ -38,7 +38,7 @@ from vacr.sources import STDIN
     help="Where to write the receipt.  [default: it is only shown]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
-@options.voice_options
+@voice_options
 def command(
     folder: str | None,
     entry: int | None,
@@ -61,23 +61,23 @@ def command(
     voice = Voice(format, quiet, verbose)
     if (entry is None) == (consistency is None):
         raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
-    found = log_of(folder, database)
+    found = open_log(folder, database)
     with closing(found.reader()) as storage:
         if consistency is not None:
-            receipt = consistency_receipt(storage, found.keyring, *consistency)
+            receipt = build_consistency_receipt(storage, found.keyring, *consistency)
         else:
-            made = receipt_for(storage, entry or 0)
+            made = build_inclusion_receipt(storage, entry or 0)
             if made is None:
                 head = storage.head()
                 last = f"The last one is {head.head.size - 1}." if head is not None else ""
                 raise UsageError(f"there is no entry {entry} in the log", hint=last)
             receipt = made
-    told = _told(receipt)
+    told = _build_receipt_document(receipt)
     if output == STDIN:
         write_bytes([receipt])
         return 0
     if output is not None:
-        outputs.write_new(Path(output), receipt, STDIN, (), overwrite=overwrite)
+        write_output_file(Path(output), receipt, STDIN, (), overwrite=overwrite)
         told["receipt"] = output
     for name, value in told.items():
         for line in value if isinstance(value, list) else [value]:
@@ -86,7 +86,7 @@ def command(
     return 0
 
 
-def _told(receipt: bytes) -> dict[str, Any]:
+def _build_receipt_document(receipt: bytes) -> dict[str, Any]:
     read = parse_receipt(receipt)
     for one in read.inclusions:
         return {"entry": one.index, "size": one.size, "path": [node.hex() for node in one.path]}

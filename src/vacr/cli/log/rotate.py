@@ -6,16 +6,15 @@ from contextlib import closing
 
 import click
 
-from vacr.cli import options
-from vacr.cli.log.about import about, tell
-from vacr.cli.log.which import log_of, log_options
-from vacr.cli.options import Voice
-from vacr.log.folder import rotate
+from vacr.cli.log.about import build_log_document, print_log_summary
+from vacr.cli.log.which import log_options, open_log
+from vacr.cli.options import Voice, voice_options
+from vacr.log import rotate_log_keys
 
 
 @click.command(no_args_is_help=True)
 @log_options
-@options.voice_options
+@voice_options
 def command(
     folder: str | None,
     database: str | None,
@@ -34,14 +33,14 @@ def command(
       vacr log rotate mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = log_of(folder, database)
+    found = open_log(folder, database)
     with closing(found.reader()) as storage:
-        before = about(found, storage)["checkpoint-key"]
-    rotate(found)
+        before = build_log_document(found, storage)["checkpoint-key"]
+    rotate_log_keys(found)
     with closing(found.reader()) as storage:
-        facts = about(found, storage) | {"checkpoint-key-before": before}
+        facts = build_log_document(found, storage) | {"checkpoint-key-before": before}
     voice.result(f"{found.path}: new keys")
-    tell(facts, voice)
+    print_log_summary(facts, voice)
     voice.result(f"                  witnesses need it, and the one before: {before}")
     voice.data(facts)
     return 0

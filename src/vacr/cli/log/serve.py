@@ -10,23 +10,18 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.log.about import about, tell
-from vacr.cli.log.listening import listening_options, tls_of
-from vacr.cli.log.which import log_of, log_options
-from vacr.cli.options import PATH, Number, Voice
-from vacr.cli.verdicts import Wanted, policy_of
+from vacr.cli.log.about import build_log_document, print_log_summary
+from vacr.cli.log.listening import build_tls_settings, listening_options
+from vacr.cli.log.which import log_options, open_log
+from vacr.cli.options import PATH, NumberRange, Voice, voice_options
+from vacr.cli.verdicts import VerificationOptions, load_verification_policy
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.folder import Folder
-from vacr.log.ledger import Ledger
-from vacr.log.sequencer import WAITING
-from vacr.log.serving import serve
-from vacr.receipts.entries import LARGEST
-from vacr.receipts.notes import read_key
-from vacr.sources.key_files import trust_bytes
+from vacr.log import MAX_WAITING_ENTRIES, Ledger, LogFolder, serve_application
+from vacr.signing import read_trust_file
+from vacr.transparency import MAX_ENTRY_SIZE, parse_verifier_key
 
-_LINGER = 2.0
-_IN_THE_CLEAR = (
+_DEFAULT_LINGER_MS = 2.0
+_CLEARTEXT_WARNING = (
     "vacr: tokens travel in the clear to this address, and vacr register sends them over https "
     "only; "
     "give --tls-cert and --tls-key, or put a proxy with TLS in front"
@@ -67,15 +62,15 @@ _IN_THE_CLEAR = (
 @click.option(
     "--max-size",
     metavar="BYTES",
-    type=click.IntRange(1, LARGEST),
-    default=LARGEST,
+    type=click.IntRange(1, MAX_ENTRY_SIZE),
+    default=MAX_ENTRY_SIZE,
     show_default=True,
     help="The largest entry.",
 )
 @click.option(
     "--rate",
     metavar="N",
-    type=Number(min=0.1),
+    type=NumberRange(min=0.1),
     default=10_000,
     show_default=True,
     help="How many statements a second each caller may send.",
@@ -90,15 +85,15 @@ _IN_THE_CLEAR = (
     "--queue",
     metavar="N",
     type=click.IntRange(1, 100_000),
-    default=WAITING,
+    default=MAX_WAITING_ENTRIES,
     show_default=True,
     help="How many statements may wait.",
 )
 @click.option(
     "--linger",
     metavar="MILLISECONDS",
-    type=Number(0, 1000),
-    default=_LINGER,
+    type=NumberRange(0, 1000),
+    default=_DEFAULT_LINGER_MS,
     show_default=True,
     help="How long to gather a batch.",
 )
@@ -109,7 +104,7 @@ _IN_THE_CLEAR = (
     nargs=2,
     help="A witness to cosign checkpoints; may be given again.",
 )
-@options.voice_options
+@voice_options
 def command(
     folder: str | None,
     database: str | None,
@@ -138,60 +133,64 @@ def command(
     logging.basicConfig(
         format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING
     )
-    tls = tls_of(tls_cert, tls_key, client_ca)
+    tls = build_tls_settings(tls_cert, tls_key, client_ca)
     beyond = not _is_loopback(host)
     if beyond and given["token_file"] is None and client_ca is None and not given["anyone"]:
         hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
         raise UsageError(f"at {host} anybody could register", hint=hint)
-    _check_proxies(given["proxy"])
-    found = log_of(folder, database, create=True)
+    _check_proxy_addresses(given["proxy"])
+    found = open_log(folder, database, create=True)
     # The log is open before anybody is told that it is served.
     with closing(found.ledger()) as ledger:
-        app = _app(found, ledger, given)
-        facts = about(found, ledger.storage)
+        app = _build_service_app(found, ledger, given)
+        facts = build_log_document(found, ledger.storage)
 
         def told(url: str) -> None:
             voice.result(f"serving {facts['origin']} at {url}")
-            tell(facts, voice)
+            print_log_summary(facts, voice)
             voice.data({**facts, "url": url})
             if beyond and tls is None and given["token_file"] is not None:
-                voice.notice(_IN_THE_CLEAR)
+                voice.notice(_CLEARTEXT_WARNING)
 
-        serve(app, host, port, told=told, tls=tls, proxies=given["proxy"])
+        serve_application(app, host, port, told=told, tls=tls, proxies=given["proxy"])
     return 0
 
 
-def _app(folder: Folder, ledger: Ledger, given: dict[str, Any]) -> Any:
+def _build_service_app(folder: LogFolder, ledger: Ledger, given: dict[str, Any]) -> Any:
     """Put the service together as it was asked for."""
     try:
-        from vacr.log.service.app import Service
+        from vacr.log import LogService
     except ImportError as error:
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
-    from vacr.log.service.admission import Admission
-    from vacr.log.service.callers import Rates
-    from vacr.log.service.metrics import Metrics
-    from vacr.log.service.publishing import Publisher
-    from vacr.log.service.reading import Readers
-    from vacr.log.service.registration import Registration
-    from vacr.log.service.witnessing import Witness
+    from vacr.log import (
+        Publisher,
+        RateLimiter,
+        ReaderPool,
+        RegistrationEndpoint,
+        RegistrationPolicy,
+        ServiceMetrics,
+        WitnessAddress,
+    )
 
-    policy = policy_of(Wanted(given["trust"], algorithms=given["alg"]))
-    tokens = _tokens(given["token_file"]) if given["token_file"] else None
-    admission = Admission(policy, frozenset(given["issuer"]), given["max_size"])
-    registration = Registration(admission, Metrics(), tokens, Rates(given["rate"]), given["async"])
-    readers = Readers(folder.reader)
-    witnesses = [Witness(url, read_key(key)) for url, key in given["witness"]]
+    policy = load_verification_policy(VerificationOptions(given["trust"], algorithms=given["alg"]))
+    tokens = _read_caller_tokens(given["token_file"]) if given["token_file"] else None
+    admission = RegistrationPolicy(policy, frozenset(given["issuer"]), given["max_size"])
+    registration = RegistrationEndpoint(
+        admission, ServiceMetrics(), tokens, RateLimiter(given["rate"]), given["async"]
+    )
+    readers = ReaderPool(folder.reader)
+    witnesses = [WitnessAddress(url, parse_verifier_key(key)) for url, key in given["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
-    return Service(
+    return LogService(
         ledger, registration, publisher, readers, given["queue"], given["linger"] / 1000
     ).app()
 
 
-def _tokens(name: str) -> Any:
-    from vacr.log.service.callers import Tokens
+def _read_caller_tokens(name: str) -> Any:
+    from vacr.log import AllowedTokens
 
     try:
-        return Tokens(trust_bytes(name).split(b"\n"))
+        return AllowedTokens(read_trust_file(name).split(b"\n"))
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
 
@@ -203,7 +202,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _check_proxies(named: Sequence[str]) -> None:
+def _check_proxy_addresses(named: Sequence[str]) -> None:
     """Refuse what is no address: a name, or everybody, would let callers say who they are.
 
     Raises:

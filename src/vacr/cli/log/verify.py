@@ -7,27 +7,26 @@ from typing import Any
 
 import click
 
-from vacr.cli import options
-from vacr.cli.options import PATH, Voice
+from vacr.cli.options import PATH, Voice, log_key_option, voice_options
 from vacr.errors import InvalidStatement, UsageError
-from vacr.receipts import checkpoint, notes
-from vacr.receipts.entries import RULES, STATEMENT
-from vacr.receipts.receipt import parse_receipt
-from vacr.receipts.tree import HASH_SIZE
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.sign1 import parse
-from vacr.sources.files import read_bytes
-from vacr.sources.key_files import log_keys_in
-from vacr.verification.receipts import check_consistency, check_receipt
+from vacr.files import read_bytes
+from vacr.signing import PublicKey, parse_sign1, read_log_keys
+from vacr.transparency import (
+    ENTRY_RULE_STATEMENT,
+    ENTRY_RULES,
+    HASH_SIZE,
+    parse_checkpoint,
+    parse_receipt,
+    parse_signed_note,
+)
+from vacr.verification import check_consistency_receipt, check_receipt
 
-_MOST = 1 << 18
+_MAX_INPUT_BYTES = 1 << 18
 
 
 @click.command(no_args_is_help=True)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
-@options.log_key_option(
-    required=True, help="A key of the log, or the log's folder; may be given again."
-)
+@log_key_option(required=True, help="A key of the log, or the log's folder; may be given again.")
 @click.option(
     "--statement",
     metavar="FILE",
@@ -48,12 +47,12 @@ _MOST = 1 << 18
 )
 @click.option(
     "--entry-rule",
-    type=click.Choice(RULES),
-    default=STATEMENT,
+    type=click.Choice(ENTRY_RULES),
+    default=ENTRY_RULE_STATEMENT,
     show_default=True,
     help="What of a statement is in the log.",
 )
-@options.voice_options
+@voice_options
 def command(
     receipt: str,
     log_key: tuple[str, ...],
@@ -79,13 +78,13 @@ def command(
       checkpoint
     """
     voice = Voice(format, quiet, verbose)
-    data = read_bytes(receipt, _MOST)
-    known = [key for name in log_key for key in log_keys_in(name)]
+    data = read_bytes(receipt, _MAX_INPUT_BYTES)
+    known = [key for name in log_key for key in read_log_keys(name)]
     try:
         if parse_receipt(data).inclusions:
-            told = _inclusion(data, known, statement, entry_rule)
+            told = _verify_inclusion(data, known, statement, entry_rule)
         else:
-            told = _consistency(data, known, older, newer)
+            told = _verify_consistency(data, known, older, newer)
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
@@ -95,7 +94,7 @@ def command(
     return 0
 
 
-def _inclusion(
+def _verify_inclusion(
     data: bytes, known: list[PublicKey], statement: str | None, rule: str
 ) -> dict[str, Any]:
     if statement is None:
@@ -103,7 +102,9 @@ def _inclusion(
             "a proof that an entry is in the log: which?",
             hint="Name the statement: --statement FILE.",
         )
-    found = check_receipt(parse(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule)
+    found = check_receipt(
+        parse_sign1(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule
+    )
     return {
         "told": str(found),
         "issuer": found.issuer,
@@ -113,15 +114,15 @@ def _inclusion(
     }
 
 
-def _consistency(
+def _verify_consistency(
     data: bytes, known: list[PublicKey], older: str | None, newer: str | None
 ) -> dict[str, Any]:
     if older is None:
         hint = "Name the checkpoint of then, or its root: --older FILE|ROOT."
         raise UsageError("a proof that the log only grew: from which state?", hint=hint)
-    older_size, older_root = _state(older)
-    found = check_consistency(data, older_root, known, datetime.now(UTC))
-    newer_size, newer_root = _state(newer) if newer is not None else (None, found.root)
+    older_size, older_root = _read_tree_head(older)
+    found = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
+    newer_size, newer_root = _read_tree_head(newer) if newer is not None else (None, found.root)
     # A size is not signed in a receipt, but in a checkpoint it is.
     if (
         older_size not in (None, found.older)
@@ -147,7 +148,7 @@ def _consistency(
     }
 
 
-def _state(given: str) -> tuple[int | None, bytes]:
+def _read_tree_head(given: str) -> tuple[int | None, bytes]:
     """Give the size and the root of a state: of a checkpoint in a file, or a root alone."""
     try:
         root = bytes.fromhex(given)
@@ -156,7 +157,7 @@ def _state(given: str) -> tuple[int | None, bytes]:
     if len(root) == HASH_SIZE:
         return None, root
     try:
-        said = checkpoint.read_text(notes.parse(read_bytes(given, _MOST)).text)
+        said = parse_checkpoint(parse_signed_note(read_bytes(given, _MAX_INPUT_BYTES)).text)
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=given, hint=error.hint

@@ -9,7 +9,7 @@ import click
 
 from vacr.cli.options import PATH
 from vacr.errors import UsageError
-from vacr.log.folder import Folder, for_database, open_folder
+from vacr.log import LogFolder, open_database_log, open_log_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ def log_options(function: F) -> F:
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
-def log_of(folder: str | None, database: str | None, *, create: bool = False) -> Folder:
+def open_log(folder: str | None, database: str | None, *, create: bool = False) -> LogFolder:
     """Find the log that is asked for; without a folder, one may be made in a database that has
     none.
 
@@ -33,7 +33,7 @@ def log_of(folder: str | None, database: str | None, *, create: bool = False) ->
         UnreadableInput: there is no log.
     """
     if folder is not None:
-        return open_folder(folder, database)
+        return open_log_folder(folder, database)
     if database is None:
         raise UsageError("which log?", hint="Name its folder, or --database URL.")
-    return for_database(database, create=create)
+    return open_database_log(database, create=create)

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import click
 
-from vacr.cli import options
-from vacr.cli.log.listening import listening_options, tls_of
-from vacr.cli.options import PATH, Voice
-from vacr.log.serving import Stop, serve
-from vacr.log.witness import Witness, application
-from vacr.log.witness_folder import open_folder
-from vacr.receipts.notes import read_key
+from vacr.cli.log.listening import build_tls_settings, listening_options
+from vacr.cli.options import PATH, Voice, voice_options
+from vacr.log import (
+    ServiceStop,
+    Witness,
+    create_witness_application,
+    open_witness_folder,
+    serve_application,
+)
+from vacr.transparency import parse_verifier_key
 
 
 @click.command(no_args_is_help=True)
@@ -32,7 +35,7 @@ from vacr.receipts.notes import read_key
     help="What to call the witness, when it is made.  [default: made from its key]",
 )
 @listening_options(0)
-@options.voice_options
+@voice_options
 def command(
     folder: str,
     log: tuple[str, ...],
@@ -57,11 +60,11 @@ def command(
       vacr log witness mywitness/ --log example.org/log+0123abcd+AQ… --port 8090
     """
     voice = Voice(format, quiet, verbose)
-    trusted = [read_key(one) for one in log]
-    tls = tls_of(tls_cert, tls_key, client_ca)
-    opened = open_folder(Path(folder), name)
+    trusted = [parse_verifier_key(one) for one in log]
+    tls = build_tls_settings(tls_cert, tls_key, client_ca)
+    opened = open_witness_folder(Path(folder), name)
     try:
-        stop = Stop()
+        stop = ServiceStop()
 
         def told(url: str) -> None:
             voice.result(f"key: {opened.public}")
@@ -74,8 +77,13 @@ def command(
                 }
             )
 
-        serve(
-            application(Witness(opened, trusted), stop), host, port, told=told, tls=tls, stop=stop
+        serve_application(
+            create_witness_application(Witness(opened, trusted), stop),
+            host,
+            port,
+            told=told,
+            tls=tls,
+            stop=stop,
         )
     finally:
         opened.store.close()

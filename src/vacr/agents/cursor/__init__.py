@@ -1,0 +1,1 @@
+"""Cursor: transcripts, and the databases of the editor and of its agent."""

@@ -1,0 +1,1 @@
+"""OpenCode: exports, storage folders and databases."""

@@ -1,0 +1,369 @@
+"""The attribution of a replay, in the words of the record format. Step: attribute.
+
+The maps of `file-attribution` are closed, so what proves a range stands in the member `vacr` of the
+record, by path and range.
+
+Records → records with `file-attribution`. Step: attribute.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vacr.attribution.base import BaseFiles, find_base_root
+from vacr.attribution.calls import (
+    TOOL_TABLE_VERSION,
+    SessionStep,
+    ToolCall,
+    find_working_folder,
+    get_agent_name,
+)
+from vacr.attribution.derive import derive_file_actions, is_unknown_file_tool
+from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
+from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
+from vacr.attribution.replay import Replay
+from vacr.attribution.session_context import find_newest_revision, locate_session_steps
+from vacr.edits import (
+    DIFF_ALGORITHM,
+    DIFF_VERSION,
+    encode_file_text,
+    make_absolute_path,
+    make_relative_path,
+)
+
+REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
+FORMATTER_DOUBT = "formatter"
+"""Why a file may be another than it is said to be: a formatter went over its folder, and nobody
+looked since.
+"""
+
+
+def build_file_attribution(
+    replay: Replay, number: int, root: str, conversation: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give the member `file-attribution` of one of the records that were replayed, and what proves
+    it.
+    """
+    files, proofs, outside = [], {}, []
+    content_only = _group_content_only_changes(replay, number)
+    for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
+        path = make_relative_path(tracked.path, root)
+        release_reverted_lines(tracked.file)
+        ranges, proof = _build_ranges(tracked, replay.makers, number)
+        content = content_only.get(tracked.path, []) + _list_lost_calls(
+            tracked, replay.makers, number
+        )
+        if not ranges and not content:
+            continue
+        if path is None:
+            outside.append(tracked.path)
+            continue
+        if ranges:
+            files.append(
+                {"path": path, "conversations": [_build_conversation(ranges, conversation)]}
+            )
+        proofs[path] = _build_file_proof(tracked, proof, content)
+    evidence: dict[str, Any] = {
+        "algorithm": REPLAY_ALGORITHM,
+        "version": REPLAY_VERSION,
+        "diff": {"algorithm": DIFF_ALGORITHM, "version": DIFF_VERSION},
+        "tools": {"version": TOOL_TABLE_VERSION},
+        "files": proofs,
+    }
+    if outside:
+        evidence["outside"] = sorted(outside)
+    return {"files": files}, evidence
+
+
+def _build_ranges(
+    tracked: TrackedFile, makers: Sequence[LineMaker], number: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    ranges, proofs = [], []
+    for run in list_line_runs(tracked.file):
+        maker = makers[-run.maker - 1]
+        if not _has_certain_place(tracked, run) or maker.record != number:
+            continue
+        place = {"start-line": run.first, "end-line": run.last}
+        who = (
+            build_contributor(maker)
+            if not run.mixed_with
+            else {"type": "mixed", "model-id": makers[-run.mixed_with - 1].model}
+        )
+        ranges.append(
+            place
+            | {
+                "content-hash": hashlib.sha256(encode_file_text(run.text)).hexdigest(),
+                "contributor": who,
+            }
+        )
+        proofs.append(place | {"evidence": maker.evidence, "entries": maker.entries})
+    return ranges, proofs
+
+
+def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
+    """Tell whether it is certain where lines stand now."""
+    return run.fresh and not tracked.is_doubtful
+
+
+def _list_lost_calls(
+    tracked: TrackedFile, makers: Sequence[LineMaker], number: int
+) -> list[dict[str, Any]]:
+    """Give the calls that made lines of which it is no longer known where they stand, or whether
+    they do.
+    """
+    numbers = dict.fromkeys(
+        run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
+    )
+    found = [makers[-one - 1] for one in numbers]
+    return [
+        {"call-id": one.call_id, "entries": one.entries}
+        for one in found
+        if one.kind == "ai" and one.record == number
+    ]
+
+
+def build_contributor(maker: LineMaker) -> dict[str, Any]:
+    """Say who made lines; what the entry itself says about it is honoured."""
+    named = maker.contributor
+    if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
+        model = named.get("model-id")
+        return {"type": named["type"]} | ({"model-id": model} if isinstance(model, str) else {})
+    if maker.kind == "ai":
+        return {"type": "ai", "model-id": maker.model}
+    return {
+        "type": "human" if maker.kind == "user" else "mixed" if maker.kind == "mixed" else "unknown"
+    }
+
+
+def _build_conversation(
+    ranges: list[dict[str, Any]], conversation: dict[str, Any]
+) -> dict[str, Any]:
+    """Say the contributor of most ranges once."""
+    common = Counter(tuple(sorted(one["contributor"].items())) for one in ranges).most_common(1)[0][
+        0
+    ]
+    for one in ranges:
+        if tuple(sorted(one["contributor"].items())) == common:
+            del one["contributor"]
+    return {**conversation, "contributor": dict(common), "ranges": ranges}
+
+
+def _group_content_only_changes(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]]:
+    """Gather the changes whose place is not known, by file."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for change in replay.history:
+        if change.evidence == EVIDENCE_CONTENT_ONLY and change.record == number:
+            found.setdefault(change.path, []).append(
+                {"call-id": change.call.call_id, "entries": [change.call.entry]}
+            )
+    return found
+
+
+def _build_file_proof(
+    tracked: TrackedFile, ranges: list[dict[str, Any]], content: list[dict[str, Any]]
+) -> dict[str, Any]:
+    text = _get_exact_text(tracked)
+    proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
+    if tracked.dirty and tracked.swept:
+        proof["doubt"] = FORMATTER_DOUBT
+    if text is not None:
+        proof["sha-256"] = hashlib.sha256(encode_file_text(text)).hexdigest()
+    if content:
+        proof["content-only"] = content
+    return proof
+
+
+def _get_exact_text(tracked: TrackedFile) -> str | None:
+    """Give the text of a file of which every byte is known: hosts show a mark in the place of what
+    is not UTF-8.
+    """
+    text = tracked.text
+    if text is None or "\ufffd" not in text or tracked.file.exact:
+        return text
+    chunk = tracked.file.chunks[0]
+    marked = any(
+        "\ufffd" in line and not maker
+        for line, maker in zip(chunk.lines, chunk.makers, strict=True)
+    )
+    return None if marked else text
+
+
+def list_changed_files(
+    replay: Replay, roots: Sequence[str]
+) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
+    """Give each file that the sessions changed: its path, its bytes where all of them are known,
+    and what is known about it.
+
+    With a base, that is each file that is not as the base has it, and with it what moved and what
+    others changed meanwhile.
+    """
+    changed: dict[str, tuple[int, set[str]]] = {}
+    for change in replay.history:
+        changed.setdefault(change.path, (change.record, set()))[1].add(change.evidence)
+    for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
+        makers = [replay.makers[-run.maker - 1] for run in list_line_runs(tracked.file)]
+        record, evidence = changed.get(tracked.path, (makers[0].record if makers else 0, set()))
+        path = make_relative_path(tracked.path, roots[record]) if roots else None
+        if path is None:
+            continue
+        if tracked.gone:
+            yield path, None, {"complete": True, "deleted": True, "evidence": sorted(evidence)}
+            continue
+        text = _get_exact_text(tracked)
+        data = None if text is None else encode_file_text(text)
+        if evidence or _is_changed_without_call(replay, path, data, makers):
+            evidence = evidence | {maker.evidence for maker in makers}
+            doubt = {"doubt": FORMATTER_DOUBT} if tracked.dirty and tracked.swept else {}
+            yield path, data, {"complete": data is not None, "evidence": sorted(evidence), **doubt}
+
+
+def _is_changed_without_call(
+    replay: Replay, path: str, data: bytes | None, makers: Sequence[LineMaker]
+) -> bool:
+    """Tell whether a file that no call names is another one than before: it moved, or others
+    changed it.
+    """
+    if replay.base is None:
+        return any(maker.kind == "ai" for maker in makers)
+    return data is not None and data != replay.base.file(path)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLinks:
+    """What no session holds: where the conversation can be read, and what it is related to, as
+    pairs of type and URL.
+    """
+
+    url: str | None = None
+    related: tuple[tuple[str, str], ...] = ()
+
+
+def attribute_records(
+    records: Sequence[dict[str, Any]],
+    base: BaseFiles | None = None,
+    wishes: ConversationLinks | None = None,
+) -> list[dict[str, Any]]:
+    """Give each record with its attribution; what they did to the same files is joined in the order
+    of time.
+
+    The given records are not changed.
+    """
+    replay, roots = replay_records(records, base)
+    wishes = wishes or ConversationLinks()
+    return [
+        _add_attribution(record, records, number, replay, roots[number], base, wishes)
+        for number, record in enumerate(records)
+    ]
+
+
+def replay_records(
+    records: Sequence[dict[str, Any]], base: BaseFiles | None = None
+) -> tuple[Replay, list[str]]:
+    """Replay records over a base; gives also the root of each one's paths."""
+    walked = [locate_session_steps(record) for record in records]
+    roots = [
+        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
+    ]
+    replay = Replay(base, roots)
+    replay.run(records, walked)
+    return replay, roots
+
+
+def find_session_root(
+    record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
+) -> str:
+    """Find the folder that a record's paths are told from: that of the base, or else where the
+    session worked.
+    """
+    folder = find_working_folder(record)
+    if base is None:
+        return folder
+    agent = get_agent_name(record)
+    named: set[str] = set()
+    for step in walked:
+        if isinstance(step, ToolCall):
+            step.events = list(derive_file_actions(step, agent))
+            named |= {
+                make_absolute_path(event.path, step.folder) for event in step.events if event.path
+            }
+    return find_base_root(base, sorted(named), folder)
+
+
+def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
+    """Count the calls of a record that name a file and whose tools nothing is known of, by name."""
+    agent = replay.agents[number]
+    names = Counter(
+        step.name
+        for step in replay.steps[number]
+        if isinstance(step, ToolCall) and is_unknown_file_tool(step, agent)
+    )
+    return {name: names[name] for name in sorted(names)}
+
+
+def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Give what each applied call made, in the order of time."""
+    for change in replay.history:
+        yield {
+            "call-id": change.call.call_id,
+            "path": make_relative_path(change.path, roots[change.record]) or change.path,
+            "ranges": [list(pair) for pair in change.ranges],
+            "evidence": change.evidence,
+            "model-id": change.call.model,
+        }
+
+
+def _add_attribution(
+    record: dict[str, Any],
+    records: Sequence[dict[str, Any]],
+    number: int,
+    replay: Replay,
+    root: str,
+    base: BaseFiles | None,
+    wishes: ConversationLinks,
+) -> dict[str, Any]:
+    related = [{"type": kind, "url": url} for kind, url in wishes.related] + _list_pull_requests(
+        record
+    )
+    conversation: dict[str, Any] = {"url": wishes.url} if wishes.url else {}
+    if related:
+        conversation["related"] = related
+    attribution, evidence = build_file_attribution(replay, number, root, conversation)
+    unknown = count_unknown_tools(replay, number)
+    if unknown:
+        evidence["unknown-tools"] = unknown
+    ours = {**_dict_or_empty(record.get("vacr")), "attribution": evidence}
+    inputs: dict[str, Any] = {}
+    if base is not None:
+        inputs["base"] = {"type": "git", "revision": base.revision}
+    if wishes.url:
+        inputs["url"] = wishes.url
+    if wishes.related:
+        inputs["related"] = [{"type": kind, "url": url} for kind, url in wishes.related]
+    if len(records) > 1:
+        inputs["records"] = sorted(
+            str(other.get("id", "")) for other in records if other is not record
+        )
+    if inputs:
+        ours["inputs"] = {**_dict_or_empty(ours.get("inputs")), **inputs}
+    made = {**record, "file-attribution": attribution, "vacr": ours}
+    revision = find_newest_revision(replay.steps[number])
+    if revision is not None:
+        made["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
+    return made
+
+
+def _dict_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the pull requests that Claude Code tied to the session."""
+    found = []
+    for entry in record["session"].get("entries", ()):
+        data = entry.get("data") if entry.get("event-type") == "pr-link" else None
+        url = data.get("prUrl") if isinstance(data, dict) else None
+        if isinstance(url, str) and {"type": "pull-request", "url": url} not in found:
+            found.append({"type": "pull-request", "url": url})
+    return found

@@ -1,0 +1,546 @@
+"""What is known of one file while its sessions are replayed. Step: attribute.
+
+A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as
+chunks; nothing is assumed of the lines between them. A look that contradicts what is known makes
+all that it does not show stale: still the best guess, no longer a proof.
+
+Looks that hold only of some files. Step: attribute.
+
+A file of a replay, who made its lines, and how that is proved. Step: attribute.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vacr.attribution.calls import ToolCall
+from vacr.attribution.chunks import (
+    PLACE_SPACING,
+    Chunk,
+    LineRanges,
+    PagedText,
+    PlacedLines,
+    fill_missing_places,
+    group_line_ranges,
+)
+from vacr.attribution.reconcile import realign_lines, reformat_line, release_reverted_lines
+from vacr.edits import (
+    NO_ORIGIN,
+    Edit,
+    ObservedLines,
+    drop_byte_order_mark,
+    find_line_origins,
+    normalize_line_ends,
+    render_as_host,
+    split_keeping_ends,
+    strip_line_end,
+)
+
+
+@dataclass(slots=True)
+class FileState:
+    """The known chunks of a file in order; `length` is the number of its lines where that
+    is known.
+    """
+
+    chunks: list[Chunk] = field(default_factory=list)
+    length: int | None = None
+    base: PlacedLines = field(default_factory=PlacedLines)
+    """The lines that no agent made."""
+    outside: dict[int, int] = field(default_factory=dict)
+    """The places of those that somebody outside put there since, with their makers."""
+    mixed: dict[int, int] = field(default_factory=dict)
+    """The places of those that were an agent's and that somebody outside changed, with the agent's
+    call.
+    """
+    crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
+    odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8 nor different line ends
+    exact: bool = False  # what was there before is known from a base
+    shaken: bool = (
+        False  # whether something happened at an unknown place, and not all of it was seen since
+    )
+    doubted: bool = (
+        False  # whether it may be another one altogether since it was last seen as a whole
+    )
+    ending: str = ""  # the last line, when it was last known which one that is
+
+    @classmethod
+    def of(cls, text: str) -> "FileState":
+        """Make a file that is known whole, as its base has it."""
+        file = cls()
+        file.observe_whole(text, NO_ORIGIN)
+        file.crlf = 2 * text.count("\r\n") > text.count("\n")
+        file.odd = render_as_host(text) != (
+            text.replace("\r\n", "\n") if text.count("\r") == text.count("\n") else text
+        )
+        file.exact = True
+        return file
+
+    @property
+    def text(self) -> str | None:
+        """The whole text, or `None` while a part is not known."""
+        if not self.is_whole:
+            return None
+        return self.chunks[0].text if self.chunks else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is known."""
+        if not self.chunks:
+            return self.length == 0
+        chunk = self.chunks[0]
+        return (
+            len(self.chunks) == 1
+            and chunk.fresh
+            and chunk.first == 1
+            and len(chunk.lines) == self.length
+        )
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether nothing is known of it, not even that it is empty."""
+        return not self.chunks and self.length is None
+
+    def line(self, number: int) -> str | None:
+        """Give a line by its number, if it is known."""
+        for chunk in self.chunks:
+            if chunk.first <= number < chunk.next:
+                return chunk.lines[number - chunk.first]
+        return None
+
+    def spelled(self, text: str) -> str:
+        """Give a text with the line ends that the file has, as hosts write it there."""
+        return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
+
+    def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
+        """Give each place where the known lines hold a text."""
+        for chunk in self.chunks:
+            at = chunk.text.find(text)
+            while at >= 0:
+                yield chunk, at
+                at = chunk.text.find(text, at + len(text))
+
+    def change(self, chunk: Chunk, act: Callable[[], LineRanges]) -> LineRanges:
+        """Change one chunk and move what follows it."""
+        before = len(chunk.lines)
+        ranges = act()
+        moved = len(chunk.lines) - before
+        if moved:
+            for other in self.chunks[self.chunks.index(chunk) + 1 :]:
+                other.first += moved
+            if self.length is not None:
+                self.length += moved
+        if not chunk.lines:
+            self.chunks = [other for other in self.chunks if other is not chunk]
+        return ranges
+
+    def shake(self) -> None:
+        """Take all that is known as stale, because something happened at an unknown place."""
+        if self.chunks and self.length is not None and self.chunks[-1].next > self.length:
+            self.ending = self.chunks[-1].lines[-1]
+        self.length, self.shaken = None, True
+        for chunk in self.chunks:
+            chunk.fresh = False
+
+    def join(self) -> None:
+        """Make one chunk of chunks that meet."""
+        joined: list[Chunk] = []
+        for chunk in self.chunks:
+            if joined and joined[-1].next == chunk.first:
+                last = joined[-1]
+                lines, makers, places = (
+                    last.lines + chunk.lines,
+                    last.makers + chunk.makers,
+                    last.places + chunk.places,
+                )
+                # The fresh one holds the other in its place.
+                fresh = last.fresh and chunk.fresh if self.doubted else last.fresh or chunk.fresh
+                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, fresh)
+            else:
+                joined.append(chunk)
+        self.chunks = joined
+
+    def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
+        """Apply a hunk whose old lines begin at a known place; `None` when lines there are not
+        known.
+        """
+        old = sum(line[:1] != "+" for line in signed)
+        if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
+            signed = [self.spelled(line) for line in signed]
+        for chunk in self.chunks:
+            if chunk.first <= first and first + old <= chunk.next:
+                return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
+        if not self.chunks and self.length == 0 and not old:
+            return self.write("".join(line[1:] for line in signed), maker)
+        return None
+
+    def write(self, text: str, maker: int) -> LineRanges:
+        """Replace the whole file; lines that were known before stay what they are."""
+        known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
+        lines = split_keeping_ends(text)
+        found = find_line_origins(
+            drop_byte_order_mark(normalize_line_ends(chunk.lines[i] for chunk, i in known)),
+            drop_byte_order_mark(normalize_line_ends(lines)),
+        )
+        kept = [None if origin == NO_ORIGIN else known[origin] for origin in found]
+        makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
+        place_next = self.chunks[-1].place_next if self.chunks else PLACE_SPACING
+        places = fill_missing_places(
+            [0 if one is None else one[0].places[one[1]] for one in kept],
+            0,
+            place_next if self.chunks else None,
+        )
+        self._whole(
+            text,
+            lines,
+            makers,
+            places,
+            place_next if self.chunks else len(lines) * PLACE_SPACING + PLACE_SPACING,
+        )
+        return group_line_ranges([number for number, i in enumerate(found, 1) if i == NO_ORIGIN])
+
+    def _whole(
+        self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int
+    ) -> None:
+        self.chunks = (
+            [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
+        )
+        self.length, self.shaken, self.doubted = len(lines), False, False
+
+    def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
+        """Take in lines that a session showed, from the line numbered `first`; what does not fit is
+        the maker's.
+
+        Gives whether all of it fitted.
+        """
+        if not seen:
+            return True
+        seen = self._ended(seen)
+        fits, whole = self.agrees(first, seen), self.is_whole
+        low, high = self._near(first, first + len(seen))
+        if not fits:
+            self.shake()
+        if fits and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high]):
+            self._fill(first, seen)
+        else:
+            realign_lines(self, first, seen, maker, whole=whole)
+        return fits
+
+    def agrees(self, first: int, seen: Sequence[str]) -> bool:
+        """Tell whether nothing that is certain contradicts lines that were shown."""
+        past = self.length is not None and first + len(seen) - 1 > self.length
+        low, high = self._near(first, first + len(seen))
+        return not past and all(
+            chunk.agrees(first, seen) for chunk in self.chunks[low:high] if chunk.fresh
+        )
+
+    def observe_whole(self, text: str, maker: int) -> bool:
+        """Take in the text of the whole file; what does not fit is the maker's. Gives whether all
+        of it fitted.
+        """
+        lines = self._ended(split_keeping_ends(text))
+        if self.crlf or self.odd:
+            text = "".join(lines)
+        if self.text == text:
+            return True
+        fits = self.length in (None, len(lines)) and all(
+            chunk.next <= len(lines) + 1 and chunk.agrees(1, lines) for chunk in self.chunks
+        )
+        whole = self.is_whole
+        if not lines:
+            self.chunks = []
+        elif fits:
+            self._fill(1, lines)
+        else:
+            self.shake()
+            realign_lines(self, 1, lines, maker, whole=whole)
+            self.chunks = self.chunks[:1]
+        if lines:  # a listing does not show how the last line ends; the whole text does
+            chunk = self.chunks[0]
+            if chunk.lines[-1] != lines[-1]:
+                release_reverted_lines(self, ended=False)
+            if not chunk.makers[-1] and self.base.lines.get(chunk.places[-1]) != lines[-1]:
+                reformat_line(self, chunk, len(lines) - 1, lines[-1])
+            self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
+        self.length = len(lines)
+        return fits
+
+    def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
+        """Take in that no line follows the one of this number; `whole` when all lines up to it were
+        seen.
+
+        A listing seldom shows the end of the last line. While that is the line that it was, it ends
+        as it did, if it is `ended`.
+        """
+        for chunk in self.chunks:
+            keep = max(0, number + 1 - chunk.first)
+            if keep < len(chunk.lines):
+                chunk.cut(keep)
+        self.chunks = [chunk for chunk in self.chunks if chunk.lines]
+        if self.length is not None or (whole and ended and self._ends_as_before(number)):
+            self.length = number
+        if whole:
+            self.shaken = self.doubted = False
+
+    def _ends_as_before(self, number: int) -> bool:
+        """Tell whether the last line is the one that it was, and had an end."""
+        last = self.line(number)
+        return (
+            last is not None
+            and self.ending.endswith("\n")
+            and strip_line_end(last) == strip_line_end(self.ending)
+        )
+
+    def _ended(self, seen: Sequence[str]) -> list[str]:
+        """Give lines that a host showed as they are in the file, as far as that is known."""
+        if self.odd:
+            known = [line for chunk in self.chunks for line in chunk.lines]
+            found = find_line_origins(
+                [render_as_host(line) for line in known], [render_as_host(line) for line in seen]
+            )
+            return [
+                self.spelled(line) if i == NO_ORIGIN else known[i]
+                for line, i in zip(seen, found, strict=True)
+            ]
+        return [self.spelled(line) for line in seen] if self.crlf else list(seen)
+
+    def _part(self, first: int, stop: int) -> None:
+        """Part stale lines that were seen again from those that were not."""
+        pieces: list[Chunk] = []
+        for chunk in self.chunks:
+            low, high = max(first, chunk.first), min(stop, chunk.next)
+            pieces += [chunk] if chunk.fresh or low >= high else chunk.confirmed(low, high)
+        self.chunks = pieces
+
+    def _fill(self, first: int, seen: Sequence[str]) -> None:
+        """Join the chunks that the lines touch, with the lines between them as the base
+        has them.
+        """
+        stop = first + len(seen)
+        if self.doubted:
+            self._part(first, stop)
+        low, high = self._near(first, stop)
+        # Stale lines that only meet these may have moved.
+        touching = [
+            one
+            for one in self.chunks[low:high]
+            if one.first < stop + one.fresh and one.next > first - one.fresh
+        ]
+        if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
+            touching[0].fresh = True  # unless all is doubted, they hold the others in their places
+            return
+        merged = Chunk(first, [], [], [], self.place_at(first))
+        for chunk in touching:
+            if chunk.first < first:
+                merged.first = chunk.first
+            else:
+                self._append(
+                    merged, seen[merged.next - first : chunk.first - first], chunk.place_first
+                )
+            merged.lines += chunk.lines
+            merged.makers += chunk.makers
+            merged.places += chunk.places
+            merged.place_next = chunk.place_next
+        if merged.next < stop:
+            following = next(
+                (one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None
+            )
+            self._append(merged, seen[merged.next - first :], following)
+        kept = [one for one in self.chunks[low:high] if not any(one is other for other in touching)]
+        self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
+
+    def _near(self, first: int, stop: int) -> tuple[int, int]:
+        """Give where the chunks begin and end that hold lines between two numbers, or meet them."""
+        low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
+        return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
+
+    def put(self, chunks: list[Chunk]) -> None:
+        """Keep chunks in order, but for those that have become empty."""
+        self.chunks = sorted(
+            (chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first
+        )
+
+    def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
+        """Add lines that no agent made to a chunk."""
+        if seen:
+            chunk.places += self.base.settled(
+                [0] * len(seen), seen, chunk.place_next - PLACE_SPACING, high
+            )
+            chunk.makers += [0] * len(seen)
+            chunk.lines += seen
+            chunk.place_next = chunk.places[-1] + PLACE_SPACING
+
+    def place_at(self, number: int) -> int:
+        """Count the place of a line that nothing is known of."""
+        before = bisect_right(self.chunks, number, key=lambda chunk: chunk.next)
+        last = self.chunks[before - 1] if before else None
+        return (
+            number * PLACE_SPACING
+            if last is None
+            else last.place_next + (number - last.next) * PLACE_SPACING
+        )
+
+    def place_before(self, number: int, following: int | None) -> int:
+        """Give a place that what is put before a line comes after, and the line that follows too,
+        if its place is known.
+        """
+        place = self.place_at(number) - PLACE_SPACING
+        if following is None or place < following:
+            return place
+        return self.base.before(following)
+
+
+MAX_WAITING_OBSERVATIONS = 10  # looks at one file that wait for another one
+_MAX_MISSING_EMPTY_LINES = 20  # empty lines that may be missing before a look; nobody writes more
+
+
+def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | None:
+    """Give a look as it holds of a file; `None` when that is not certain."""
+    if look.least and not _is_known_to_reach(file, look.least):
+        return None
+    if not look.slack:
+        return _restore_first_indentation(file, look)
+    for fresh in (True, False):
+        fits = [
+            by
+            for by in range(min(look.slack, _MAX_MISSING_EMPTY_LINES) + 1)
+            if _matches_at_offset(file, look, by, fresh=fresh)
+        ]
+        if len(fits) == 1:
+            return _restore_first_indentation(
+                file, replace(look, first=look.first + fits[0], slack=0)
+            )
+    return (
+        _restore_first_indentation(file, replace(look, slack=0)) if look.first == 1 else None
+    )  # hardly a file begins with an empty line
+
+
+def has_different_line_count(file: FileState, look: ObservedLines) -> bool:
+    """Tell whether a host counts other lines than those of a file that is known whole: then
+    something happened to it.
+    """
+    text = file.text if look.total else None
+    return text is not None and look.total != text.count("\n") + 1
+
+
+def _restore_first_indentation(file: FileState, look: ObservedLines) -> ObservedLines:
+    """Give a look with its first line indented as it is known to be; without it where that is not
+    known.
+    """
+    if not look.trimmed or not look.lines:
+        return look
+    known = file.line(look.first)
+    if known is not None and _show_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
+        return replace(look, lines=[known, *look.lines[1:]], trimmed=False)
+    if (
+        known is not None or look.first == 1
+    ):  # it is another one; hardly a file begins with an indented line
+        return replace(look, trimmed=False)
+    return replace(look, first=look.first + 1, lines=look.lines[1:], trimmed=False)
+
+
+def _show_bare_line(line: str) -> str:
+    return strip_line_end(render_as_host(line))
+
+
+def _is_known_to_reach(file: FileState, number: int) -> bool:
+    return any(chunk.fresh and chunk.next > number for chunk in file.chunks)
+
+
+def _matches_at_offset(file: FileState, look: ObservedLines, by: int, *, fresh: bool) -> bool:
+    """Tell whether known lines say that lines stand after so many empty ones, and none says they do
+    not.
+    """
+    start, lines = look.first, look.lines
+    same, first = 0, start + by
+    for chunk in [chunk for chunk in file.chunks if chunk.fresh is fresh]:
+        for number in range(max(chunk.first, first), min(chunk.next, first + len(lines))):
+            known, seen = (
+                _show_bare_line(chunk.lines[number - chunk.first]),
+                strip_line_end(lines[number - first]),
+            )
+            if known != seen and not (look.trimmed and number == first and known.lstrip() == seen):
+                return False
+            same += bool(seen.strip())
+        if any(
+            strip_line_end(chunk.lines[number - chunk.first])
+            for number in range(max(chunk.first, start), min(chunk.next, first))
+        ):
+            return False
+    return same > 0
+
+
+# How a range is proved.
+EVIDENCE_RECORDED, EVIDENCE_REPLAYED, EVIDENCE_WINDOWED, EVIDENCE_ANCHORED = (
+    "recorded",
+    "replayed",
+    "windowed",
+    "diff-anchored",
+)
+EVIDENCE_CONTENT_ONLY, EVIDENCE_EXTERNAL, EVIDENCE_SHELL = "content-only", "external", "shell"
+
+
+@dataclass(slots=True)
+class LineMaker:
+    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or
+    nobody knows.
+    """
+
+    kind: str
+    entries: list[str]
+    call_id: str
+    model: str
+    evidence: str
+    record: int = 0
+    contributor: Any = None
+
+
+@dataclass(slots=True)
+class AppliedChange:
+    """One applied call in one file: the lines it made, numbered as they were just after it, if that
+    is known.
+    """
+
+    call: ToolCall
+    path: str
+    ranges: LineRanges
+    evidence: str
+    record: int = 0
+
+
+@dataclass(slots=True)
+class TrackedFile:
+    """One file of a replay: what is known of it, and when somebody last looked."""
+
+    path: str
+    file: FileState
+    gone: bool = False
+    dirty: bool = False
+    swept: bool = False  # it is dirty only because a formatter went over its folder, which leaves most files as they are
+    looked: int = 0
+    changed: int = 0
+    doubted: int = 0  # when something last set out to change it, whatever came of that
+    created: bool = False  # in these sessions, so that the version control knows nothing of it
+    drifted: bool = False  # somebody else changed it, and may have committed that
+    held: dict[tuple[int, str], str] = field(default_factory=dict)
+    """What a host keeps of it, by the record and the sub-agent."""
+    waiting: list[ObservedLines] = field(default_factory=list)
+    loose: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something set out to change it that nobody has looked at since."""
+        return self.dirty and self.doubted >= self.looked and self.doubted > 0
+
+    @property
+    def text(self) -> str | None:
+        """The whole text, or `None` while a part is not known or may be another."""
+        return self.file.text if not self.dirty or self.swept else None
+
+    def touch(self, when: int, *, likely: bool) -> None:
+        """Take in that something may have changed it, or likely did."""
+        self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
+        self.waiting.clear()
+        if self.gone:  # perhaps it is there again
+            self.file, self.gone = FileState(), False

@@ -1,0 +1,422 @@
+"""Changes that nobody's call explains. Step: attribute.
+
+A look at a file that does not fit what is known is aligned with it. Lines that are there still stay
+what they are; so do lines that only a formatter changed, whose tokens are the same; lines between
+them are the work of somebody outside.
+
+What is left of a session's work, compared with the base. Step: attribute.
+
+Lines that a session made and that are again what was there before are given back: a revert leaves
+no trace but in the history.
+
+A look at a file that contradicts what is known of it. Step: attribute.
+
+The lines that are the same stay what they are; what took the place of others is the work of
+somebody outside; what was unknown before is the base's. The lines around the look stay a guess,
+moved as its edges have moved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
+from typing import TYPE_CHECKING
+
+from vacr.attribution.chunks import PLACE_SPACING, Chunk, fill_missing_places
+from vacr.edits import (
+    NO_ORIGIN,
+    drop_byte_order_mark,
+    find_line_origins,
+    normalize_line_ends,
+    strip_line_end,
+)
+
+_TOKEN_PATTERN = re.compile(r"\w+|[^\w\s]")
+
+
+def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
+    """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those
+    of the known lines.
+    """
+    old, new = [strip_line_end(line) for line in known], [strip_line_end(line) for line in seen]
+    found = find_line_origins(old, new)
+    _slide_loose_matches(found, old, new)
+    for at, stop, low, high in _find_new_line_gaps(found, len(known)):
+        if low < high:
+            same = _match_same_tokens(known[low:high], seen[at:stop], makers[low:high])
+            found[at:stop] = [NO_ORIGIN if i == NO_ORIGIN else i + low for i in same]
+    return found
+
+
+def _slide_loose_matches(found: list[int], old: Sequence[str], new: Sequence[str]) -> None:
+    """Let lines that nothing before them holds be those next to the line after them: an empty line
+    may be any empty line.
+    """
+    stop = len(found) - 1
+    while stop >= 0:
+        start = stop
+        while start > 0 and found[start - 1] != NO_ORIGIN and found[start - 1] == found[start] - 1:
+            start -= 1
+        by = (
+            found[stop + 1] - found[stop] - 1
+            if stop + 1 < len(found) and NO_ORIGIN not in (found[stop], found[stop + 1])
+            else 0
+        )
+        alone = start == 0 or found[start - 1] == NO_ORIGIN
+        if (
+            by > 0
+            and alone
+            and new[start : stop + 1] == old[found[start] + by : found[stop] + by + 1]
+        ):
+            found[start : stop + 1] = [i + by for i in found[start : stop + 1]]
+        stop = start - 1
+
+
+def _find_new_line_gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
+    """Give each run of new lines, and the known lines between its neighbours."""
+    gaps, at = [], 0
+    while at < len(found):
+        if found[at] != NO_ORIGIN:
+            at += 1
+            continue
+        stop = at
+        while stop < len(found) and found[stop] == NO_ORIGIN:
+            stop += 1
+        gaps.append(
+            (at, stop, found[at - 1] + 1 if at else 0, found[stop] if stop < len(found) else count)
+        )
+        at = stop
+    return gaps
+
+
+def _match_same_tokens(
+    known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
+) -> list[int]:
+    """Match lines whose tokens are the same, laid out in another way."""
+    old, new = [_split_tokens(line) for line in known], [_split_tokens(line) for line in seen]
+    if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
+        return _match_reformatted_lines(old, new, makers)
+    found = find_line_origins(
+        [" ".join(tokens) for tokens in old], [" ".join(tokens) for tokens in new]
+    )
+    return [NO_ORIGIN if i == NO_ORIGIN or not old[i] else i for i in found]
+
+
+def _split_tokens(line: str) -> list[str]:
+    return _TOKEN_PATTERN.findall(line)
+
+
+def _match_reformatted_lines(
+    old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
+) -> list[int]:
+    """Match lines of the same tokens; one that joins lines of several makers is nobody's, and so is
+    an empty one that is new.
+    """
+    sources = [i for i, tokens in enumerate(old) for _ in tokens]
+    empty: dict[int, list[int]] = {}
+    position = 0
+    for i, tokens in enumerate(old):
+        if not tokens:
+            empty.setdefault(position, []).append(i)
+        position += len(tokens)
+    matched, position = [], 0
+    for tokens in new:
+        if tokens:
+            joined = sources[position : position + len(tokens)]
+            matched.append(joined[0] if len({makers[i] for i in joined}) == 1 else NO_ORIGIN)
+        else:
+            matched.append(empty[position].pop(0) if empty.get(position) else NO_ORIGIN)
+        position += len(tokens)
+    return matched
+
+
+def find_replaced_lines(
+    found: Sequence[int], apart: Callable[[int, int], bool], count: int
+) -> dict[int, range]:
+    """Give the new lines that took the place of known ones, with those: where nothing unknown lies
+    between their neighbours.
+    """
+    gaps = [gap for gap in _find_new_line_gaps(found, count) if not apart(gap[2] - 1, gap[3])]
+    return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
+
+
+def is_similar_line(before: str, after: str) -> bool:
+    """Tell whether a line is another one with a part changed: more than half of its words are that
+    one's.
+    """
+    old, new = set(_split_tokens(before)), set(_split_tokens(after))
+    return bool(new) and 2 * len(old & new) > len(new)
+
+
+if TYPE_CHECKING:
+    from vacr.attribution.file_state import FileState
+
+
+@dataclass(frozen=True, slots=True)
+class LineRun:
+    """Consecutive lines of one maker."""
+
+    first: int
+    last: int
+    maker: int
+    text: str
+    fresh: bool
+    mixed_with: int = 0
+    """The agent's call that wrote the lines as they were before their maker changed them."""
+
+
+def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
+    """Give back the lines that are again what they were before an agent changed them; `ended` when
+    their ends are known.
+    """
+    for chunk in file.chunks:
+        _release_unmoved_lines(file, chunk, ended=ended)
+        low, at = chunk.place_first - PLACE_SPACING, 0
+        ordered = not any(chunk.makers) or all(one < other for one, other in pairwise(chunk.places))
+        while at < len(chunk.makers):
+            if not chunk.makers[at]:
+                low, at = chunk.places[at], at + 1
+                continue
+            stop = at
+            while stop < len(chunk.makers) and chunk.makers[stop]:
+                stop += 1
+            high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
+            # Where lines have moved, their places tell nothing.
+            known = file.base.between(low, high) if ordered else file.base.order
+            if known:
+                _release_moved_lines(file, chunk, at, stop, known, ended=ended)
+            at = stop
+
+
+def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
+    """Give back the lines that are in the very places where they were."""
+    for i, maker in enumerate(chunk.makers):
+        known = file.base.lines.get(chunk.places[i]) if maker else None
+        if known is not None and _is_same_line(known, chunk.lines[i], ended=ended):
+            chunk.makers[i] = 0
+
+
+def _is_same_line(known: str, line: str, *, ended: bool) -> bool:
+    return known == line or (
+        normalize_line_ends([known]) == normalize_line_ends([line])
+        if ended
+        else strip_line_end(known) == strip_line_end(line)
+    )
+
+
+def _release_moved_lines(
+    file: FileState, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool
+) -> None:
+    places = [0] * (stop - at)
+    before, after = (
+        normalize_line_ends(file.base.lines[place] for place in known),
+        normalize_line_ends(chunk.lines[at:stop]),
+    )
+    if not ended:
+        before, after = (
+            [strip_line_end(line) for line in before],
+            [strip_line_end(line) for line in after],
+        )
+    for i, origin in enumerate(
+        find_line_origins(drop_byte_order_mark(before), drop_byte_order_mark(after))
+    ):
+        if origin != NO_ORIGIN:
+            places[i], chunk.makers[at + i] = known[origin], 0
+    low = chunk.places[at - 1] if at else chunk.place_first - PLACE_SPACING
+    chunk.places[at:stop] = fill_missing_places(
+        places, low, chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
+    )
+
+
+def list_line_runs(file: FileState) -> Iterator[LineRun]:
+    """Give the runs of lines that the base does not have, each of one maker."""
+    for chunk in file.chunks:
+        makers = [
+            (maker or file.outside.get(place, 0), 0 if maker else file.mixed.get(place, 0))
+            for maker, place in zip(chunk.makers, chunk.places, strict=True)
+        ]
+        at = 0
+        for (maker, mixed_with), same in groupby(makers):
+            stop = at + sum(1 for _ in same)
+            if maker:
+                yield LineRun(
+                    chunk.first + at,
+                    chunk.first + stop - 1,
+                    maker,
+                    "".join(chunk.lines[at:stop]),
+                    chunk.fresh,
+                    mixed_with,
+                )
+            at = stop
+
+
+if TYPE_CHECKING:
+    from vacr.attribution.file_state import FileState
+
+
+def realign_lines(
+    file: FileState, first: int, seen: Sequence[str], maker: int, *, whole: bool = False
+) -> None:
+    """Put lines in the place of the stale ones that they contradict, which stay what they are where
+    they are the same.
+
+    When the `whole` file was known, each line that it did not have is new.
+    """
+    release_reverted_lines(
+        file, ended=False
+    )  # what was reverted is nobody's again, before its neighbours change
+    fresh = [chunk for chunk in file.chunks if chunk.fresh]
+    known = [
+        (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))
+    ]
+    numbers = [chunk.first + i for chunk, i in known]
+    found = align_lines(
+        [chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known]
+    )
+    window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
+    laid_out: dict[int, int] = {}
+    for at, origin in enumerate(found):
+        if origin != NO_ORIGIN:
+            chunk, i = known[origin]
+            window.makers[at] = chunk.makers[i]
+            if chunk.makers[i] or strip_line_end(chunk.lines[i]) == strip_line_end(seen[at]):
+                window.places[at] = chunk.places[i]
+            else:
+                laid_out[at] = chunk.places[i]  # it stays nobody's, in either layout
+    theirs = find_replaced_lines(
+        found, _is_never_apart if whole else _make_gap_check(numbers), len(known)
+    )
+    for chunk in fresh:
+        for number in range(max(chunk.first, first), min(chunk.next, window.next)):
+            i, at = number - chunk.first, number - first
+            window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
+    _drop_descending_places(window.places)
+    after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
+    low = file.place_before(first, next((place for place in window.places if place), None))
+    window.places = file.base.settled(window.places, seen, low, after[0] if after else None)
+    for at, place in laid_out.items():
+        if place in file.outside:
+            file.outside[window.places[at]] = file.outside[place]
+    for at, near in theirs.items():
+        if not window.makers[at]:
+            file.outside[window.places[at]] = maker
+            _mark_mixed_line(file, window.places[at], seen[at], [known[i] for i in near])
+    window.place_next = window.places[-1] + PLACE_SPACING
+    file.put(
+        [
+            *_join_touching_chunks(fresh, window),
+            *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next),
+        ]
+    )
+    _keep_stale_neighbours(
+        file,
+        known,
+        numbers,
+        [(i, origin) for i, origin in enumerate(found) if origin != NO_ORIGIN],
+        first,
+    )
+
+
+def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
+    """Take in that somebody laid out a line; it stays whose it is."""
+    if not chunk.makers[i]:
+        place = chunk.places[i]
+        above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
+        (chunk.places[i],) = file.base.settled([0], [line], place, above)
+        if place in file.outside:
+            file.outside[chunk.places[i]] = file.outside[place]
+    chunk.spell(i, line)
+
+
+def _mark_mixed_line(
+    file: FileState, place: int, line: str, before: Sequence[tuple[Chunk, int]]
+) -> None:
+    """Keep whose line it was that somebody outside changed in part."""
+    for chunk, i in before:
+        if chunk.makers[i] and is_similar_line(chunk.lines[i], line):
+            file.mixed[place] = chunk.makers[i]
+            return
+
+
+def _keep_stale_neighbours(
+    file: FileState,
+    known: Sequence[tuple[Chunk, int]],
+    numbers: Sequence[int],
+    matched: Sequence[tuple[int, int]],
+    first: int,
+) -> None:
+    """Keep the stale lines around a window, moved as its edges have moved."""
+    if matched:
+        (top, low), (bottom, high) = matched[0], matched[-1]
+        up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
+    else:
+        low = high = sum(number < first for number in numbers)
+        up = down = 0
+    moved = [(n + up, one) for n, one in zip(numbers[:low], known[:low], strict=True)]
+    moved += [(n + down, one) for n, one in zip(numbers[high:], known[high:], strict=True)]
+    pieces: list[Chunk] = []
+    for number, (chunk, i) in moved:
+        if number < 1 or any(other.first <= number < other.next for other in file.chunks):
+            continue
+        if not pieces or pieces[-1].next != number:
+            pieces.append(Chunk(number, [], [], [], 0, fresh=False))
+        pieces[-1].lines.append(chunk.lines[i])
+        pieces[-1].makers.append(chunk.makers[i])
+        pieces[-1].places.append(chunk.places[i])
+        pieces[-1].place_next = chunk.places[i] + PLACE_SPACING
+    file.put(file.chunks + pieces)
+
+
+def _drop_descending_places(places: list[int]) -> None:
+    """Let go of places that would not grow from line to line."""
+    last = 0
+    for i, place in enumerate(places):
+        if place and place <= last:
+            places[i] = 0
+        last = max(last, place)
+
+
+def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
+    """Join a window with the chunks that it touches and agrees with."""
+    before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
+    after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
+    cut = window.first - before.first if before else 0
+    left = window.next - after.first if after else 0
+    return [
+        Chunk(
+            before.first if before else window.first,
+            [
+                *(before.lines[:cut] if before else ()),
+                *window.lines,
+                *(after.lines[left:] if after else ()),
+            ],
+            [
+                *(before.makers[:cut] if before else ()),
+                *window.makers,
+                *(after.makers[left:] if after else ()),
+            ],
+            [
+                *(before.places[:cut] if before else ()),
+                *window.places,
+                *(after.places[left:] if after else ()),
+            ],
+            after.place_next if after else window.place_next,
+        )
+    ]
+
+
+def _is_never_apart(_low: int, _high: int) -> bool:
+    return False
+
+
+def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
+    """Give what tells whether unknown lines may lie between two known ones."""
+
+    def apart(low: int, high: int) -> bool:
+        if low < 0 or high >= len(numbers):
+            return True
+        return numbers[high] - numbers[low] != high - low
+
+    return apart

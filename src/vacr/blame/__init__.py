@@ -1,0 +1,38 @@
+"""Commits and files of a git repository, joined to the records of the agents that wrote them."""
+
+from __future__ import annotations
+
+from vacr.lazy import export_lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vacr.blame.claims import LineClaim as LineClaim
+    from vacr.blame.file_blame import AddedLines as AddedLines
+    from vacr.blame.file_blame import BlamedLine as BlamedLine
+    from vacr.blame.file_blame import blame_commit as blame_commit
+    from vacr.blame.file_blame import blame_file as blame_file
+    from vacr.blame.git import Repository as Repository
+    from vacr.blame.git import find_repository_file as find_repository_file
+    from vacr.blame.git import find_work_tree_names as find_work_tree_names
+    from vacr.blame.git import load_git_base as load_git_base
+    from vacr.blame.join import LineBlame as LineBlame
+
+__getattr__, __dir__, __all__ = export_lazily(
+    __name__,
+    {
+        "claims": ("LineClaim",),
+        "file_blame": (
+            "AddedLines",
+            "BlamedLine",
+            "blame_commit",
+            "blame_file",
+        ),
+        "git": (
+            "Repository",
+            "find_repository_file",
+            "find_work_tree_names",
+            "load_git_base",
+        ),
+        "join": ("LineBlame",),
+    },
+)

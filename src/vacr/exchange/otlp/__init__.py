@@ -1,1 +1,0 @@
-"""OTLP/JSON traces with the GenAI attributes of OpenTelemetry, for tools that show traces."""

@@ -1,0 +1,72 @@
+"""Files on this machine: read, write atomically, lock; the state folder; SQLite snapshots."""
+
+from __future__ import annotations
+
+from vacr.lazy import export_lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vacr.files.reading import STDIN as STDIN
+    from vacr.files.reading import describe_file_error as describe_file_error
+    from vacr.files.reading import format_path as format_path
+    from vacr.files.reading import read_bytes as read_bytes
+    from vacr.files.sqlite import SqliteSnapshots as SqliteSnapshots
+    from vacr.files.state import STATE_VARIABLE as STATE_VARIABLE
+    from vacr.files.state import ServiceAddress as ServiceAddress
+    from vacr.files.state import find_home_folder as find_home_folder
+    from vacr.files.state import find_state_folder as find_state_folder
+    from vacr.files.state import make_state_folder_error as make_state_folder_error
+    from vacr.files.state import parse_service_address as parse_service_address
+    from vacr.files.writing import OutputFile as OutputFile
+    from vacr.files.writing import check_not_input as check_not_input
+    from vacr.files.writing import discard_unfinished_files as discard_unfinished_files
+    from vacr.files.writing import has_same_bytes as has_same_bytes
+    from vacr.files.writing import hash_pieces as hash_pieces
+    from vacr.files.writing import hold_file_lock as hold_file_lock
+    from vacr.files.writing import make_durable_folder as make_durable_folder
+    from vacr.files.writing import make_folder_tree as make_folder_tree
+    from vacr.files.writing import remove_leftover_files as remove_leftover_files
+    from vacr.files.writing import rewrite_and_sync as rewrite_and_sync
+    from vacr.files.writing import sync_folder as sync_folder
+    from vacr.files.writing import sync_folder_and_parents as sync_folder_and_parents
+    from vacr.files.writing import write_durable_file as write_durable_file
+    from vacr.files.writing import write_file_atomically as write_file_atomically
+    from vacr.files.writing import write_files_atomically as write_files_atomically
+
+__getattr__, __dir__, __all__ = export_lazily(
+    __name__,
+    {
+        "reading": (
+            "STDIN",
+            "describe_file_error",
+            "format_path",
+            "read_bytes",
+        ),
+        "sqlite": ("SqliteSnapshots",),
+        "state": (
+            "STATE_VARIABLE",
+            "ServiceAddress",
+            "find_home_folder",
+            "find_state_folder",
+            "make_state_folder_error",
+            "parse_service_address",
+        ),
+        "writing": (
+            "OutputFile",
+            "check_not_input",
+            "discard_unfinished_files",
+            "has_same_bytes",
+            "hash_pieces",
+            "hold_file_lock",
+            "make_durable_folder",
+            "make_folder_tree",
+            "remove_leftover_files",
+            "rewrite_and_sync",
+            "sync_folder",
+            "sync_folder_and_parents",
+            "write_durable_file",
+            "write_file_atomically",
+            "write_files_atomically",
+        ),
+    },
+)

@@ -1,0 +1,35 @@
+"""Packages whose public names load on first use.
+
+A package lists its public names in `__init__.py`, and other packages import only those. Loading
+every module of a package for one of its names would make each command start slowly, so the names
+resolve on demand:
+
+    # vacr/record/__init__.py
+    __getattr__, __dir__, __all__ = export_lazily(__name__, {"encoding": ("decode", "encode")})
+
+    from vacr.record import encode      # loads vacr.record.encoding, and nothing else
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # `typing` takes longer to import than everything else that a facade needs.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+
+def export_lazily(
+    package: str, modules: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` for a package, from its modules' public names."""
+    module_of = {name: module for module, names in modules.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+
+    public = sorted(module_of)
+    return load, lambda: public, public

@@ -1,1 +1,0 @@
-"""The service: a log over HTTP, by SCRAPI and C2SP. Step: register."""

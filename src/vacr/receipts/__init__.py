@@ -1,3 +1,0 @@
-"""Receipts of transparency logs: the tree, its proofs, and what a log signs. Step: register,
-verify.
-"""

@@ -1,0 +1,284 @@
+"""What the content blocks of a message say, as typed entries. Step: read, and validate.
+
+Agents put tool calls, tool results and reasoning inside the content of a message. The content stays
+verbatim; the children of the message are views of these blocks. Readers make them here and
+validation makes them again to compare.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from vacr.model import JsonObject
+
+NameCounts = defaultdict[str, int]
+"""How often each name was seen; a `Counter` takes several times as long to make."""
+
+
+class BlockView(NamedTuple):
+    """How one type of block is seen: as which type of entry, and where the entry's members come
+    from.
+    """
+
+    entry_type: str
+    members: tuple[tuple[str, str, type | None], ...]
+    required: tuple[str, ...] = ()
+
+
+_TOOL_CALL_VIEW = BlockView(
+    "tool-call",
+    (("name", "name", str), ("input", "input", None), ("call-id", "id", str)),
+    ("name",),
+)
+_TOOL_RESULT_VIEW = BlockView(
+    "tool-result",
+    (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
+)
+
+# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses, then those of the
+# AI SDK, which Cursor has.
+BLOCK_VIEWS = {
+    "tool_use": _TOOL_CALL_VIEW,
+    "server_tool_use": _TOOL_CALL_VIEW,
+    "mcp_tool_use": _TOOL_CALL_VIEW,
+    "tool_call": _TOOL_CALL_VIEW,
+    "tool_result": _TOOL_RESULT_VIEW,
+    "server_tool_result": _TOOL_RESULT_VIEW,
+    "mcp_tool_result": _TOOL_RESULT_VIEW,
+    "web_search_tool_result": _TOOL_RESULT_VIEW,
+    "web_fetch_tool_result": _TOOL_RESULT_VIEW,
+    "code_execution_tool_result": _TOOL_RESULT_VIEW,
+    "bash_code_execution_tool_result": _TOOL_RESULT_VIEW,
+    "text_editor_code_execution_tool_result": _TOOL_RESULT_VIEW,
+    "tool_search_tool_result": _TOOL_RESULT_VIEW,
+    "thinking": BlockView("reasoning", (("content", "thinking", None),)),
+    "redacted_thinking": BlockView("reasoning", (("encrypted", "data", str),)),
+    "reasoning": BlockView(
+        "reasoning", (("content", "content", None), ("encrypted", "encrypted_content", str))
+    ),
+    "function_call": BlockView(
+        "tool-call",
+        (("name", "name", str), ("input", "arguments", None), ("call-id", "call_id", str)),
+        ("name",),
+    ),
+    "function_call_output": BlockView(
+        "tool-result", (("output", "output", None), ("call-id", "call_id", str))
+    ),
+    "tool-call": BlockView(
+        "tool-call",
+        (("name", "toolName", str), ("input", "args", None), ("call-id", "toolCallId", str)),
+        ("name",),
+    ),
+    "tool-result": BlockView(
+        "tool-result",
+        (("output", "result", None), ("call-id", "toolCallId", str), ("is-error", "isError", bool)),
+    ),
+    "redacted-reasoning": BlockView("reasoning", (("encrypted", "data", str),)),
+}
+
+_GEMINI_CALL_VIEW = BlockView(
+    "tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",)
+)
+_GEMINI_RESPONSE_VIEW = BlockView(
+    "tool-result", (("output", "response", None), ("call-id", "id", str))
+)
+
+# Gemini's parts have no type: the member they have tells what they are. It holds what the view
+# takes.
+GEMINI_PART_VIEWS = {
+    "functionCall": _GEMINI_CALL_VIEW,
+    "function_call": _GEMINI_CALL_VIEW,
+    "functionResponse": _GEMINI_RESPONSE_VIEW,
+    "function_response": _GEMINI_RESPONSE_VIEW,
+}
+GEMINI_THOUGHT_VIEW = BlockView("reasoning", (("content", "text", None),))
+PLAIN_GEMINI_PARTS = frozenset(
+    (
+        "text",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+        "executableCode",
+        "codeExecutionResult",
+        "videoMetadata",
+    )
+)
+_GEMINI_PART_MEMBERS = PLAIN_GEMINI_PARTS.union(GEMINI_PART_VIEWS)
+
+FORMATS_WITH_SEPARATE_CALLS = frozenset(
+    (
+        "gemini-json",
+        "gemini-jsonl",
+        "opencode-json",
+        "opencode-export",
+        "opencode-sqlite",
+        "cursor-vscdb",
+        "atif",
+    )
+)
+"""The trace formats that have calls and reasoning beside the content of a message too: there, more
+children follow the views.
+"""
+
+# Blocks that are part of what was said, and have no view of their own.
+PLAIN_BLOCK_TYPES = frozenset(
+    (
+        "text",
+        "image",
+        "document",
+        "fallback",
+        "search_result",
+        "container_upload",
+        "tool_reference",
+        "connector_text",
+    )
+    + (
+        "input_text",
+        "output_text",
+        "input_image",
+        "input_audio",
+        "input_file",
+        "refusal",
+        "encrypted_content",
+    )
+)
+
+
+# What blocks have beside the members that their views take.
+_EXTRA_BLOCK_MEMBERS: tuple[str, ...] = (
+    "type",
+    "cache_control",
+    "citations",
+    "caller",
+    "signature",
+    "text",
+    "source",
+    "from",
+    "to",
+    "title",
+    "context",
+)
+_EXTRA_BLOCK_MEMBERS += (
+    "image_url",
+    "detail",
+    "file_id",
+    "file_data",
+    "filename",
+    "annotations",
+    "logprobs",
+    "refusal",
+    "encrypted_content",
+)
+_EXTRA_BLOCK_MEMBERS += ("providerOptions", "experimental_content")
+_EXTRA_BLOCK_MEMBERS += (
+    "function",
+    "summary",
+    "status",
+    "id",
+    "content",
+    "tool_name",
+    "server_name",
+    "input_audio",
+)
+KNOWN_BLOCK_MEMBERS = frozenset(_EXTRA_BLOCK_MEMBERS).union(
+    *((native for _, native, _ in view.members) for view in BLOCK_VIEWS.values())
+)
+"""Every member that some block is known to have."""
+
+_TEXT_BLOCK_MEMBER_COUNT = 2
+
+
+def build_child_entries(
+    content: Any, types: NameCounts | None = None, members: NameCounts | None = None
+) -> list[JsonObject]:
+    """Make the typed entries that the blocks of a content stand for; count the types and members
+    that no table names.
+    """
+    if type(content) is not list:
+        return []
+    found = []
+    for block in content:
+        kind = block.get("type") if type(block) is dict else None
+        if kind == "text" and len(block) == _TEXT_BLOCK_MEMBER_COUNT and "text" in block:
+            continue
+        if type(kind) is not str:
+            if type(block) is dict and _is_gemini_part(block):
+                found += _build_gemini_children(block)
+                continue
+            kind = f"({type(block).__name__})"
+        view = BLOCK_VIEWS.get(kind)
+        if view is None:
+            if types is not None and kind not in PLAIN_BLOCK_TYPES:
+                types[f"content/{kind}"] += 1
+                continue
+        elif (child := _build_child_entry(block, view)) is not None:
+            found.append(child)
+        if members is not None and type(block) is dict and not block.keys() <= KNOWN_BLOCK_MEMBERS:
+            for name in block.keys() - KNOWN_BLOCK_MEMBERS:
+                members[f"content/{kind}.{name}"] += 1
+    return found
+
+
+def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
+    """Give entries, each before its children."""
+    for entry in entries:
+        yield entry
+        yield from walk_entries(entry.get("children", ()))
+
+
+def _is_gemini_part(block: JsonObject) -> bool:
+    """Tell whether a block is one of Gemini's parts."""
+    return "type" not in block and not _GEMINI_PART_MEMBERS.isdisjoint(block)
+
+
+def _build_gemini_children(part: JsonObject) -> list[JsonObject]:
+    """See one of Gemini's parts as entries: a call, a response or a thought."""
+    if part.get("thought") is True and "text" in part:
+        views = [(part, GEMINI_THOUGHT_VIEW)]
+    else:
+        views = [
+            (part[name], view)
+            for name, view in GEMINI_PART_VIEWS.items()
+            if type(part.get(name)) is dict
+        ]
+    return [child for held, view in views if (child := _build_child_entry(held, view)) is not None]
+
+
+def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
+    """See one block as an entry; a call without a name is none."""
+    child: JsonObject = {"type": view.entry_type}
+    for canonical, native, kind in view.members:
+        value = block.get(native)
+        if kind is None or type(value) is kind:
+            child[canonical] = value
+    for name in view.required:
+        if name not in child:
+            return _name_call_by_function(block, child)
+    if view.entry_type == "reasoning":
+        _fill_reasoning_content(block, child)
+    elif view.entry_type == "tool-result" and child["output"] is None:
+        child["output"] = block.get("content")
+    return child
+
+
+def _name_call_by_function(block: JsonObject, child: JsonObject) -> JsonObject | None:
+    """Name a call by its `function`, as the older form of OpenAI's calls does."""
+    function = block.get("function")
+    name = function.get("name") if isinstance(function, dict) else function
+    return {**child, "name": name} if isinstance(name, str) else None
+
+
+def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
+    """Give reasoning the content it must have; where only a sealed form was kept, that is what the
+    content hides.
+    """
+    if child.get("content") is None:
+        # The AI SDK's blocks say it as text.
+        child["content"] = (
+            block["text"] if block.get("type") == "reasoning" and "text" in block else ""
+        )
+    if child["content"] == "" and type(block.get("signature")) is str:
+        child["encrypted"] = block["signature"]

@@ -1,0 +1,428 @@
+"""The numbers of COSE: header labels, claims, algorithms, keys. Step: sign, verify.
+
+Follows the IANA registries for RFC 9052, 9053, 9360, 9597, 9679, 9864, 9921, 9942, 9964 and 9995.
+
+Signature algorithms by their COSE numbers: which key each takes, and how it verifies and signs.
+Step: sign, verify.
+
+Follows RFC 9053, RFC 8230 (PS), RFC 9864 (numbers that name the curve too) and RFC 9964 (ML-DSA).
+
+COSE_Sign1: bytes ⇄ the four parts of a signed message. Step: sign, verify. Follows RFC 9052
+sections 3, 4.2 and 4.4.
+
+The protected header is kept as the bytes that were received, and those are what is verified. What
+implementations disagree about is refused: a label in both headers, repeated keys, indefinite
+lengths, heads longer than need be, bytes after the message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cbor2
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, mldsa, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
+from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
+
+SIGN1_TAG = 18
+
+# Header parameters.
+HEADER_ALG, HEADER_CRIT, HEADER_CONTENT_TYPE, HEADER_KID = 1, 2, 3, 4
+HEADER_KCCS, HEADER_CWT_CLAIMS, HEADER_TYP = 14, 15, 16
+HEADER_X5BAG, HEADER_X5CHAIN, HEADER_X5T, HEADER_X5U = 32, 33, 34, 35
+HEADER_TRACE_METADATA = 100
+HEADER_PAYLOAD_HASH_ALG, HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION = 258, 259, 260
+HEADER_TIMESTAMP_THEN_COSE, HEADER_COSE_THEN_TIMESTAMP = 269, 270
+HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP = 394, 395, 396
+# Of ours; numbers below -65536 are left for private use.
+HEADER_EVIDENCE = -75100
+
+# CWT claims.
+CLAIM_ISS, CLAIM_SUB, CLAIM_EXP, CLAIM_NBF, CLAIM_IAT, CLAIM_CNF = 1, 2, 4, 5, 6, 8
+CNF_COSE_KEY = 1
+
+# Verifiable data structures and their proofs.
+VDS_RFC9162_SHA256 = 1
+VDP_INCLUSION, VDP_CONSISTENCY = -1, -2
+
+# Algorithms.
+ALG_EDDSA, ALG_ED25519, ALG_ED448 = -8, -19, -53
+ALG_ES256, ALG_ES384, ALG_ES512 = -7, -35, -36
+ALG_ESP256, ALG_ESP384, ALG_ESP512 = -9, -51, -52
+ALG_PS256, ALG_PS384, ALG_PS512 = -37, -38, -39
+ALG_ML_DSA_44, ALG_ML_DSA_65, ALG_ML_DSA_87 = -48, -49, -50
+ALG_SHA256, ALG_SHA384, ALG_SHA512 = -16, -43, -44
+
+# Keys: parameters of all, then of each type.
+KEY_TYPE, KEY_ALG = 1, 3
+KEY_TYPE_OKP, KEY_TYPE_EC2, KEY_TYPE_RSA, KEY_TYPE_AKP = 1, 2, 3, 7
+KEY_CURVE, KEY_X, KEY_Y = -1, -2, -3
+KEY_RSA_N, KEY_RSA_E = -1, -2
+KEY_AKP_PUBLIC = -1
+CURVE_P256, CURVE_P384, CURVE_P521, CURVE_ED25519, CURVE_ED448 = 1, 2, 3, 6, 7
+
+HEADER_NAMES = {
+    HEADER_ALG: "alg",
+    HEADER_CRIT: "crit",
+    HEADER_CONTENT_TYPE: "content type",
+    HEADER_KID: "kid",
+    HEADER_KCCS: "kccs",
+    HEADER_CWT_CLAIMS: "CWT claims",
+    HEADER_TYP: "typ",
+    HEADER_X5BAG: "x5bag",
+    HEADER_X5CHAIN: "x5chain",
+    HEADER_X5T: "x5t",
+    HEADER_X5U: "x5u",
+    HEADER_TRACE_METADATA: "trace-metadata",
+    HEADER_PAYLOAD_HASH_ALG: "payload hash alg",
+    HEADER_PREIMAGE_CONTENT_TYPE: "preimage content type",
+    HEADER_PAYLOAD_LOCATION: "payload location",
+    HEADER_TIMESTAMP_THEN_COSE: "3161-ttc",
+    HEADER_COSE_THEN_TIMESTAMP: "3161-ctt",
+    HEADER_RECEIPTS: "receipts",
+    HEADER_VDS: "vds",
+    HEADER_VDP: "vdp",
+    HEADER_EVIDENCE: "evidence",
+}
+
+
+def format_header_label(label: object) -> str:
+    """Name a header label as people know it."""
+    known = HEADER_NAMES.get(label) if type(label) is int else None
+    return known or repr(label)
+
+
+PublicKey = Any
+"""A public key of `cryptography`, which has no type for all of them."""
+PrivateKey = Any
+
+HASH_FUNCTIONS = {
+    ALG_SHA256: hashlib.sha256,
+    ALG_SHA384: hashlib.sha384,
+    ALG_SHA512: hashlib.sha512,
+}
+"""Hash algorithms by their COSE numbers."""
+
+MIN_RSA_BITS = 2048
+_MAX_RSA_BITS, _MAX_RSA_EXPONENT_BITS = 8192, 64
+"""Whoever sends larger ones has others work for milliseconds."""
+# The orders of the curves: a signature holds two numbers, each at least 1 and below the order.
+_CURVE_ORDERS = {
+    "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
+    "secp384r1": 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
+    "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501, RUF100
+}
+_EDWARDS_KEY_CLASSES = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
+_PRIME_25519, _PRIME_448 = 2**255 - 19, 2**448 - 2**224 - 1
+_ORDER_8_POINT_Y = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+# How points of small order are written, by the length of a key; some implementations also take
+# numbers above the prime.
+_SMALL_ORDER_POINTS = {
+    32: {
+        0,
+        1,
+        _PRIME_25519 - 1,
+        _PRIME_25519,
+        _PRIME_25519 + 1,
+        _ORDER_8_POINT_Y,
+        _PRIME_25519 - _ORDER_8_POINT_Y,
+    },
+    57: {0, 1, _PRIME_448 - 1, _PRIME_448, _PRIME_448 + 1},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """One algorithm; `fits` tells whether a key is one of its keys."""
+
+    number: int
+    name: str
+    fits: Callable[[PublicKey], bool]
+    verify: Callable[[PublicKey, bytes, bytes], None]
+    sign: Callable[[PrivateKey, bytes], bytes]
+
+
+def _has_small_order(key: PublicKey) -> bool:
+    """Tell whether a key is a point of small order: signatures by it over anything can be made
+    without a secret.
+    """
+    if not isinstance(key, _EDWARDS_KEY_CLASSES):
+        return False
+    point = key.public_bytes_raw()
+    y = int.from_bytes(point, "little") & ~(
+        1 << (8 * len(point) - 1)
+    )  # the first bit is the sign of x
+    return y in _SMALL_ORDER_POINTS[len(point)]
+
+
+def _build_simple_algorithm(number: int, name: str, *kinds: type) -> Algorithm:
+    return Algorithm(
+        number,
+        name,
+        lambda key: isinstance(key, kinds) and not _has_small_order(key),
+        lambda key, signature, data: key.verify(signature, data),
+        lambda key, data: bytes(key.sign(data)),
+    )
+
+
+def _build_ecdsa_algorithm(
+    number: int, name: str, curve: ec.EllipticCurve, digest: hashes.HashAlgorithm
+) -> Algorithm:
+    size = (curve.key_size + 7) // 8
+
+    def verify(key: PublicKey, signature: bytes, data: bytes) -> None:
+        if len(signature) != 2 * size:
+            raise InvalidStatement(
+                f"a signature of {len(signature)} bytes, not {2 * size}", reason="signature-length"
+            )
+        r, s = int.from_bytes(signature[:size], "big"), int.from_bytes(signature[size:], "big")
+        if not 0 < r < _CURVE_ORDERS[curve.name] or not 0 < s < _CURVE_ORDERS[curve.name]:
+            raise InvalidStatement(
+                "a number of the signature is outside its range", reason="signature-range"
+            )
+        key.verify(encode_dss_signature(r, s), data, ec.ECDSA(digest))
+
+    def sign(key: PrivateKey, data: bytes) -> bytes:
+        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(digest)))
+        return r.to_bytes(size, "big") + s.to_bytes(size, "big")
+
+    def fits(key: PublicKey) -> bool:
+        return isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name == curve.name
+
+    return Algorithm(number, name, fits, verify, sign)
+
+
+def _is_pss_key(key: PublicKey) -> bool:
+    return (
+        isinstance(key, rsa.RSAPublicKey)
+        and MIN_RSA_BITS <= key.key_size <= _MAX_RSA_BITS
+        and key.public_numbers().e.bit_length() <= _MAX_RSA_EXPONENT_BITS
+    )
+
+
+def _build_pss_algorithm(number: int, name: str, digest: hashes.HashAlgorithm) -> Algorithm:
+    pad = padding.PSS(padding.MGF1(digest), digest.digest_size)
+    return Algorithm(
+        number,
+        name,
+        _is_pss_key,
+        lambda key, signature, data: key.verify(signature, data, pad, digest),
+        lambda key, data: bytes(key.sign(data, pad, digest)),
+    )
+
+
+_P256, _P384, _P521 = ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()
+
+ALGORITHMS = {
+    algorithm.number: algorithm
+    for algorithm in (
+        _build_simple_algorithm(ALG_EDDSA, "EdDSA", *_EDWARDS_KEY_CLASSES),
+        _build_simple_algorithm(ALG_ED25519, "Ed25519", ed25519.Ed25519PublicKey),
+        _build_simple_algorithm(ALG_ED448, "Ed448", ed448.Ed448PublicKey),
+        _build_ecdsa_algorithm(ALG_ES256, "ES256", _P256, hashes.SHA256()),
+        _build_ecdsa_algorithm(ALG_ES384, "ES384", _P384, hashes.SHA384()),
+        _build_ecdsa_algorithm(ALG_ES512, "ES512", _P521, hashes.SHA512()),
+        _build_ecdsa_algorithm(ALG_ESP256, "ESP256", _P256, hashes.SHA256()),
+        _build_ecdsa_algorithm(ALG_ESP384, "ESP384", _P384, hashes.SHA384()),
+        _build_ecdsa_algorithm(ALG_ESP512, "ESP512", _P521, hashes.SHA512()),
+        _build_pss_algorithm(ALG_PS256, "PS256", hashes.SHA256()),
+        _build_pss_algorithm(ALG_PS384, "PS384", hashes.SHA384()),
+        _build_pss_algorithm(ALG_PS512, "PS512", hashes.SHA512()),
+        _build_simple_algorithm(ALG_ML_DSA_44, "ML-DSA-44", mldsa.MLDSA44PublicKey),
+        _build_simple_algorithm(ALG_ML_DSA_65, "ML-DSA-65", mldsa.MLDSA65PublicKey),
+        _build_simple_algorithm(ALG_ML_DSA_87, "ML-DSA-87", mldsa.MLDSA87PublicKey),
+    )
+}
+
+ALGORITHM_NUMBERS = {algorithm.name.lower(): algorithm.number for algorithm in ALGORITHMS.values()}
+
+
+def get_algorithm_number(name: str) -> int:
+    """Give the number of an algorithm by its name.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name.lower() not in ALGORITHM_NUMBERS:
+        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
+        raise UsageError(f"no algorithm {name}", hint=f"Known: {known}.")
+    return ALGORITHM_NUMBERS[name.lower()]
+
+
+def get_algorithm(number: Any) -> Algorithm:
+    """Give an algorithm by its number.
+
+    Raises:
+        InvalidStatement: there is none of that number.
+    """
+    found = ALGORITHMS.get(number) if type(number) is int else None
+    if found is None:
+        raise InvalidStatement(f"no signature algorithm {number!r}", reason="alg-unknown")
+    return found
+
+
+def choose_algorithm_number(key: PublicKey) -> int:
+    """Give the algorithm that a key signs with unless told otherwise: the number that most
+    implementations know.
+
+    Raises:
+        InvalidStatement: no algorithm takes such a key.
+    """
+    for algorithm in ALGORITHMS.values():
+        if algorithm.fits(key):
+            return algorithm.number
+    raise InvalidStatement("no algorithm takes a key of this kind", reason="alg-key")
+
+
+def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
+    """Check a signature.
+
+    Raises:
+        InvalidStatement: the algorithm is not known or takes no such key, or the signature is not
+            the key's over the data.
+    """
+    algorithm = get_algorithm(number)
+    if not algorithm.fits(key):
+        raise InvalidStatement(f"{algorithm.name} takes no key of this kind", reason="alg-key")
+    try:
+        algorithm.verify(key, signature, data)
+    except (InvalidSignature, UnsupportedAlgorithm) as error:
+        raise InvalidStatement(
+            "the signature is not this key's over these bytes", reason="signature"
+        ) from error
+
+
+_SIGN1_PART_COUNT = 4
+_MAX_SIGN1_DEPTH = 16
+_MAX_SIGN1_ITEMS = 20_000
+
+_IGNORED_HEADERS = {HEADER_TYP, HEADER_X5U, HEADER_X5BAG, HEADER_PAYLOAD_LOCATION, HEADER_EVIDENCE}
+_RECEIPT_HEADERS = {HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP}
+UNDERSTOOD_STATEMENT_HEADERS = frozenset(HEADER_NAMES) - _IGNORED_HEADERS - _RECEIPT_HEADERS
+"""The labels that `crit` of a statement may name: those that verification acts on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign1:
+    """A signed message; without a payload it is detached, and the payload comes by another way."""
+
+    protected_bytes: bytes
+    protected: dict[Any, Any]
+    unprotected: dict[Any, Any]
+    payload: bytes | None
+    signature: bytes
+    tagged: bool = True
+
+    def to_be_signed(self, payload: bytes) -> bytes:
+        """Give the bytes that the signature is over."""
+        return encode_sig_structure(self.protected_bytes, payload)
+
+    def encode(self) -> bytes:
+        """Write the message, as it was tagged or not."""
+        parts = [self.protected_bytes, self.unprotected, self.payload, self.signature]
+        return encode_deterministic_cbor(cbor2.CBORTag(SIGN1_TAG, parts) if self.tagged else parts)
+
+
+def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
+    """Give the `Sig_structure`; an empty protected header is an empty string there, however it was
+    written.
+    """
+    return encode_deterministic_cbor(
+        ["Signature1", b"" if protected == b"\xa0" else protected, b"", payload]
+    )
+
+
+def encode_protected_header(headers: dict[Any, Any]) -> bytes:
+    """Write a protected header."""
+    return encode_deterministic_cbor(headers) if headers else b""
+
+
+def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS) -> Sign1:
+    """Read a message, tagged or not; `understood` are the labels that `crit` may name.
+
+    Raises:
+        InvalidStatement: the bytes are no message, or one that could be read in two ways.
+    """
+    value = _decode_sign1_cbor(data, "not CBOR", "cbor")
+    tagged = False
+    if isinstance(value, cbor2.CBORTag):
+        if value.tag != SIGN1_TAG:
+            raise InvalidStatement(f"tag {value.tag}, not {SIGN1_TAG} (COSE_Sign1)", reason="tag")
+        value = value.value
+        tagged = True
+    if not isinstance(value, list | tuple) or len(value) != _SIGN1_PART_COUNT:
+        raise InvalidStatement("not an array of four parts", reason="structure")
+    protected_bytes, unprotected, payload, signature = value
+    if (
+        type(protected_bytes) is not bytes
+        or type(signature) is not bytes
+        or not isinstance(payload, bytes | None)
+    ):
+        raise InvalidStatement(
+            "parts of the wrong types: header, payload and signature are byte strings",
+            reason="structure",
+        )
+    protected = (
+        _decode_sign1_cbor(protected_bytes, "the protected header is not CBOR", "protected")
+        if protected_bytes
+        else {}
+    )
+    if not isinstance(protected, dict) or not isinstance(unprotected, dict):
+        raise InvalidStatement("a header that is no map", reason="structure")
+    _check_header_labels(protected, unprotected)
+    _check_critical_headers(protected, unprotected, understood)
+    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
+
+
+def _decode_sign1_cbor(data: bytes, told: str, reason: str) -> Any:
+    try:
+        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, most=_MAX_SIGN1_ITEMS)
+    except UnreadableInput as error:
+        raise InvalidStatement(f"{told}: {error}", reason=reason) from error
+
+
+def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
+    for label in (*protected, *unprotected):
+        if type(label) not in (int, str):
+            raise InvalidStatement(
+                f"a header label of another type than number or text: {label!r}",
+                reason="label-type",
+            )
+    for label in protected.keys() & unprotected.keys():
+        raise InvalidStatement(
+            f"{format_header_label(label)} is in both headers", reason="label-twice"
+        )
+
+
+def _check_critical_headers(
+    protected: dict[Any, Any], unprotected: dict[Any, Any], understood: frozenset[int]
+) -> None:
+    """Refuse a message that says it must not be understood in part; RFC 9052 section 3.1."""
+    if HEADER_CRIT in unprotected:
+        raise InvalidStatement("crit is not protected", reason="crit-unprotected")
+    if HEADER_CRIT not in protected:
+        return
+    critical = protected[HEADER_CRIT]
+    if not isinstance(critical, list | tuple) or not critical:
+        raise InvalidStatement("crit is not a list of labels", reason="crit-malformed")
+    for label in critical:
+        if type(label) not in (int, str) or label not in understood:
+            raise InvalidStatement(
+                f"crit names {format_header_label(label)}, which is not understood",
+                reason="crit-unknown",
+            )
+        if label not in protected:
+            raise InvalidStatement(
+                f"crit names {format_header_label(label)}, which is not protected",
+                reason="crit-absent",
+            )

@@ -1,0 +1,104 @@
+"""Timestamps of RFC 3161. Step: sign, verify. Follows RFC 9921: 269 is over the payload, 270 over
+the signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import cbor2
+from cryptography import x509
+from rfc3161_client import (
+    TimestampRequestBuilder,
+    VerificationError,
+    VerifierBuilder,
+    decode_timestamp_response,
+)
+
+from vacr.errors import InvalidStatement
+
+_GRANTED_STATUS_DER = b"\x30\x03\x02\x01\x00"
+_DER_SEQUENCE = 0x30
+_OPENSSL_ERROR_PATTERN = re.compile(r'data: "([^"]*)"')
+"""Where the library, which repeats OpenSSL's list of errors, says what is wrong."""
+_DER_LONG_FORM = 0x80
+_HASHES_BY_OID = {
+    "2.16.840.1.101.3.4.2.1": hashlib.sha256,
+    "2.16.840.1.101.3.4.2.2": hashlib.sha384,
+    "2.16.840.1.101.3.4.2.3": hashlib.sha512,
+}
+
+
+def encode_stamped_signature(signature: bytes) -> bytes:
+    """Give the bytes that a timestamp of a signature is over: the signature as CBOR has it, with
+    its head.
+    """
+    return cbor2.dumps(signature)
+
+
+def build_timestamp_request(signature: bytes) -> bytes:
+    """Write the question for a timestamp of a signature."""
+    return TimestampRequestBuilder().data(encode_stamped_signature(signature)).build().as_bytes()
+
+
+def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
+    """Take the token out of an authority's reply.
+
+    Raises:
+        InvalidStatement: it is no reply, grants nothing, or is about something else.
+    """
+    try:
+        response = decode_timestamp_response(reply)
+        token: bytes = response.time_stamp_token()
+    except ValueError as error:
+        raise InvalidStatement(
+            f"the authority's reply cannot be used: {error}", reason="timestamp-malformed"
+        ) from error
+    _check_imprint(response, encode_stamped_signature(signature))
+    return token
+
+
+def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> datetime:
+    """Check a timestamp over some bytes; gives its time.
+
+    Raises:
+        InvalidStatement: it is no timestamp, is over other bytes, or comes from nobody who is
+            trusted.
+    """
+    if not isinstance(token, bytes):
+        raise InvalidStatement("a timestamp that is no byte string", reason="timestamp-malformed")
+    try:
+        response = decode_timestamp_response(_encode_der_sequence(_GRANTED_STATUS_DER + token))
+        _check_imprint(response, data)
+        VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
+    except VerificationError as error:
+        told = _OPENSSL_ERROR_PATTERN.findall(str(error)) or [str(error)]
+        raise InvalidStatement(
+            f"the timestamp does not hold: {told[-1]}", reason="timestamp-untrusted"
+        ) from error
+    except ValueError as error:
+        raise InvalidStatement(
+            f"a timestamp that cannot be read: {error}", reason="timestamp-malformed"
+        ) from error
+    when: datetime = response.tst_info.gen_time
+    return when
+
+
+def _check_imprint(response: Any, data: bytes) -> None:
+    imprint = response.tst_info.message_imprint
+    algorithm = _HASHES_BY_OID.get(imprint.hash_algorithm.dotted_string)
+    if algorithm is None or algorithm(data).digest() != imprint.message:
+        raise InvalidStatement("the timestamp is about something else", reason="timestamp-mismatch")
+
+
+def _encode_der_sequence(content: bytes) -> bytes:
+    """Wrap bytes as a sequence of DER."""
+    size = len(content)
+    if size < _DER_LONG_FORM:
+        return bytes((_DER_SEQUENCE, size)) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((_DER_SEQUENCE, _DER_LONG_FORM | len(length))) + length + content

@@ -1,0 +1,234 @@
+"""What a run over a folder has done so far, so that the next one goes on where it stopped.
+
+A line for each place, written when its records are; a line that was cut short, or is not as this
+version writes it, is as if it were not there. A place counts as done when it looks as it did, the
+wish is the same, and its records are still there as they were written. Where the journal cannot be
+written, the run goes on, and the next one does more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from types import NoneType
+from typing import Any, BinaryIO
+
+from vacr.discovery import make_record_name
+from vacr.errors import UsageError
+from vacr.files import describe_file_error, format_path, make_folder_tree
+from vacr.version import __version__
+from vacr.workflows.record import RecordingOutcome, RecordingTask
+from vacr.workflows.sealed_source import build_sealed_source_path
+
+RUN_JOURNAL_NAME = ".vacr-journal.jsonl"
+_FILE_MEMBERS = ("output", "sealed")
+_RECORD_TYPES = {
+    "source": str,
+    "output": str,
+    "state": str,
+    "id": str,
+    "session-id": str,
+    "parent": (str, NoneType),
+    "agent": str,
+    "cli-version": (str, NoneType),
+    "models": [str],
+    "entries": int,
+    "bytes": int,
+    "sealed": (str, NoneType),
+    "notices": [{"line": (int, NoneType), "message": str}],
+    "left-out": [{"file": str, "reason": str}],
+    "secrets": [str],
+    "seen": [int],
+}
+_HEAD_TYPES = {"key": str, "state": str}
+_LINE_TYPES = _HEAD_TYPES | {"records": [_RECORD_TYPES], "skipped": str}
+"""The members of a line and their types; in a list, that of all items."""
+
+
+class RunJournal:
+    """The journal of an output folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read what there is; only where each line stands is kept.
+
+        Raises:
+            UsageError: something else is in its place.
+        """
+        self._folder = folder
+        self._path = folder / RUN_JOURNAL_NAME
+        self._lines: dict[str, tuple[str, int]] = {}
+        self._file: BinaryIO | None = None
+        self.failed = ""
+        """Why it cannot be written."""
+        if os.path.lexists(self._path):
+            if not stat.S_ISREG(self._path.lstat().st_mode):
+                raise UsageError(
+                    f"{self._path} is there, and is no file",
+                    hint="Remove it, or write elsewhere with -o.",
+                )
+            with self._path.open("rb") as file:
+                position = 0
+                for line in file:
+                    done = _parse_line(line)
+                    if _matches_type(done, _HEAD_TYPES):
+                        self._lines[done["key"]] = done["state"], position
+                    position += len(line)
+
+    def done(self, task: RecordingTask) -> RecordingOutcome | None:
+        """Give what came of a task in an earlier run, if that still stands."""
+        state, position = self._lines.get(self._key(task), ("", 0))
+        if not state or state != task.state:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(position)
+            done = _parse_line(file.readline())
+        if not _matches_type(done, _LINE_TYPES) or bool(done["records"]) == bool(done["skipped"]):
+            return None
+        for record in done["records"]:
+            for member in _FILE_MEMBERS:
+                if record[member] is not None:
+                    record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - as it is named now
+        if not all(
+            _is_drift_table(record.get("drift"))
+            and _is_record_of_task(task, record)
+            and _is_record_intact(record)
+            for record in done["records"]
+        ):
+            return None
+        return RecordingOutcome(
+            task, [_mark_unchanged(record, task) for record in done["records"]], [], done["skipped"]
+        )
+
+    def write(self, outcome: RecordingOutcome) -> None:
+        """Add what came of a task, unless it failed: then the next run tries again."""
+        if self.failed or not outcome.task.state or (outcome.errors and not outcome.skipped):
+            return
+        records = [
+            record | _stat_record_file(record) | self._relative(record)
+            for record in outcome.records
+        ]
+        line = {
+            "key": self._key(outcome.task),
+            "state": outcome.task.state,
+            "records": records,
+            "skipped": outcome.skipped,
+        }
+        try:
+            if self._file is None:
+                make_folder_tree(self._path.parent)
+                self._file = open(self._path, "ab", buffering=0, opener=_open_journal)  # noqa: SIM115 - held until it is closed
+                if self._file.tell() and not self._ends_in_newline():
+                    self._file.write(b"\n")
+            text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            if self._file.write(text) < len(text):
+                self.failed = "there is no room for it"
+        except OSError as error:
+            self.failed = describe_file_error(error)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _key(self, task: RecordingTask) -> str:
+        """Name a task and the wish it is done under; the folder may be named otherwise the next
+        time, or be elsewhere.
+        """
+        wish = task.wish
+        source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs more than a small session
+        place = os.path.relpath(task.output, self._folder)
+        return json.dumps(
+            [source, task.session, place, wish.suffix, wish.seal, wish.agent, __version__]
+        )
+
+    def _relative(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Name the files of a record from the folder on."""
+        return {
+            name: os.path.relpath(record[name], self._folder)
+            for name in _FILE_MEMBERS
+            if record.get(name) is not None
+        }
+
+    def _ends_in_newline(self) -> bool:
+        with self._path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+
+
+def _open_journal(path: str, flags: int) -> int:
+    """Open the journal itself: no link to something else, and nothing that one would have to wait
+    at.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def _parse_line(line: bytes) -> Any:
+    """Read a line; nothing where there is none that can be read."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _matches_type(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of a type: those that are named in a table, or the same for all items
+    of a list.
+    """
+    if isinstance(kind, dict):
+        return type(value) is dict and all(
+            name in value and _matches_type(value[name], inner) for name, inner in kind.items()
+        )
+    if isinstance(kind, list):
+        return type(value) is list and all(_matches_type(item, kind[0]) for item in value)
+    return type(value) in (kind if isinstance(kind, tuple) else (kind,))
+
+
+def _is_drift_table(value: Any) -> bool:
+    """Tell whether a value counts names by their kinds."""
+    return type(value) is dict and all(
+        type(counts) is dict and all(type(count) is int for count in counts.values())
+        for counts in value.values()
+    )
+
+
+def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
+    """Tell whether the files of a record are such as the task would write."""
+    folder, name = os.path.split(task.output)
+    if record["sealed"] != (
+        format_path(str(build_sealed_source_path(Path(record["output"]))))
+        if task.wish.seal
+        else None
+    ):
+        return False
+    for label in ("", record["session-id"], task.session or ""):
+        named = f"{make_record_name(name, task.joint, label)}{task.wish.suffix}"
+        if record["output"] == format_path(os.path.join(folder, named)):  # noqa: PTH118 - as it is named
+            return True
+    return False
+
+
+def _stat_record_file(record: dict[str, Any]) -> dict[str, Any]:
+    """Tell what a record's file looks like."""
+    try:
+        status = Path(record["output"]).stat()
+    except OSError:
+        return {}
+    return {"seen": [status.st_size, status.st_mtime_ns]}
+
+
+def _mark_unchanged(record: dict[str, Any], task: RecordingTask) -> dict[str, Any]:
+    """Describe a record that is as it was; its digest is computed if it was not asked for then."""
+    if task.wish.digests and "sha-256" not in record:
+        with Path(record["output"]).open("rb") as file:
+            record["sha-256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return record | {"state": "unchanged"}
+
+
+def _is_record_intact(record: dict[str, Any]) -> bool:
+    sealed = record.get("sealed")
+    return record.get("seen") == _stat_record_file(record).get("seen", False) and (
+        sealed is None or Path(sealed).is_file()
+    )
