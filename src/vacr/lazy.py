@@ -2,12 +2,14 @@
 
 A package lists its public names in `__init__.py`, and other packages import only those. Loading
 every module of a package for one of its names would make each command start slowly, so the names
-resolve on demand:
+resolve on demand. This is how the package `vacr.record` would load its encoder:
 
-    # vacr/record/__init__.py
-    __getattr__, __dir__, __all__ = export_lazily(__name__, {"encoding": ("decode", "encode")})
-
-    from vacr.record import encode      # loads vacr.record.encoding, and nothing else
+    >>> from vacr.lazy import export_lazily
+    >>> load_name, list_names, names = export_lazily("vacr.record", {"encoding": ["encode"]})
+    >>> names
+    ['encode']
+    >>> load_name("encode").__module__      # loads vacr.record.encoding, and nothing else
+    'vacr.record.encoding'
 """
 
 from __future__ import annotations
