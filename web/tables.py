@@ -9,25 +9,29 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vacr.attribution.calls import (
+from vacr.agents import load_agents
+from vacr.agents.tool_calls import (
     COMMAND_ARGUMENTS,
     CONTENT_ARGUMENTS,
     NEW_TEXT_ARGUMENTS,
     OLD_TEXT_ARGUMENTS,
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
-    TOOL_KINDS,
 )
 from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS
 from vacr.viewer.parts import _DESCRIPTIVE_ARGUMENTS, _SEARCH_ARGUMENTS, _TEXT_BLOCK_TYPES
 
+_AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
 
 def tables() -> str:
     """Give the text of the file."""
     found = {
-        "tools": TOOL_KINDS,
+        "tools": {
+            name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
+            for name in _AGENTS
+        },
         "paths": PATH_ARGUMENTS,
         "old": OLD_TEXT_ARGUMENTS,
         "new": NEW_TEXT_ARGUMENTS,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vacr.attribution.calls import walk_session_steps
 from vacr.attribution.session_context import find_newest_revision
+from vacr.attribution.session_steps import walk_session_steps
 
 A, B = "a1" * 20, "b2" * 20
 

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
 from vacr.attribution.base import BaseFiles
-from vacr.attribution.calls import CALL_DONE, CALL_FAILED, ToolCall
 from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
@@ -47,9 +47,13 @@ def called(command, output="", *, failed=False, folder=ROOT):
     )
 
 
+def run_shell(call):
+    return derive_shell_events(call, find_agent("claude-code").shell_run(call))
+
+
 def did(command, output="", *, failed=False):
     """Give what a command did, without the looks and the touches of everything."""
-    events = derive_shell_events(called(command, output, failed=failed))
+    events = run_shell(called(command, output, failed=failed))
     return [
         one
         for one in events
@@ -207,7 +211,7 @@ def test_effects(command, events):
     ],
 )
 def test_files_that_a_script_names_and_may_change(command, named):
-    events = derive_shell_events(called(command))
+    events = run_shell(called(command))
     assert any(
         isinstance(one, PossibleChange) and not one.path and named in one.named for one in events
     )
@@ -225,7 +229,7 @@ def test_files_that_a_script_names_and_may_change(command, named):
 )
 def test_files_that_a_script_only_reads_stay_known(command):
     assert not any(
-        one.named for one in derive_shell_events(called(command)) if isinstance(one, PossibleChange)
+        one.named for one in run_shell(called(command)) if isinstance(one, PossibleChange)
     )
 
 
@@ -301,7 +305,7 @@ class Tree:
             failed=done.returncode != 0,
             folder=str(self.folder),
         )
-        self.replay.step(call, derive_file_actions(call, "claude-code"))
+        self.replay.step(call, derive_file_actions(find_agent("claude-code"), call))
 
     def look(self):
         for path in self.folder.rglob("*.py"):
@@ -382,7 +386,7 @@ def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
 def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
     replay = Replay(None, [ROOT])
     call = called("cat > f <<'EOF'\na\nEOF")
-    replay.step(call, derive_file_actions(call, "claude-code"))
+    replay.step(call, derive_file_actions(find_agent("claude-code"), call))
     assert [(change.ranges, change.evidence) for change in replay.history] == [
         ([(1, 1)], EVIDENCE_SHELL)
     ]
@@ -407,5 +411,5 @@ def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
 def test_time_grows_with_length_only(piece, line):
     command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
     start = time.process_time()
-    list(derive_shell_events(called(command, output)))
+    list(run_shell(called(command, output)))
     assert time.process_time() - start < 3

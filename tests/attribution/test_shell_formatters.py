@@ -2,8 +2,8 @@
 
 import pytest
 
+from vacr.agents import CALL_DONE, ToolCall, find_agent
 from vacr.attribution.base import BaseFiles
-from vacr.attribution.calls import CALL_DONE, ToolCall
 from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import align_lines, list_line_runs, release_reverted_lines
@@ -46,7 +46,7 @@ class Session:
         call = ToolCall(
             name, arguments, f"e{self.replay.clock}", "c", "m", ROOT, state=CALL_DONE, output=output
         )
-        self.replay.step(call, derive_file_actions(call, self.agent))
+        self.replay.step(call, derive_file_actions(find_agent(self.agent), call))
 
     def said(self):
         """Give the contributor and the evidence of each line that the base does not have."""

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from vacr.agents.file_tools import ShellResult
 from vacr.attribution.shell.effects import derive_script_events
-from vacr.attribution.shell.execution import ShellResult
 from vacr.attribution.shell.parser import parse_shell_script
 from vacr.edits.actions import FileMove, ObservedDiff, ObservedLines
 from vacr.edits.lines import split_keeping_ends, strip_line_end

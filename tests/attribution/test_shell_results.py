@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from vacr.attribution.calls import CALL_DONE, CALL_FAILED, ToolCall
+from vacr.agents.file_tools import parse_shell_result
+from vacr.agents.registry import find_agent
+from vacr.agents.tool_calls import CALL_DONE, CALL_FAILED, ToolCall
 from vacr.attribution.shell.effects import derive_shell_events
-from vacr.attribution.shell.execution import parse_shell_result
 from vacr.edits.actions import FileDeletion, ObservedLines
 
 
@@ -27,13 +28,21 @@ GEMINI = (
 
 
 @pytest.mark.parametrize(
-    ("call", "code", "done", "text", "cut"),
+    ("agent", "call", "code", "done", "text", "cut"),
     [
-        (called("a\nb\n"), None, True, "a\nb\n", False),
-        (called(CODEX.format(0, "a\nb\n")), 0, True, "a\nb\n", False),
-        (called(CODEX.format(1, "a\n")), 1, False, "a\n", False),
-        (called("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"), 0, True, "a\n", False),
+        ("codex-cli", called("a\nb\n"), None, True, "a\nb\n", False),
+        ("codex-cli", called(CODEX.format(0, "a\nb\n")), 0, True, "a\nb\n", False),
+        ("codex-cli", called(CODEX.format(1, "a\n")), 1, False, "a\n", False),
         (
+            "codex-cli",
+            called("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"),
+            0,
+            True,
+            "a\n",
+            False,
+        ),
+        (
+            "codex-cli",
             called(
                 "Exit code: 0\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nTotal "
                 "output lines: 9\n\na\n"
@@ -44,16 +53,32 @@ GEMINI = (
             False,
         ),
         (
+            "codex-cli",
             called("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"),
             None,
             False,
             "a",
             True,
         ),
-        (called(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")), 0, True, "a", True),
-        (called("a\nb\n\n... [12 lines truncated] ...\n\nc\n"), None, True, "a\nb\n", True),
-        (called("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
         (
+            "codex-cli",
+            called(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")),
+            0,
+            True,
+            "a",
+            True,
+        ),
+        (
+            "claude-code",
+            called("a\nb\n\n... [12 lines truncated] ...\n\nc\n"),
+            None,
+            True,
+            "a\nb\n",
+            True,
+        ),
+        ("codex-cli", called("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
+        (
+            "claude-code",
             called("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"),
             None,
             True,
@@ -61,20 +86,22 @@ GEMINI = (
             True,
         ),
         (
+            "opencode",
             called("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"),
             None,
             True,
             "a\n",
             True,
         ),
-        (called(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
-        (called(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
-        (called(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
-        (called("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
-        (called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
-        (called("a\n", exit_code=2), 2, False, "a\n", False),
-        (called("Exit code 1\na\n", state=CALL_FAILED), 1, False, "a\n", False),
+        ("gemini-cli", called(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
+        ("gemini-cli", called(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
+        ("gemini-cli", called(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
+        ("gemini-cli", called("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
+        ("opencode", called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
+        ("codex-cli", called("a\n", exit_code=2), 2, False, "a\n", False),
+        ("claude-code", called("Exit code 1\na\n", state=CALL_FAILED), 1, False, "a\n", False),
         (
+            "claude-code",
             called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}),
             None,
             True,
@@ -82,6 +109,7 @@ GEMINI = (
             False,
         ),
         (
+            "claude-code",
             called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}),
             None,
             False,
@@ -89,6 +117,7 @@ GEMINI = (
             True,
         ),
         (
+            "claude-code",
             called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}),
             None,
             False,
@@ -97,25 +126,26 @@ GEMINI = (
         ),
     ],
 )
-def test_results(call, code, done, text, cut):
-    result = parse_shell_result(call)
+def test_results(agent, call, code, done, text, cut):
+    result = parse_shell_result(find_agent(agent), call)
     assert (result.code, result.done, result.text, result.cut) == (code, done, text, cut)
 
 
 def test_the_first_codex_tells_its_exit_code_in_json():
     call = called("a\n")
     call.native["output"] = json.dumps({"output": "a\n", "metadata": {"exit_code": 2}})
-    assert parse_shell_result(call).code == 2
+    assert parse_shell_result(find_agent("codex-cli"), call).code == 2
 
 
 def test_opencode_tells_its_exit_code_in_a_state():
     call = called("a\n")
     call.native["state"] = {"metadata": {"exit": 1}}
-    assert not parse_shell_result(call).done
+    assert not parse_shell_result(find_agent("opencode"), call).done
 
 
 def powershell(command, output=""):
-    events = derive_shell_events(called(output, name="PowerShell", command=command))
+    call = called(output, name="PowerShell", command=command)
+    events = derive_shell_events(call, find_agent("claude-code").shell_run(call))
     return [
         (one.path, one.first, len(one.lines)) if isinstance(one, ObservedLines) else one
         for one in events

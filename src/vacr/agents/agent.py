@@ -1,10 +1,17 @@
-"""The garbage collector, kept out of the way. Step: read.
+"""An agent, and the native bytes of its sessions.
 
-The native bytes of one conversation. Step: read. Readers get these; `vacr.sources` makes them of
-files and stores.
+Everything that names an agent lives in that agent's folder, as one object: an `Agent`. Attribution,
+blame, capture and the viewer ask the object and never look at an agent's name. So an agent from
+another package is treated like a built-in one.
 
-Where agents keep their sessions on a machine, as their readers describe it. Step: read; what is
-read is data.
+    >>> from vacr.agents.agent import Agent, Source, SourcePart
+    >>> class Parrot(Agent):
+    ...     name = "parrot"
+    ...     def recognises(self, sample):
+    ...         return sum("squawk" in value for value in sample) / len(sample)
+    >>> source = Source((SourcePart("cage.jsonl", b'{"squawk": "hello"}'),))
+    >>> Parrot().recognises(source.main.sample())
+    1.0
 """
 
 from __future__ import annotations
@@ -13,11 +20,17 @@ import gc
 import hashlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_documents
+from vacr.agents.tool_calls import ToolCall, ToolEffect, get_prompt_text, has_failed
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction, Hunk
 
 
 class pause_garbage_collector:  # noqa: N801 - used as a function
@@ -161,3 +174,229 @@ class SessionStore:
     """The store in whose folder the variable's value is to be found if it is no whole path."""
     unless: str = ""
     """A variable which, when set, says that the sessions are elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellBehaviour:
+    """How the shell of an agent behaves between calls."""
+
+    keeps_folder: bool = False
+    """Whether a `cd` lasts until the next call."""
+    reports_folder: bool = False
+    """Whether entries state the folder that the shell is in."""
+    lenient_commands: frozenset[str] = frozenset()
+    """Commands whose exit code the agent does not report as an error."""
+    reset_message: str | None = None
+    """What the agent prints when it puts the shell back into the session's folder."""
+    powershell_tools: frozenset[str] = frozenset(["PowerShell", "powershell"])
+    """Tools whose scripts are written in PowerShell."""
+
+
+class Agent:
+    """Everything vacr knows about one agent.
+
+    A new agent derives from this class and states at least its `name`, its `formats`, and how to
+    recognise and read its sessions. Each further member teaches vacr one more thing; the defaults
+    here are what is safe to assume about an agent of which nothing else is known.
+    """
+
+    name: str = ""
+    """The name of the agent, as `--agent` and the record's `cli-name` have it."""
+    formats: Sequence[str] = ()
+    """The trace formats that it reads."""
+
+    # --- reading ---
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample of native values is this agent's, from 0 to 1.
+
+        A file that is not JSON is one value: its text.
+        """
+        del sample
+        return 0.0
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a source."""
+        raise NotImplementedError
+
+    formats_with_separate_calls: frozenset[str] = frozenset()
+    """Formats that hold calls and reasoning beside the content of a message, not inside it."""
+
+    # --- where sessions lie ---
+
+    stores: Sequence[SessionStore] = ()
+    attached: Sequence[str] = ()
+    """Patterns of files that belong to a session, from its folder; `{stem}` is its name."""
+    sub_sessions: Sequence[str] = ()
+    """Patterns of the files of sub-agents; `{session}` is the id of the session."""
+    part_name: re.Pattern[str] | None = None
+    """What to keep of a path as the name of a part, where the file name alone says too little."""
+    databases: Sequence[Any] = ()
+    folder: Any = None
+    """A session store that keeps each session as a folder of files."""
+
+    # --- files ---
+
+    tools: ClassVar[Mapping[str, ToolEffect]] = {}
+    """What each tool does to files."""
+    checks_files: bool = False
+    """Whether the host refuses to change a file that changed since the host last showed it."""
+    reports_changes: bool = False
+    """Whether the host keeps the text of files, and reports how others changed them."""
+    records_results: bool = True
+    """Whether sessions hold the results of calls."""
+    shell: ShellBehaviour = ShellBehaviour()
+
+    def tool_effect(self, call: ToolCall) -> ToolEffect | None:
+        """Return what a call's tool does to files; override it where an argument decides."""
+        return self.tools.get(call.name)
+
+    def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield what a call did to files and showed of them, by its arguments and its result."""
+        from vacr.agents.file_tools import derive_file_actions
+
+        return derive_file_actions(self, call)
+
+    def observations(self, entry: dict[str, Any]) -> Iterable[FileAction]:
+        """Yield what an entry that is not a call shows of files."""
+        del entry
+        return ()
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return what the host recorded about the file of a call."""
+        from vacr.agents.file_tools import FileReport
+
+        del call
+        return FileReport()
+
+    def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
+        """Return the hunks that the host recorded; `spelled` are the lines as the call has them."""
+        del call, spelled
+        return []
+
+    def hunk_readings(self, call: ToolCall) -> list[list[Hunk]]:
+        """Return the ways to read the host's hunks, where known lines must decide between them."""
+        del call
+        return []
+
+    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
+        """Return what a call showed of a file, or nothing where it shows numbered lines."""
+        del call, path
+        return None
+
+    def patch_actions(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield what a call of a patch tool did."""
+        from vacr.agents.file_tools import get_patch_text, parse_patch_actions
+
+        text = get_patch_text(call)
+        return () if text is None else parse_patch_actions(text)
+
+    def search_results(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield the lines that a search shows."""
+        from vacr.agents.file_tools import parse_search_results
+
+        return parse_search_results(call)
+
+    def shell_run(self, call: ToolCall) -> RunShell | None:
+        """Return the script that a shell call ran, with its result."""
+        from vacr.agents.file_tools import build_shell_run
+
+        return build_shell_run(self, call)
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a shell call, without what the agent wraps around it."""
+        from vacr.agents.file_tools import parse_plain_output
+
+        return parse_plain_output(call)
+
+    # --- the session around the calls ---
+
+    def project_folder(self, record: dict[str, Any]) -> str:
+        """Return the folder that a session worked in, or an empty text where it is unknown."""
+        return str(record["session"].get("environment", {}).get("working-dir") or "")
+
+    def model_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the model that an entry names for itself and the entries after it."""
+        model = entry.get("model-id")
+        return model if isinstance(model, str) else None
+
+    def provider_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the model's provider that an entry names."""
+        del entry
+        return None
+
+    def folder_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the working folder that an entry states for the entries after it."""
+        del entry
+        return None
+
+    def chain_of(self, entry: dict[str, Any]) -> str:
+        """Return the sub-agent whose entry this is, or an empty text."""
+        del entry
+        return ""
+
+    def call_reports(self, entries: Sequence[Any]) -> CallReports:
+        """Return what entries outside a call's result say about the call."""
+        del entries
+        return CallReports()
+
+    def has_failed(self, call: ToolCall, result: dict[str, Any], report: dict[str, Any]) -> bool:
+        """Return whether a call failed or was refused, by its result and a separate report."""
+        del call
+        return has_failed(result, report)
+
+    def is_user_modified(self, call: ToolCall) -> bool:
+        """Return whether the user changed what the agent proposed before it was applied."""
+        del call
+        return False
+
+    def prompt_text(self, entry: dict[str, Any]) -> str:
+        """Return the text that a person wrote in an entry, without what the host added."""
+        return get_prompt_text(entry)
+
+    def is_summary(self, entry: dict[str, Any]) -> bool:
+        """Return whether an entry sums up an earlier session that this one continues."""
+        del entry
+        return False
+
+    def restarts_shell(self, entry: dict[str, Any]) -> bool:
+        """Return whether the shell is back in the session's folder after an entry."""
+        del entry
+        return False
+
+    def pull_request_url(self, entry: dict[str, Any]) -> str | None:
+        """Return the address of a pull request that an entry ties to the session."""
+        del entry
+        return None
+
+    def __getattr__(self, name: str) -> Any:  # TRANSITION
+        old = {
+            "STORES": "stores",
+            "ATTACHED": "attached",
+            "SUB_SESSIONS": "sub_sessions",
+            "NAMED": "part_name",
+            "DATABASES": "databases",
+            "FOLDER": "folder",
+        }
+        if name in old:
+            return getattr(self, old[name])
+        raise AttributeError(name)
+
+    # --- capture ---
+
+    hooks: Any = None
+    """How the agent is told to call vacr while it works."""
+
+
+class CallReports:
+    """What a session says about calls outside their results; this one says nothing."""
+
+    def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the members reported about a call."""
+        del call_id, result
+        return {}
+
+    def implied_call(self, entry: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the report of a change that no call of the session asked for."""
+        del entry
+        return None

@@ -1,27 +1,37 @@
-"""The readers there are, and which of them knows a source. Step: read.
+"""The agents that vacr knows, and which of them wrote a source.
 
-A reader is a module, or any object, with the members below. Third parties add theirs under the
-entry point group `vacr.readers`; a source is recognised by its content, never by its name.
+Built-in agents have a folder in this package; other packages add theirs under the entry point group
+`vacr.agents`, as an `Agent` or a class of one. A source is recognised by its content, never by its
+name.
+
+    >>> from vacr.agents.agent import Source, SourcePart
+    >>> from vacr.agents.registry import recognise_agent
+    >>> data = open("examples/codex-cli.jsonl", "rb").read()
+    >>> recognise_agent(Source((SourcePart("unnamed", data),))).name
+    'codex-cli'
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Protocol, cast
+from typing import Any
 
-from vacr.agents.agent import Source
-from vacr.agents.lift import Reading
+from vacr.agents.agent import Agent, Source
+from vacr.agents.tool_calls import ToolCall, ToolEffect
 from vacr.errors import NotASession, UnreadableInput, UsageError
 
-READER_ENTRY_POINT_GROUP = "vacr.readers"
-BUILT_IN_READER_MODULES = tuple(
-    f"vacr.agents.{module}.reader"
-    for module in ("claude_code", "codex", "gemini", "cursor", "opencode")
-)
+AGENT_ENTRY_POINT_GROUP = "vacr.agents"
+_BUILT_IN_FOLDERS = {
+    "claude-code": "claude_code",
+    "codex-cli": "codex",
+    "gemini-cli": "gemini",
+    "cursor": "cursor",
+    "opencode": "opencode",
+}
 
 _FIRST_SAMPLE_SIZE = 4
 _LARGER_SAMPLE_SIZE = 16
@@ -33,62 +43,62 @@ _RECORD_HINT = (
 )
 
 
-class Reader(Protocol):
-    """What a reader of one agent's sessions has."""
-
-    @property
-    def name(self) -> str:
-        """The agent, as `--agent` names it."""
-        ...
-
-    @property
-    def formats(self) -> Sequence[str]:
-        """The trace format ids it reads."""
-        ...
-
-    def recognises(self, sample: Sequence[Any]) -> float:
-        """Tell how much of a sample of native values is this agent's, from 0 to 1; a text that is
-        no JSON is one value.
-        """
-        ...
-
-    def read(self, source: Source) -> Iterator[Reading]:
-        """Give the records of the conversations in a source."""
-        ...
-
-
 @cache
-def load_readers() -> dict[str, Reader]:
-    """Give all readers by name: our own, then those of others.
+def load_agents() -> dict[str, Agent]:
+    """Return all agents by name: the built-in ones, then those of other packages.
 
     Raises:
-        UnreadableInput: a reader of others cannot be loaded.
+        UnreadableInput: an agent of another package cannot be loaded.
     """
-    found = {
-        reader.name: reader
-        for reader in (cast("Reader", import_module(name)) for name in BUILT_IN_READER_MODULES)
-    }
-    for point in sorted(entry_points(group=READER_ENTRY_POINT_GROUP), key=lambda point: point.name):
+    agents = {name: _load_built_in(name) for name in _BUILT_IN_FOLDERS}
+    for point in sorted(entry_points(group=AGENT_ENTRY_POINT_GROUP), key=lambda point: point.name):
         try:
-            reader = cast("Reader", point.load())
-            found.setdefault(reader.name, reader)
+            loaded = point.load()
+            agent: Agent = loaded() if isinstance(loaded, type) else loaded
+            agents.setdefault(agent.name, agent)
         except Exception as error:
             raise UnreadableInput(
                 f"the reader {point.name!r} cannot be loaded: {error}",
                 hint=f"It comes from {point.value}; uninstall or update the package that has it.",
             ) from error
-    return found
+    return agents
 
 
-def find_reader(source: Source, agent: str | None = None) -> Reader:
-    """Give the reader that knows a source, or the one that was asked for.
+@cache
+def _load_built_in(name: str) -> Agent:
+    agent: Agent = import_module(f"vacr.agents.{_BUILT_IN_FOLDERS[name]}").AGENT
+    return agent
+
+
+def find_record_agent(record: dict[str, Any]) -> Agent:
+    """Return the agent whose session a record is.
+
+    Where that agent is not installed here, nothing is known of its tools.
+    """
+    return find_agent(str(record["session"].get("agent-meta", {}).get("cli-name", "")))
+
+
+def find_agent(name: str) -> Agent:
+    """Return the agent of this name, or one of which nothing is known."""
+    if name in _BUILT_IN_FOLDERS:
+        return _load_built_in(name)
+    return load_agents().get(name) or Agent()
+
+
+def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:
+    """Return what a tool of an agent does to files, when called with these arguments."""
+    return find_agent(agent).tool_effect(ToolCall(tool, arguments, "", "", "", ""))
+
+
+def recognise_agent(source: Source, agent: str | None = None) -> Agent:
+    """Return the agent that wrote a source, or the one of this name.
 
     Raises:
-        UsageError: there is no reader of that name.
-        NotASession: the source is empty, or of no agent that is known.
-        UnreadableInput: it should be JSON, and is damaged, or it is UTF-16.
+        UsageError: no agent has this name.
+        NotASession: the source is empty, or no agent recognises it.
+        UnreadableInput: the source is damaged JSON, or UTF-16.
     """
-    known = load_readers()
+    known = load_agents()
     if agent is not None:
         if agent not in known:
             raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
@@ -110,12 +120,12 @@ def find_reader(source: Source, agent: str | None = None) -> Reader:
         )
     for sample, enough in _draw_samples(source):
         best, most = None, enough
-        for reader in known.values() if sample else ():
-            score = reader.recognises(sample)
+        for candidate in known.values() if sample else ():
+            score = candidate.recognises(sample)
             if score >= 1:
-                return reader
+                return candidate
             if score > most or (best is None and score >= most):
-                best, most = reader, score
+                best, most = candidate, score
         if best is not None:
             return best
     if damage := source.main.damage():
@@ -134,12 +144,16 @@ def find_reader(source: Source, agent: str | None = None) -> Reader:
 
 
 def _draw_samples(source: Source) -> Iterator[tuple[list[Any], float]]:
-    """Give what a source is recognised by, and how much of it must be an agent's.
+    """Yield samples of a source, each with the share of it that an agent must recognise.
 
-    Its first values, which nearly always are all of one agent; then more, then all of them, then
-    its text.
+    The first values nearly always suffice; then come more, then all of them, then the text.
     """
     yield source.main.sample(_FIRST_SAMPLE_SIZE), 1.0
     yield source.main.sample(_LARGER_SAMPLE_SIZE), _MIN_RECOGNISED_SHARE
     yield source.main.sample(), _MIN_RECOGNISED_SHARE
     yield [source.main.data[:_TEXT_SAMPLE_BYTES].decode("utf-8", "ignore")], _MIN_RECOGNISED_SHARE
+
+
+load_readers = load_agents  # TRANSITION
+find_reader = recognise_agent
+Reader = Agent

@@ -10,46 +10,37 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.attribution.attribute import ConversationLinks as ConversationLinks
-    from vacr.attribution.attribute import attribute_records as attribute_records
-    from vacr.attribution.attribute import build_contributor as build_contributor
-    from vacr.attribution.attribute import count_unknown_tools as count_unknown_tools
-    from vacr.attribution.attribute import find_session_root as find_session_root
-    from vacr.attribution.attribute import list_applied_changes as list_applied_changes
-    from vacr.attribution.attribute import list_changed_files as list_changed_files
-    from vacr.attribution.attribute import replay_records as replay_records
+    from vacr.attribution.attribute import (
+        ConversationLinks as ConversationLinks,
+        attribute_records as attribute_records,
+        build_contributor as build_contributor,
+        count_unknown_tools as count_unknown_tools,
+        find_session_root as find_session_root,
+        list_applied_changes as list_applied_changes,
+        list_changed_files as list_changed_files,
+        replay_records as replay_records,
+    )
     from vacr.attribution.base import BaseFiles as BaseFiles
-    from vacr.attribution.calls import COMMAND_ARGUMENTS as COMMAND_ARGUMENTS
-    from vacr.attribution.calls import CONTENT_ARGUMENTS as CONTENT_ARGUMENTS
-    from vacr.attribution.calls import PATCH_ARGUMENTS as PATCH_ARGUMENTS
-    from vacr.attribution.calls import PATH_ARGUMENTS as PATH_ARGUMENTS
-    from vacr.attribution.calls import TOOL_DELETE as TOOL_DELETE
-    from vacr.attribution.calls import TOOL_KINDS as TOOL_KINDS
-    from vacr.attribution.calls import TOOL_PATCH as TOOL_PATCH
-    from vacr.attribution.calls import TOOL_REPLACE as TOOL_REPLACE
-    from vacr.attribution.calls import TOOL_UNPLACED_EDIT as TOOL_UNPLACED_EDIT
-    from vacr.attribution.calls import TOOL_WRITE as TOOL_WRITE
-    from vacr.attribution.calls import SessionStep as SessionStep
-    from vacr.attribution.calls import ShownEntry as ShownEntry
-    from vacr.attribution.calls import ToolCall as ToolCall
-    from vacr.attribution.calls import find_working_folder as find_working_folder
-    from vacr.attribution.calls import get_text_argument as get_text_argument
-    from vacr.attribution.calls import walk_session_steps as walk_session_steps
-    from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
-    from vacr.attribution.check import ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS
-    from vacr.attribution.check import JointRecords as JointRecords
-    from vacr.attribution.check import compare_attribution as compare_attribution
-    from vacr.attribution.check import is_jointly_attributed as is_jointly_attributed
-    from vacr.attribution.check import list_unattributed_variants as list_unattributed_variants
-    from vacr.attribution.derive import parse_requested_edits as parse_requested_edits
-    from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY
-    from vacr.attribution.file_state import FileState as FileState
-    from vacr.attribution.reconcile import LineRun as LineRun
-    from vacr.attribution.reconcile import list_line_runs as list_line_runs
-    from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
+    from vacr.attribution.check import (
+        ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS,
+        ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS,
+        JointRecords as JointRecords,
+        compare_attribution as compare_attribution,
+        is_jointly_attributed as is_jointly_attributed,
+        list_unattributed_variants as list_unattributed_variants,
+    )
+    from vacr.attribution.file_state import (
+        EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY,
+        FileState as FileState,
+    )
+    from vacr.attribution.reconcile import (
+        LineRun as LineRun,
+        list_line_runs as list_line_runs,
+        release_reverted_lines as release_reverted_lines,
+    )
     from vacr.attribution.replay import Replay as Replay
     from vacr.attribution.session_context import find_entry_prompts as find_entry_prompts
-    from vacr.attribution.session_context import get_prompt_text as get_prompt_text
+    from vacr.attribution.session_steps import walk_session_steps as walk_session_steps
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -65,24 +56,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "replay_records",
         ),
         "base": ("BaseFiles",),
-        "calls": (
-            "COMMAND_ARGUMENTS",
-            "CONTENT_ARGUMENTS",
-            "PATCH_ARGUMENTS",
-            "PATH_ARGUMENTS",
-            "SessionStep",
-            "ShownEntry",
-            "TOOL_DELETE",
-            "TOOL_KINDS",
-            "TOOL_PATCH",
-            "TOOL_REPLACE",
-            "TOOL_UNPLACED_EDIT",
-            "TOOL_WRITE",
-            "ToolCall",
-            "find_working_folder",
-            "get_text_argument",
-            "walk_session_steps",
-        ),
         "check": (
             "ATTRIBUTION_DIFFERS",
             "ATTRIBUTION_HOLDS",
@@ -91,7 +64,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_jointly_attributed",
             "list_unattributed_variants",
         ),
-        "derive": ("parse_requested_edits",),
         "file_state": (
             "EVIDENCE_CONTENT_ONLY",
             "FileState",
@@ -102,9 +74,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "release_reverted_lines",
         ),
         "replay": ("Replay",),
-        "session_context": (
-            "find_entry_prompts",
-            "get_prompt_text",
-        ),
+        "session_context": ("find_entry_prompts",),
+        "session_steps": ("walk_session_steps",),
     },
 )

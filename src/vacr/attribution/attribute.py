@@ -12,15 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vacr.agents import SessionStep, ToolCall, find_record_agent, is_unknown_file_tool
 from vacr.attribution.base import BaseFiles, find_base_root
-from vacr.attribution.calls import (
-    TOOL_TABLE_VERSION,
-    SessionStep,
-    ToolCall,
-    find_working_folder,
-    get_agent_name,
-)
-from vacr.attribution.derive import derive_file_actions, is_unknown_file_tool
+from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
 from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
 from vacr.attribution.replay import Replay
@@ -34,6 +28,8 @@ from vacr.edits import (
 )
 
 REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
+# What agents know about their tools changes what a session is found to have done.
+TOOLS_VERSION = 3
 FORMATTER_DOUBT = "formatter"
 """Why a file may be another than it is said to be: a formatter went over its folder, and nobody
 looked since.
@@ -69,7 +65,7 @@ def build_file_attribution(
         "algorithm": REPLAY_ALGORITHM,
         "version": REPLAY_VERSION,
         "diff": {"algorithm": DIFF_ALGORITHM, "version": DIFF_VERSION},
-        "tools": {"version": TOOL_TABLE_VERSION},
+        "tools": {"version": TOOLS_VERSION},
         "files": proofs,
     }
     if outside:
@@ -277,14 +273,14 @@ def find_session_root(
     """Find the folder that a record's paths are told from: that of the base, or else where the
     session worked.
     """
-    folder = find_working_folder(record)
+    agent = find_record_agent(record)
+    folder = agent.project_folder(record)
     if base is None:
         return folder
-    agent = get_agent_name(record)
     named: set[str] = set()
     for step in walked:
         if isinstance(step, ToolCall):
-            step.events = list(derive_file_actions(step, agent))
+            step.events = list(derive_file_actions(agent, step))
             named |= {
                 make_absolute_path(event.path, step.folder) for event in step.events if event.path
             }
@@ -297,7 +293,7 @@ def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
     names = Counter(
         step.name
         for step in replay.steps[number]
-        if isinstance(step, ToolCall) and is_unknown_file_tool(step, agent)
+        if isinstance(step, ToolCall) and is_unknown_file_tool(agent, step)
     )
     return {name: names[name] for name in sorted(names)}
 
@@ -359,11 +355,8 @@ def _dict_or_empty(value: Any) -> dict[str, Any]:
 
 
 def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give the pull requests that Claude Code tied to the session."""
-    found = []
-    for entry in record["session"].get("entries", ()):
-        data = entry.get("data") if entry.get("event-type") == "pr-link" else None
-        url = data.get("prUrl") if isinstance(data, dict) else None
-        if isinstance(url, str) and {"type": "pull-request", "url": url} not in found:
-            found.append({"type": "pull-request", "url": url})
-    return found
+    """Return the pull requests that the agent tied to the session."""
+    agent = find_record_agent(record)
+    entries = record["session"].get("entries", ())
+    urls = dict.fromkeys(agent.pull_request_url(entry) for entry in entries)
+    return [{"type": "pull-request", "url": url} for url in urls if url is not None]

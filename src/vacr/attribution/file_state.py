@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vacr.attribution.calls import ToolCall
+from vacr.agents import ToolCall
 from vacr.attribution.chunks import (
     PLACE_SPACING,
     Chunk,

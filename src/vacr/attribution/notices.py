@@ -1,38 +1,31 @@
-"""What Claude Code tells of files that others changed. Step: attribute.
+"""Notices of changed files, taken into the replay.
 
-It keeps the text of each file that it has read as a whole or written, and shows where the file
-differs from that: hunks with eight lines around each change, as they are now, whose numbers count
-from where they began in the text that it kept.
+Some hosts keep the text of each file that they have read as a whole or written, and show the model
+where the file on disk differs from it: hunks with eight lines around each change, as they are now,
+whose numbers count from where they began in the text that the host kept.
 
-Files that Claude Code shows in reminders: texts in user messages, and at the end of results.
-Step: attribute.
+    >>> from vacr.attribution.notices import apply_notice_hunks
+    >>> text = "".join(f"{number}\\n" for number in range(1, 21))
+    >>> hunk = (1, ["1", "two", *map(str, range(3, 11))])
+    >>> apply_notice_hunks(text, [hunk])[0].startswith("1\\ntwo\\n3\\n")
+    True
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vacr.attribution.calls import (
-    TOOL_KINDS,
-    TOOL_READ,
-    TOOL_REPLACE,
-    TOOL_WRITE,
-    SessionStep,
-    ToolCall,
-)
+from vacr.agents import SessionStep, ToolCall, ToolEffect
 from vacr.edits import (
-    ARROW_LINE_NUMBER,
     ChangeNotice,
     FileAction,
     FileWrite,
     ObservedFile,
     ObservedLines,
     Replacement,
-    parse_listing,
     render_as_host,
     split_keeping_ends,
     strip_line_end,
@@ -42,46 +35,29 @@ if TYPE_CHECKING:
     from vacr.attribution.file_state import FileState, TrackedFile
     from vacr.attribution.replay import Replay
 
-_AGENT_NAME = "claude-code"
 _CONTEXT_LINES = 8
-_TRUNCATION_NOTE = re.compile(r"\n*\.\.\. \[\d+ lines? truncated\] \.\.\.\s*\Z")
 
 NoticeHunk = tuple[int, list[str]]
 """The number of a hunk's first line in the text that the host kept, and its lines as they are now.
 """
 
 
-def parse_change_notice(path: str, shown: str) -> ChangeNotice:
-    """Read what a notice shows."""
-    text = _TRUNCATION_NOTE.sub("", shown)
-    parts: list[NoticeHunk] = []
-    ended, whole = True, text == shown
-    for line in text.strip("\n").split("\n"):
-        found = ARROW_LINE_NUMBER.match(line)
-        if line == "...":
-            ended = True
-        elif found is None:
-            whole = False
-        elif ended:
-            parts.append((int(found[1]), [line[found.end() :]]))
-            ended = False
-        else:
-            parts[-1][1].append(line[found.end() :])
-    return ChangeNotice(path, parts, whole=whole and bool(parts))
-
-
 def remember_host_text(
     replay: Replay, tracked: TrackedFile, event: FileAction, step: SessionStep
 ) -> None:
-    """Keep in mind what the host keeps of a file after an event."""
-    if replay.agent != _AGENT_NAME:
+    """Remember the text that the host keeps of a file after an action."""
+    if not replay.agent.reports_changes:
         return
     by = (replay.record, step.chain)
-    kind = TOOL_KINDS[_AGENT_NAME].get(step.name) if isinstance(step, ToolCall) else TOOL_READ
+    effect: ToolEffect | None = ToolEffect.READ
+    if isinstance(step, ToolCall):
+        effect = replay.agent.tool_effect(step)
     text: str | None
-    if kind == TOOL_READ and isinstance(event, ObservedFile | ObservedLines):
+    if effect is ToolEffect.READ and isinstance(event, ObservedFile | ObservedLines):
         text = event.text if isinstance(event, ObservedFile) else None
-    elif kind in (TOOL_REPLACE, TOOL_WRITE) and isinstance(event, Replacement | FileWrite):
+    elif effect in (ToolEffect.REPLACE, ToolEffect.WRITE) and isinstance(
+        event, Replacement | FileWrite
+    ):
         text = tracked.text
     else:
         return
@@ -120,12 +96,7 @@ def apply_change_notice(
         tracked.file.shake()
     for first, lines in placed:
         seen = [line + "\n" for line in lines]
-        replay.look(
-            tracked,
-            step,
-            lambda outside: tracked.file.observe(first, seen, outside),  # noqa: B023
-            "user",
-        )
+        replay.look(tracked, step, partial(tracked.file.observe, first, seen), "user")
 
 
 def _place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator[NoticeHunk]:
@@ -200,75 +171,3 @@ def _find_hunk_end(
         and list(old[start:]) != list(shown)
         else None
     )
-
-
-_REMINDER = re.compile(r"^<system-reminder>(.*?)</system-reminder>", re.MULTILINE | re.DOTALL)
-_FINAL_REMINDER = re.compile(
-    r"(?:\A|\n)<system-reminder>\s*(Note: (?:(?!<system-reminder>).)*?)\s*</system-reminder>\s*\Z",
-    re.DOTALL,
-)
-_MODIFIED_NOTE = re.compile(r"Note: (.+?) was modified, either by the user or by a linter\.")
-_READ_CALL = re.compile(r"Called the Read tool with the following input: (\{.*\})\s*\Z", re.DOTALL)
-_READ_RESULT = re.compile(r"Result of calling the Read tool:\s*(.*)\Z", re.DOTALL)
-
-
-def parse_message_reminders(content: Any) -> Iterator[FileAction]:
-    """Read the reminders in what a user message says."""
-    path: str | None = None
-    for text in _list_text_blocks(content):
-        if "<system-reminder>" not in text:
-            continue
-        for found in _REMINDER.finditer(text):
-            said = found[1].strip()
-            called, result = _READ_CALL.match(said), _READ_RESULT.match(said)
-            if called:
-                path = _parse_file_path(called[1])
-            elif result and path is not None:
-                yield from parse_listing(path, _decode_json_string(result[1]))
-                path = None
-            else:
-                yield from _parse_modified_note(said)
-
-
-def parse_final_reminder(output: str) -> Iterator[FileAction]:
-    """Read the reminder that a result ends with."""
-    found = _FINAL_REMINDER.search(output)
-    if found:
-        yield from _parse_modified_note(found[1])
-
-
-def _list_text_blocks(content: Any) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-    for block in content if isinstance(content, list) else ():
-        if (
-            isinstance(block, dict)
-            and block.get("type") == "text"
-            and isinstance(block.get("text"), str)
-        ):
-            yield block["text"]
-
-
-def _parse_modified_note(text: str) -> Iterator[FileAction]:
-    found = _MODIFIED_NOTE.match(text)
-    if found:
-        yield parse_change_notice(found[1], text[found.end() :].partition("\n")[2])
-
-
-def _parse_file_path(arguments: str) -> str | None:
-    value = _parse_json(arguments)
-    path = value.get("file_path") if isinstance(value, dict) else None
-    return path if isinstance(path, str) else None
-
-
-def _decode_json_string(text: str) -> str:
-    """Give a text that may be written as JSON."""
-    value = _parse_json(text) if text.startswith('"') else None
-    return value if isinstance(value, str) else text
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

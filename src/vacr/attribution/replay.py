@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import TYPE_CHECKING, Any
 
+from vacr.agents import Agent, SessionStep, ToolCall, find_record_agent
 from vacr.attribution.base import BaseFiles
-from vacr.attribution.calls import AGENTS_CHECKING_FILES, SessionStep, ToolCall, get_agent_name
 from vacr.attribution.chunks import LineRanges
-from vacr.attribution.derive import derive_file_actions, derive_shown_actions
+from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import (
     EVIDENCE_ANCHORED,
     EVIDENCE_CONTENT_ONLY,
@@ -41,6 +41,7 @@ from vacr.attribution.file_state import (
     has_different_line_count,
     settle_observation,
 )
+from vacr.attribution.hunk_tabs import restore_hunk_tabs
 from vacr.attribution.locate import (
     anchor_loose_edits,
     apply_edits,
@@ -52,7 +53,6 @@ from vacr.attribution.locate import (
     place_shown_edit,
 )
 from vacr.attribution.notices import apply_change_notice, remember_host_text
-from vacr.attribution.patch_results import restore_hunk_tabs
 from vacr.edits import (
     AppliedPatch,
     ChangeNotice,
@@ -291,10 +291,10 @@ class Replay:
         self.names: dict[str, list[TrackedFile]] = {}  # the same by the last parts of their paths
         self.makers: list[LineMaker] = []
         self.history: list[AppliedChange] = []
-        self.agents: list[str] = []
+        self.agents: list[Agent] = []
         self.steps: Sequence[list[SessionStep]] = []
         self.record = 0
-        self.agent = ""
+        self.agent = Agent()
         self.clock = 0
         self.touched = 0
         self.checked = False
@@ -303,7 +303,7 @@ class Replay:
 
     def run(self, records: Sequence[dict[str, Any]], walked: Sequence[list[SessionStep]]) -> None:
         """Replay records together, by their steps, in the order of time."""
-        self.agents = agents = [get_agent_name(record) for record in records]
+        self.agents = agents = [find_record_agent(record) for record in records]
         self.steps = walked
         ways = [
             [(step.time, number, at, step) for at, step in enumerate(own)]
@@ -316,13 +316,13 @@ class Replay:
                 if first != self.record and asked == step.input:
                     continue  # a copy: forks and resumed sessions begin with what another one did
             self.agent = agents[self.record]
-            self.checked = self.agent in AGENTS_CHECKING_FILES
+            self.checked = self.agent.checks_files
             if not isinstance(step, ToolCall):
-                self.step(step, derive_shown_actions(step))
+                self.step(step, self.agent.observations(step.value))
             else:
                 self.step(
                     step,
-                    derive_file_actions(step, self.agent) if step.events is None else step.events,
+                    derive_file_actions(self.agent, step) if step.events is None else step.events,
                 )
                 step.events = None
 

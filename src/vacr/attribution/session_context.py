@@ -16,46 +16,37 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from vacr.attribution.calls import (
+from vacr.agents import (
     CALL_DONE,
     CALL_FAILED,
     CALL_PENDING,
-    TOOL_KINDS,
-    TOOL_SHELL,
+    Agent,
     SessionStep,
     ShownEntry,
     ToolCall,
-    get_agent_name,
-    walk_session_steps,
+    ToolEffect,
+    extract_command,
+    find_record_agent,
 )
-from vacr.attribution.shell.effects import extract_command, has_cd_error, parse_call_script
-from vacr.attribution.shell.execution import WorkingFolder, assess_certainty, parse_shell_result
+from vacr.attribution.session_steps import get_entry_name, walk_session_steps
+from vacr.attribution.shell.effects import has_cd_error, parse_run_script
+from vacr.attribution.shell.execution import WorkingFolder, assess_certainty
 from vacr.attribution.shell.git_commands import parse_git_arguments
 from vacr.attribution.shell.parser import ShellScript, parse_shell_script
 from vacr.edits import make_absolute_path, make_path_key
-
-# What hosts put into a user's message, or send in the user's name.
-_HOST_MESSAGE_STARTS = (
-    "<system-reminder>",
-    "<environment_context>",
-    "<user_instructions>",
-    "<local-command",
-    "<command-",
-    "# AGENTS.md",
-    "Caveat:",
-)
 
 
 def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
     """Give the user's message that preceded each entry, by the entry's name: its id, or else its
     JSON Pointer.
     """
+    agent = find_record_agent(record)
     found: dict[str, str] = {}
     prompt = ""
     for name, entry in _walk_named_entries(
         record["session"].get("entries", ()), "/session/entries"
     ):
-        prompt = get_prompt_text(entry) or prompt
+        prompt = agent.prompt_text(entry) or prompt
         found.setdefault(name, prompt)
     return found
 
@@ -63,27 +54,8 @@ def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
 def _walk_named_entries(entries: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
-            name = entry.get("id")
-            yield name if isinstance(name, str) and name else f"{place}/{i}", entry
+            yield get_entry_name(entry, f"{place}/{i}"), entry
             yield from _walk_named_entries(entry.get("children"), f"{place}/{i}/children")
-
-
-def get_prompt_text(entry: dict[str, Any]) -> str:
-    """Give the text of a message of the user, without what the host added; nothing where an entry
-    is none.
-    """
-    if entry.get("type") != "user" or entry.get("isMeta") is True:
-        return ""
-    content = entry.get("content")
-    parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "\n".join(
-        text
-        for text in texts
-        if isinstance(text, str)
-        and text.strip()
-        and not text.lstrip().startswith(_HOST_MESSAGE_STARTS)
-    )
 
 
 _COMMIT_OUTPUT = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.MULTILINE)
@@ -142,32 +114,23 @@ def _list_shown_commits(text: str, call: ToolCall) -> Iterator[str]:
             yield from _LOG_COMMIT.findall(call.output)
 
 
-_PERSISTENT_SHELL_AGENTS = frozenset(["claude-code", "cursor"])
-_FOLDER_REPORTING_AGENTS = frozenset(["claude-code"])
 _FOLDER_CHANGE_COMMAND = re.compile(
     r"(?<![\w-])(?:cd|pushd|popd|Set-Location|chdir)(?![\w-])", re.IGNORECASE
 )
-# Claude Code does not call it an error when these end with another code than 0.
-_LENIENT_COMMANDS = frozenset(["grep", "egrep", "fgrep", "rg", "find", "diff", "test", "["])
 _GREP_OUTPUT_LINE = re.compile(r"\d+[:-]|--$")
-_SHELL_RESET_MESSAGE = "Shell cwd was reset to "
 
 
 def locate_session_steps(record: dict[str, Any]) -> list[SessionStep]:
     """Give the steps of a record, with what is known of where their shells were."""
-    agent, found = get_agent_name(record), list(walk_session_steps(record))
-    if agent in _PERSISTENT_SHELL_AGENTS:
-        kinds = TOOL_KINDS[agent]
+    agent, found = find_record_agent(record), list(walk_session_steps(record))
+    if agent.shell.keeps_folder:
         shells: dict[str, _PersistentShell] = {}
         for step in found:
-            shell = shells.setdefault(
-                step.chain,
-                _PersistentShell(stuck=None if agent in _FOLDER_REPORTING_AGENTS else True),
-            )
+            shell = shells.setdefault(step.chain, _PersistentShell(agent))
             if isinstance(step, ShownEntry):
                 shell.hears(step)
             elif step.state != CALL_PENDING:
-                shell.runs(step, is_shell=kinds.get(step.name) == TOOL_SHELL)
+                shell.runs(step, is_shell=agent.tool_effect(step) is ToolEffect.SHELL)
     return found
 
 
@@ -176,8 +139,9 @@ class _PersistentShell:
     that could be seen.
     """
 
-    def __init__(self, *, stuck: bool | None) -> None:
-        self.stuck = stuck
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.stuck = None if agent.shell.reports_folder else True
         self.told: str | None = None
         self.moved = 0
         self.lost = False
@@ -189,14 +153,10 @@ class _PersistentShell:
 
     def hears(self, shown: ShownEntry) -> None:
         """Take in a line that is no call."""
-        summary = shown.value.get("isCompactSummary") is True
+        summary = self.agent.is_summary(shown.value)
         self.continued = self.continued or (summary and not self.calls)
         self._tell(shown.folder)
-        if (
-            not summary
-            and shown.value.get("entrypoint") == "claude-desktop"
-            and get_prompt_text(shown.value)
-        ):
+        if self.agent.restarts_shell(shown.value):
             self.lost = self.continued = False  # each turn begins where the session does
 
     def _tell(self, folder: str) -> None:
@@ -219,8 +179,9 @@ class _PersistentShell:
         if call.left != call.folder:
             self._follows(call)
             return
-        entered, folder = _find_left_folder(call)
-        if _SHELL_RESET_MESSAGE in call.output or (
+        entered, folder = _find_left_folder(self.agent, call)
+        reset = self.agent.shell.reset_message
+        if (reset is not None and reset in call.output) or (
             entered and folder == make_path_key(make_absolute_path(call.folder, ""))
         ):
             self.lost = False
@@ -246,16 +207,19 @@ class _PersistentShell:
         self.stuck, self.lost, self.continued = True, True, False
 
 
-def _find_left_folder(call: ToolCall) -> tuple[bool, str | None]:
+def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
     """Tell whether the commands of a call may have changed the folder, and which one they left the
     shell in.
     """
-    text, folder = extract_command(call.input)
+    text, _ = extract_command(call.input)
     if text is None or not _FOLDER_CHANGE_COMMAND.search(text):
         return False, None
-    script, result = parse_call_script(call, text), parse_shell_result(call)
+    run = agent.shell_run(call)
+    if run is None:
+        return False, None
+    script, result = parse_run_script(run), run.result
     place = WorkingFolder(
-        None if call.lost else folder or "", call.folder, lost=has_cd_error(result)
+        None if call.lost else run.folder or "", call.folder, lost=has_cd_error(result)
     )
     certain = assess_certainty(script, result)
     entered = sum(
@@ -269,16 +233,16 @@ def _find_left_folder(call: ToolCall) -> tuple[bool, str | None]:
         hidden
         or call.state != CALL_DONE
         or place.folder is None
-        or _may_have_failed(script, result.text)
+        or _may_have_failed(agent, script, result.text)
     ):
         return hidden or entered > 0, None
     return entered > 0, make_path_key(make_absolute_path(place.folder, call.folder))
 
 
-def _may_have_failed(script: ShellScript, text: str) -> bool:
+def _may_have_failed(agent: Agent, script: ShellScript, text: str) -> bool:
     """Tell whether a call that is called no error may be one."""
     last = script.commands[-1] if script.commands and not script.opaque else None
-    if last is None or last.name not in _LENIENT_COMMANDS:
+    if last is None or last.name not in agent.shell.lenient_commands:
         return False
     return (
         not text

@@ -16,20 +16,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vacr.agents import SessionStep, ShownEntry, ToolCall, find_record_agent
 from vacr.attribution import (
     EVIDENCE_CONTENT_ONLY,
     BaseFiles,
     FileState,
     LineRun,
     Replay,
-    SessionStep,
-    ShownEntry,
-    ToolCall,
     build_contributor,
     find_entry_prompts,
     find_session_root,
-    find_working_folder,
-    get_prompt_text,
     list_line_runs,
     release_reverted_lines,
     walk_session_steps,
@@ -230,7 +226,7 @@ def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str,
     together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
         inputs = dict_or_empty(dict_or_empty(record.get("vacr")).get("inputs"))
-        key: tuple[Any, ...] = (find_working_folder(record),)
+        key: tuple[Any, ...] = (find_record_agent(record).project_folder(record),)
         if "file-attribution" in record:
             others = inputs.get("records")
             alone = str(record["session"].get("session-id", ""))
@@ -294,7 +290,7 @@ class _ClaimReplay(Replay):
         """Apply what one step did, and keep what it may end."""
         events = list(events)
         if (
-            get_prompt_text(step.value)
+            self.agent.prompt_text(step.value)
             if isinstance(step, ShownEntry)
             else "git" in str(step.input)
         ):

@@ -26,7 +26,7 @@ class FolderStore:
         """Keep whose folder it is."""
         self.path = path
         self.reader = reader
-        self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
+        self._folder: Any = reader.FOLDER
         self.unlisted: list[UnreadableInput] = []
         """The folders that could not be listed when the sessions were, so that some may be missing.
         """

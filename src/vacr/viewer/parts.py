@@ -26,17 +26,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.attribution import (
+from vacr.agents import (
     COMMAND_ARGUMENTS,
     CONTENT_ARGUMENTS,
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
-    TOOL_DELETE,
-    TOOL_KINDS,
-    TOOL_PATCH,
-    TOOL_REPLACE,
-    TOOL_UNPLACED_EDIT,
-    TOOL_WRITE,
+    ToolEffect,
+    find_tool_effect,
     get_text_argument,
     parse_requested_edits,
 )
@@ -77,14 +73,14 @@ def build_diffs(agent: str, tool: str, given: Any) -> list[FileDiff]:
     """Give what a call asks to be changed; nothing for a tool that changes no file by its
     arguments.
     """
-    kind = TOOL_KINDS.get(agent, {}).get(tool)
+    kind = find_tool_effect(agent, tool, given)
     path = get_text_argument(given, PATH_ARGUMENTS)
-    if kind == TOOL_PATCH:
+    if kind is ToolEffect.PATCH:
         text = given if isinstance(given, str) else get_text_argument(given, PATCH_ARGUMENTS)
         return [_build_patch_diff(file) for file in parse_apply_patch(text or "")]
     if path is None or not isinstance(given, dict):
         return []
-    if kind == TOOL_REPLACE:
+    if kind is ToolEffect.REPLACE:
         lines = [
             line
             for edit in parse_requested_edits(given) or ()
@@ -92,11 +88,11 @@ def build_diffs(agent: str, tool: str, given: Any) -> list[FileDiff]:
         ]
         return [FileDiff(path, "edit", lines)] if lines else []
     if (
-        kind in (TOOL_WRITE, TOOL_UNPLACED_EDIT)
+        kind in (ToolEffect.WRITE, ToolEffect.UNPLACED_EDIT)
         and (text := get_text_argument(given, CONTENT_ARGUMENTS)) is not None
     ):
         return [FileDiff(path, "write", [f"+{line}" for line in text.splitlines()])]
-    return [FileDiff(path, "delete", [])] if kind == TOOL_DELETE else []
+    return [FileDiff(path, "delete", [])] if kind is ToolEffect.DELETE else []
 
 
 def _build_patch_diff(file: FilePatch) -> FileDiff:

@@ -1,1 +1,136 @@
-"""Claude Code: transcripts in ~/.claude/projects."""
+"""Claude Code: transcripts in ~/.claude/projects, one JSON object a line.
+
+`reader` turns a transcript into a record; `tools` knows what its tools do to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents.agent import Agent, ShellBehaviour, Source
+from vacr.agents.claude_code import reader
+from vacr.agents.tool_calls import ToolCall, ToolEffect
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction, Hunk
+
+
+class ClaudeCode(Agent):
+    """Anthropic's Claude Code."""
+
+    name = reader.name
+    formats = reader.formats
+    stores = reader.STORES
+    attached = reader.ATTACHED
+    sub_sessions = reader.SUB_SESSIONS
+    checks_files = True
+    reports_changes = True
+    shell = ShellBehaviour(
+        keeps_folder=True,
+        reports_folder=True,
+        lenient_commands=frozenset(["grep", "egrep", "fgrep", "rg", "find", "diff", "test", "["]),
+        reset_message="Shell cwd was reset to ",
+    )
+    tools = {
+        "Read": ToolEffect.READ,
+        "Edit": ToolEffect.REPLACE,
+        "MultiEdit": ToolEffect.REPLACE,
+        "Write": ToolEffect.WRITE,
+        "NotebookEdit": ToolEffect.UNPLACED_EDIT,
+        "Bash": ToolEffect.SHELL,
+        "PowerShell": ToolEffect.SHELL,
+        "Grep": ToolEffect.SEARCH,
+        "Glob": ToolEffect.NONE,
+        "LS": ToolEffect.NONE,
+        "NotebookRead": ToolEffect.NONE,
+        "LSP": ToolEffect.NONE,
+    }
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample is Claude Code's."""
+        return reader.recognises(sample)
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a transcript."""
+        return reader.read(source)
+
+    def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
+        """Yield a call's file actions, and the change that a reminder in its result reports."""
+        from vacr.agents.claude_code.tools import parse_final_reminder
+        from vacr.agents.file_tools import derive_file_actions
+
+        yield from derive_file_actions(self, call)
+        if self.tool_effect(call) is not ToolEffect.SHELL and "<system-reminder>" in call.output:
+            yield from parse_final_reminder(call.output)
+
+    def observations(self, entry: dict[str, Any]) -> Iterator[FileAction]:
+        """Yield what reminders in a user message, or an attachment, show of files."""
+        from vacr.agents.claude_code.tools import parse_attachment, parse_message_reminders
+
+        if entry.get("type") == "user":
+            yield from parse_message_reminders(entry.get("content"))
+            return
+        data = entry.get("data")
+        attachment = data.get("attachment") if isinstance(data, dict) else None
+        if isinstance(attachment, dict):
+            yield from parse_attachment(attachment)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return what `toolUseResult` says about the file of a call."""
+        from vacr.agents.claude_code.tools import build_file_report
+
+        return build_file_report(call)
+
+    def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
+        """Return the hunks of `toolUseResult.structuredPatch`."""
+        from vacr.agents.claude_code.tools import parse_recorded_hunks
+
+        del spelled
+        return parse_recorded_hunks(call)
+
+    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
+        """Return the file that Claude Code keeps beside the numbered lines it shows."""
+        from vacr.agents.claude_code.tools import parse_shown_file
+
+        shown = parse_shown_file(call.native.get("toolUseResult"), path)
+        return None if shown is None else [shown]
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a command."""
+        from vacr.agents.claude_code.tools import parse_shell_output
+
+        return parse_shell_output(call)
+
+    def is_user_modified(self, call: ToolCall) -> bool:
+        """Return whether the user changed the proposal before it was applied."""
+        from vacr.agents.claude_code.tools import is_user_modified
+
+        return is_user_modified(call)
+
+    def chain_of(self, entry: dict[str, Any]) -> str:
+        """Return the sub-agent whose entry this is: a side chain of the conversation."""
+        if entry.get("isSidechain") is not True:
+            return ""
+        return str(entry.get("agentId", "sub-agent"))
+
+    def is_summary(self, entry: dict[str, Any]) -> bool:
+        """Return whether an entry sums up the session that this one continues."""
+        return entry.get("isCompactSummary") is True
+
+    def restarts_shell(self, entry: dict[str, Any]) -> bool:
+        """Return whether a prompt put the shell back, as the desktop application does."""
+        if self.is_summary(entry) or entry.get("entrypoint") != "claude-desktop":
+            return False
+        return bool(self.prompt_text(entry))
+
+    def pull_request_url(self, entry: dict[str, Any]) -> str | None:
+        """Return the address of the pull request that Claude Code tied to the session."""
+        data = entry.get("data") if entry.get("event-type") == "pr-link" else None
+        url = data.get("prUrl") if isinstance(data, dict) else None
+        return url if isinstance(url, str) else None
+
+
+AGENT = ClaudeCode()

@@ -1,1 +1,92 @@
-"""Codex CLI: rollouts in ~/.codex/sessions."""
+"""Codex CLI: rollouts in ~/.codex/sessions, one JSON object a line.
+
+`reader` and `items` turn a rollout into a record; `tools` knows what its tools do to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents.agent import Agent, CallReports, Source
+from vacr.agents.codex import reader
+from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import ShellOutput
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction
+
+
+class Codex(Agent):
+    """OpenAI's Codex CLI."""
+
+    name = reader.name
+    formats = reader.formats
+    stores = reader.STORES
+    tools = {
+        "apply_patch": ToolEffect.PATCH,
+        "shell": ToolEffect.SHELL,
+        "shell_command": ToolEffect.SHELL,
+        "exec_command": ToolEffect.SHELL,
+        "local_shell": ToolEffect.SHELL,
+        "container.exec": ToolEffect.SHELL,
+        "exec": ToolEffect.SCRIPT,
+        "read_file": ToolEffect.READ,
+        "list_dir": ToolEffect.NONE,
+        "grep_files": ToolEffect.NONE,
+        "view_image": ToolEffect.NONE,
+    }
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample is Codex's."""
+        return reader.recognises(sample)
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a rollout."""
+        return reader.read(source)
+
+    def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
+        """Yield the changes that Codex reports of a call, or else what the call asked for."""
+        from vacr.agents.codex.tools import derive_script_actions, parse_reported_changes
+        from vacr.agents.file_tools import derive_file_actions
+
+        effect, changes = self.tool_effect(call), call.native.get("changes")
+        can_change = effect in (ToolEffect.SHELL, ToolEffect.PATCH, ToolEffect.SCRIPT)
+        is_done = call.state == CALL_DONE
+        if can_change and is_done and isinstance(changes, dict) and changes:
+            yield from parse_reported_changes(changes)
+        elif effect is ToolEffect.SCRIPT and is_done:
+            yield from derive_script_actions(call)
+        else:
+            yield from derive_file_actions(self, call)
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a command."""
+        from vacr.agents.codex.tools import parse_shell_output
+
+        return parse_shell_output(call)
+
+    def call_reports(self, entries: Sequence[Any]) -> CallReports:
+        """Return what events say about calls."""
+        from vacr.agents.codex.tools import EventReports
+
+        return EventReports(entries)
+
+    def model_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the model that an entry, or the context of its turn, names."""
+        model = self._turn_context(entry).get("model")
+        return model if isinstance(model, str) else super().model_of(entry)
+
+    def folder_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the working folder of a turn."""
+        folder = self._turn_context(entry).get("cwd")
+        return folder if isinstance(folder, str) else None
+
+    @staticmethod
+    def _turn_context(entry: dict[str, Any]) -> dict[str, Any]:
+        data = entry.get("data") if entry.get("event-type") == "turn_context" else None
+        return data if isinstance(data, dict) else {}
+
+
+AGENT = Codex()

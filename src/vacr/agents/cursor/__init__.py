@@ -1,1 +1,106 @@
-"""Cursor: transcripts, and the databases of the editor and of its agent."""
+"""Cursor: transcripts, and the databases of the editor and of its agent.
+
+`reader` and `databases` turn them into records; `stores` finds sessions in the databases; `tools`
+knows what its tools do to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents.agent import Agent, CallReports, ShellBehaviour, Source
+from vacr.agents.cursor import reader
+from vacr.agents.tool_calls import ToolCall, ToolEffect
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction, Hunk
+
+
+class Cursor(Agent):
+    """The editor Cursor and its command-line agent."""
+
+    name = reader.name
+    formats = reader.formats
+    formats_with_separate_calls = frozenset(["cursor-vscdb"])
+    stores = reader.STORES
+    sub_sessions = reader.SUB_SESSIONS
+    part_name = reader.NAMED
+    databases = reader.DATABASES
+    records_results = False
+    shell = ShellBehaviour(keeps_folder=True)
+    tools = {
+        "Read": ToolEffect.READ,
+        "read_file": ToolEffect.READ,
+        "read_file_v2": ToolEffect.READ,
+        "Write": ToolEffect.WRITE,
+        "write": ToolEffect.WRITE,
+        "StrReplace": ToolEffect.REPLACE,
+        "search_replace": ToolEffect.REPLACE,
+        "MultiStrReplace": ToolEffect.REPLACE,
+        "edit_file": ToolEffect.UNPLACED_EDIT,
+        "edit_file_v2": ToolEffect.UNPLACED_EDIT,
+        "EditNotebook": ToolEffect.UNPLACED_EDIT,
+        "edit_notebook": ToolEffect.UNPLACED_EDIT,
+        "ApplyPatch": ToolEffect.PATCH,
+        "apply_patch": ToolEffect.PATCH,
+        "Delete": ToolEffect.DELETE,
+        "delete_file": ToolEffect.DELETE,
+        "Shell": ToolEffect.SHELL,
+        "Bash": ToolEffect.SHELL,
+        "run_terminal_cmd": ToolEffect.SHELL,
+        "run_terminal_command": ToolEffect.SHELL,
+        "run_terminal_command_v2": ToolEffect.SHELL,
+        "Grep": ToolEffect.NONE,
+        "Glob": ToolEffect.NONE,
+        "LS": ToolEffect.NONE,
+        "grep": ToolEffect.NONE,
+        "list_dir": ToolEffect.NONE,
+        "file_search": ToolEffect.NONE,
+        "glob_file_search": ToolEffect.NONE,
+        "ReadLints": ToolEffect.NONE,
+        "read_lints": ToolEffect.NONE,
+    }
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample is Cursor's."""
+        return reader.recognises(sample)
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a transcript or a database."""
+        return reader.read(source)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return what the editor recorded about the file of a call."""
+        from vacr.agents.cursor.tools import build_file_report
+
+        return build_file_report(call)
+
+    def hunk_readings(self, call: ToolCall) -> list[list[Hunk]]:
+        """Return the ways to read the chunks of a diff."""
+        from vacr.agents.cursor.tools import parse_hunk_readings
+
+        return parse_hunk_readings(call)
+
+    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
+        """Return the file that a result keeps."""
+        from vacr.agents.cursor.tools import parse_shown_file
+
+        return parse_shown_file(call, path)
+
+    def call_reports(self, entries: Sequence[Any]) -> CallReports:
+        """Return the texts of files that the session keeps."""
+        from vacr.agents.cursor.tools import StoredTexts
+
+        return StoredTexts(entries)
+
+    def has_failed(self, call: ToolCall, result: dict[str, Any], report: dict[str, Any]) -> bool:
+        """Return whether a call failed, or the user threw its edit away."""
+        from vacr.agents.cursor.tools import is_edit_rejected
+
+        return super().has_failed(call, result, report) or is_edit_rejected(call.native)
+
+
+AGENT = Cursor()

@@ -1,1 +1,111 @@
-"""Gemini CLI: chats and logs in ~/.gemini/tmp."""
+"""Gemini CLI: chats and logs in ~/.gemini/tmp.
+
+`reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents.agent import Agent, Source
+from vacr.agents.gemini import reader
+from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction, Hunk
+
+
+class Gemini(Agent):
+    """Google's Gemini CLI."""
+
+    name = reader.name
+    formats = reader.formats
+    formats_with_separate_calls = frozenset(["gemini-json", "gemini-jsonl"])
+    stores = reader.STORES
+    sub_sessions = reader.SUB_SESSIONS
+    part_name = reader.NAMED
+    tools = {
+        "read_file": ToolEffect.READ,
+        "replace": ToolEffect.REPLACE,
+        "edit": ToolEffect.REPLACE,
+        "edit_file": ToolEffect.REPLACE,
+        "write_file": ToolEffect.WRITE,
+        "run_shell_command": ToolEffect.SHELL,
+        "glob": ToolEffect.NONE,
+        "grep_search": ToolEffect.SEARCH,
+        "search_file_content": ToolEffect.SEARCH,
+        "list_directory": ToolEffect.NONE,
+        "read_many_files": ToolEffect.READ_MANY,
+    }
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample is Gemini CLI's."""
+        return reader.recognises(sample)
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a chat or a log."""
+        return reader.read(source)
+
+    def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
+        """Yield a call's file actions; a read of many files is Gemini CLI's own form."""
+        from vacr.agents.file_tools import derive_file_actions
+        from vacr.agents.gemini.tools import parse_many_files
+
+        if self.tool_effect(call) is ToolEffect.READ_MANY and call.state == CALL_DONE:
+            yield from parse_many_files(call)
+        else:
+            yield from derive_file_actions(self, call)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return what `resultDisplay` says about the file of a call."""
+        from vacr.agents.gemini.tools import build_file_report
+
+        return build_file_report(call)
+
+    def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
+        """Return the hunks of the diff that Gemini CLI shows."""
+        from vacr.agents.gemini.tools import parse_recorded_hunks
+
+        del spelled
+        return parse_recorded_hunks(call)
+
+    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
+        """Return what a read showed: the file, or the part of it that a note names."""
+        from vacr.agents.gemini.tools import parse_shown_file
+
+        return parse_shown_file(call, path)
+
+    def search_results(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield the lines that a search shows."""
+        from vacr.agents.gemini.tools import parse_search_results
+
+        results = parse_search_results(call)
+        return super().search_results(call) if results is None else results
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a command."""
+        from vacr.agents.gemini.tools import parse_shell_output
+
+        return parse_shell_output(call)
+
+    def is_user_modified(self, call: ToolCall) -> bool:
+        """Return whether the user changed the proposal before it was applied."""
+        from vacr.agents.gemini.tools import is_user_modified
+
+        return is_user_modified(call)
+
+    def project_folder(self, record: dict[str, Any]) -> str:
+        """Return the folder of a session, of which Gemini CLI may record only the SHA-256."""
+        from vacr.agents.gemini.tools import find_hashed_folder
+
+        session = record["session"]
+        folder, digest = super().project_folder(record), session.get("projectHash")
+        if folder or not isinstance(digest, str):
+            return folder
+        return find_hashed_folder(digest, session.get("entries"))
+
+
+AGENT = Gemini()

@@ -1,1 +1,98 @@
-"""OpenCode: exports, storage folders and databases."""
+"""OpenCode: exports, storage folders and databases.
+
+`reader` turns them into records; `stores` finds sessions in a database or a folder; `tools` knows
+what its tools do to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents.agent import Agent, Source
+from vacr.agents.opencode import reader
+from vacr.agents.tool_calls import ToolCall, ToolEffect
+
+if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.lift import Reading
+    from vacr.edits import FileAction, Hunk
+
+
+class OpenCode(Agent):
+    """The open-source agent OpenCode."""
+
+    name = reader.name
+    formats = reader.formats
+    formats_with_separate_calls = frozenset(["opencode-json", "opencode-export", "opencode-sqlite"])
+    stores = reader.STORES
+    databases = reader.DATABASES
+    folder = reader.FOLDER
+    checks_files = True
+    tools = {
+        "read": ToolEffect.READ,
+        "edit": ToolEffect.REPLACE,
+        "multiedit": ToolEffect.REPLACE,
+        "write": ToolEffect.WRITE,
+        "apply_patch": ToolEffect.PATCH,
+        "patch": ToolEffect.PATCH,
+        "bash": ToolEffect.SHELL,
+        "grep": ToolEffect.SEARCH,
+        "glob": ToolEffect.NONE,
+        "list": ToolEffect.NONE,
+        "lsp": ToolEffect.NONE,
+        "webfetch": ToolEffect.NONE,
+    }
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Return how much of a sample is OpenCode's."""
+        return reader.recognises(sample)
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a source."""
+        return reader.read(source)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return what the metadata says about the file of a call."""
+        from vacr.agents.opencode.tools import build_file_report
+
+        return build_file_report(call)
+
+    def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
+        """Return the hunks of the recorded diff."""
+        from vacr.agents.opencode.tools import parse_recorded_hunks
+
+        return parse_recorded_hunks(call, spelled)
+
+    def patch_actions(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield what a patch did."""
+        from vacr.agents.opencode.tools import derive_patch_actions
+
+        return derive_patch_actions(call)
+
+    def search_results(self, call: ToolCall) -> Iterable[FileAction]:
+        """Yield the lines that a search shows."""
+        from vacr.agents.opencode.tools import parse_search_results
+
+        results = parse_search_results(call)
+        return super().search_results(call) if results is None else results
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a command."""
+        from vacr.agents.opencode.tools import parse_shell_output
+
+        return parse_shell_output(call)
+
+    def provider_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the provider of the model that an entry names."""
+        provider = entry.get("providerID")
+        return provider if isinstance(provider, str) else None
+
+    def folder_of(self, entry: dict[str, Any]) -> str | None:
+        """Return the working folder of a message."""
+        path = entry.get("path")
+        folder = path.get("cwd") if isinstance(path, dict) else None
+        return folder if isinstance(folder, str) else None
+
+
+AGENT = OpenCode()

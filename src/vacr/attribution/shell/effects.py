@@ -14,19 +14,14 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from vacr.attribution.calls import COMMAND_ARGUMENTS, FOLDER_ARGUMENTS, ToolCall, get_text_argument
-from vacr.attribution.patch_results import parse_patch_actions
+from vacr.agents import RunShell, ShellResult, ToolCall, is_absolute_path, parse_patch_actions
 from vacr.attribution.shell.execution import (
-    ShellResult,
     WorkingFolder,
     assess_certainty,
     collect_base_names,
     find_names_in_program,
     find_names_in_script,
-    is_absolute_path,
-    parse_shell_result,
 )
 from vacr.attribution.shell.git_commands import derive_git_events
 from vacr.attribution.shell.outputs import derive_output_events, predict_output
@@ -311,24 +306,18 @@ _EVENT_DERIVERS: dict[str, Callable[[ShellCommand], Iterator[FileAction]]] = {
 }
 
 
-_POWERSHELL_TOOLS = frozenset(["PowerShell", "powershell"])
-
-
-def derive_shell_events(call: ToolCall) -> Iterator[FileAction]:
-    """Say what a call of a shell did."""
-    text, folder = extract_command(call.input)
-    if text is None:
-        return
-    script, result = parse_call_script(call, text), parse_shell_result(call)
-    if call.name in _POWERSHELL_TOOLS:
+def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
+    """Yield what the script of a shell call did to files and showed of them."""
+    script, result, folder = parse_run_script(run), run.result, run.folder
+    if run.is_powershell:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
     lost = call.lost and not (folder and is_absolute_path(folder))
     yield from derive_script_events(
         script, result, None if lost else folder or "", call.folder, call.top
     )
     if any(map(_has_unknown_target, script.commands)):
-        yield PossibleChange("", named=find_names_in_script(text))
-    if script.opaque and not parse_apply_patch(text):
+        yield PossibleChange("", named=find_names_in_script(run.script))
+    if script.opaque and not parse_apply_patch(run.script):
         yield PossibleChange(
             "",
             folder=can_rewrite_unnamed_files(script.unread),
@@ -342,13 +331,11 @@ def _has_unknown_target(command: ShellCommand) -> bool:
     return untold or (command.name == "tee" and None in command.words)
 
 
-def parse_call_script(call: ToolCall, text: str) -> ShellScript:
-    """Read the text of a call in the language of its shell."""
-    return (
-        parse_powershell_script(text)
-        if call.name in _POWERSHELL_TOOLS
-        else parse_shell_script(text)
-    )
+def parse_run_script(run: RunShell) -> ShellScript:
+    """Parse the script of a call in the language of its shell."""
+    if run.is_powershell:
+        return parse_powershell_script(run.script)
+    return parse_shell_script(run.script)
 
 
 def derive_script_events(
@@ -398,20 +385,3 @@ def find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
         if redirect.operator == "<":
             return None
     return piped if command.joined == "|" else None
-
-
-def extract_command(arguments: Any) -> tuple[str | None, str | None]:
-    """Give the text of a command, and the folder it is to run in, as far as the arguments
-    say them.
-    """
-    if isinstance(arguments, str):
-        return arguments, None
-    folder = get_text_argument(arguments, FOLDER_ARGUMENTS)
-    text = get_text_argument(arguments, COMMAND_ARGUMENTS)
-    if text is None and isinstance(arguments, dict) and isinstance(arguments.get("command"), list):
-        words = [word for word in arguments["command"] if isinstance(word, str)]
-        if words[2:] and words[1] in ("-c", "-lc", "-cl"):
-            text = words[2]
-        elif words:
-            text = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-    return text, folder

@@ -15,13 +15,12 @@ it has something in it that writes, any file that it names may have been changed
 The folder in which each command of a script runs. Step: attribute.
 """
 
-import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vacr.attribution.calls import CALL_DONE, ToolCall
+from vacr.agents import ShellResult, is_absolute_path
 from vacr.attribution.shell.git_commands import parse_git_arguments
 from vacr.attribution.shell.parser import ShellCommand, ShellScript
 from vacr.edits import (
@@ -37,113 +36,6 @@ from vacr.edits import (
     make_path_key,
     make_relative_path,
 )
-
-_CODEX_OUTPUT_HEADER = re.compile(
-    r"\A(?:Warning: truncated output.*\n)?(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall "
-    r"time:.*\n"
-    r"(?:Process (?:exited with code (-?\d{1,5})|(running).*)\n)?(?:.*\n){0,2}?Output:\n"
-)
-_TOTAL_LINES_HEADER = re.compile(r"\ATotal output lines: \d+\n\n?")
-_TRUNCATION_MARK = re.compile(
-    r"(?:…|\.\.\.)\s?\[?\s?(?:omitted )?\d+(?: of \d+)? (?:\w+ )?(?:truncated|omitted)|…\d+ \w+ "
-    r"truncated…"
-    r"|^\[?\.\.\. ?(?:\[|omitted|output truncated)|<persisted-output>|^Output too "
-    r"(?:large|long)|^<bash_metadata>"
-    r"|^<shell_metadata>|\[CONTENT TRUNCATED\]",
-    re.MULTILINE,
-)
-_GEMINI_PREFIXES = ("Command: ", "Output: ")
-_GEMINI_STDERR = re.compile(
-    r"\n(?:Error|Stderr): (.*?)\n(?:Exit Code|Error|Signal|Background PIDs|Process Group PGID): ",
-    re.DOTALL,
-)
-_GEMINI_TRAILER = re.compile(
-    r"\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process Group PGID): [\s\S]*\Z"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    """The exit code where it is told, whether the script came to an end well, and what it printed.
-
-    `cut` when the text does not go on to the end; `stripped` when empty lines at its beginning may
-    be missing, `trimmed` when also what its first line is indented by.
-    """
-
-    code: int | None
-    done: bool
-    text: str
-    errors: str = ""
-    cut: bool = False
-    stripped: bool = False
-    trimmed: bool = False
-
-
-def parse_shell_result(call: ToolCall) -> ShellResult:
-    """Read the result of a call."""
-    code, text, errors, over = _unwrap_shell_output(call)
-    told = call.native.get("exit_code")
-    if code is None and isinstance(told, int):
-        code = told
-    cut = _TRUNCATION_MARK.search(text)
-    if cut:
-        text = text[: cut.start()].rpartition("\n")[0]
-    elif not over:
-        text = text.rpartition("\n")[0]  # the last line may go on
-    result = call.native.get("toolUseResult")
-    trimmed = not isinstance(result, dict | str) and call.output.startswith(_GEMINI_PREFIXES)
-    stripped = isinstance(result, dict | str) or trimmed
-    done = call.state == CALL_DONE and code in (0, None) and over
-    return ShellResult(code, done, text, errors, cut is not None or not over, stripped, trimmed)
-
-
-def _unwrap_shell_output(call: ToolCall) -> tuple[int | None, str, str, bool]:
-    """Give the exit code, what was printed, what was printed as errors where that is apart, and
-    whether the command ended.
-    """
-    result = call.native.get("toolUseResult")
-    if isinstance(result, dict) and isinstance(result.get("stdout"), str):
-        over = not result.get("interrupted") and not result.get("backgroundTaskId")
-        return (
-            (None if call.state == CALL_DONE else 1),
-            result["stdout"],
-            str(result.get("stderr") or ""),
-            over,
-        )
-    head = _CODEX_OUTPUT_HEADER.match(call.output)
-    if head:
-        code, text = head[1] or head[2], call.output[head.end() :]
-        return (int(code) if code else None), _TOTAL_LINES_HEADER.sub("", text), "", head[3] is None
-    if call.output.startswith(_GEMINI_PREFIXES):
-        return _parse_gemini_output(call.output)
-    failed = re.match(r"(?:Error: )?Exit code (\d{1,5})\n", call.output)
-    if failed:
-        return int(failed[1]), call.output[failed.end() :], "", True
-    return _find_exit_code(call), _TOTAL_LINES_HEADER.sub("", call.output), "", True
-
-
-def _parse_gemini_output(output: str) -> tuple[int | None, str, str, bool]:
-    code = re.search(r"^Exit Code: (-?\d{1,5})$", output, re.MULTILINE)
-    errors = _GEMINI_STDERR.search(output)
-    said = "" if errors is None or errors[1] in ("(none)", "(empty)") else errors[1]
-    text = re.sub(r"\A(?:Command: [\s\S]*?\nDirectory: .*\n)?(?:Output|Stdout): ", "", output)
-    text = _GEMINI_TRAILER.sub("", text)
-    return (int(code[1]) if code else None), "" if text == "(empty)" else text, said, True
-
-
-def _find_exit_code(call: ToolCall) -> int | None:
-    """Read the exit code that OpenCode and the first versions of Codex tell apart from the text."""
-    state = call.native.get("state")
-    metadata = state.get("metadata") if isinstance(state, dict) else call.native.get("metadata")
-    output = call.native.get("output")
-    if isinstance(output, str) and output.startswith('{"output":'):
-        try:
-            metadata = json.loads(output).get("metadata")
-        except ValueError:
-            return None
-    code = metadata.get("exit", metadata.get("exit_code")) if isinstance(metadata, dict) else None
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
-
 
 _ERROR_REPORTING_NAMES = (
     "cat cd chmod cp echo export git head ls mkdir mv nl printf pwd rm sed set tail "
@@ -403,11 +295,6 @@ def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
         if isinstance(named, Stash)
         else named
     )
-
-
-def is_absolute_path(path: str) -> bool:
-    """Tell whether a path names a file wherever it is used."""
-    return path.startswith(("/", "\\\\")) or path[1:2] == ":"
 
 
 def _join_path(folder: str, path: str) -> str:

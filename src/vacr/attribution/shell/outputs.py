@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vacr.attribution.shell.execution import CommandCertainty, ShellResult
+from vacr.agents import ShellResult
+from vacr.attribution.shell.execution import CommandCertainty
 from vacr.attribution.shell.git_commands import is_silent_git_command, prints_no_diff
 from vacr.attribution.shell.parser import ShellCommand, ShellScript
 from vacr.attribution.shell.views import FileLinesView, GitReportView, OutputView, build_output_view

@@ -1,0 +1,107 @@
+"""Cursor's tools, and what its editor records of an edit.
+
+The editor records whether the user kept an edit, the chunks of a diff, and in newer versions ids of
+the file's text before and after. The texts themselves are rows of the database, which the record
+keeps after the conversation:
+
+    >>> from vacr.agents.cursor.tools import StoredTexts
+    >>> row = {"type": "system-event", "data": {"key": "composer.content.1", "value": "a = 1\\n"}}
+    >>> texts = StoredTexts([row])
+    >>> texts.about("call-1", {"output": {"afterContentId": "composer.content.1"}})
+    {'contents': {'after': 'a = 1\\n'}}
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from vacr.agents.agent import CallReports
+from vacr.agents.file_tools import FileReport, build_observation
+from vacr.agents.tool_calls import ToolCall, dict_or_empty
+from vacr.edits import FileAction, Hunk, parse_cursor_chunks
+
+_CONTENT_KEY_PREFIX = "composer.content."
+_EMPTY_CONTENT_KEY = _CONTENT_KEY_PREFIX + hashlib.sha256(b"").hexdigest()
+_REFUSALS = ("reject", "rejected", "undo")
+# The values by which versions of the editor name a person as the author of a diff.
+_HUMAN_EDITORS = ("EDITOR_HUMAN", "HUMAN", 2)
+# A line of a chunk begins with a mark and a blank, or with a mark alone.
+_MARK_WIDTHS = (2, 1)
+
+
+class StoredTexts(CallReports):
+    """The texts of files that a session keeps, by their ids."""
+
+    def __init__(self, entries: Any) -> None:
+        """Collect the texts from the rows after the conversation."""
+        self._texts = {_EMPTY_CONTENT_KEY: ""}
+        for entry in entries if isinstance(entries, list) else ():
+            if not isinstance(entry, dict) or entry.get("type") != "system-event":
+                continue
+            data = dict_or_empty(entry.get("data"))
+            key, value = data.get("key"), data.get("value")
+            if not isinstance(key, str) or not isinstance(value, str):
+                continue
+            if key.startswith(_CONTENT_KEY_PREFIX):
+                self._texts[key] = value
+
+    def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the text of the file before and after a call, as far as it is kept."""
+        del call_id
+        contents: dict[str, str] = {}
+        output = dict_or_empty(result.get("output"))
+        for name in ("before", "after"):
+            stored = self._texts.get(str(output.get(f"{name}ContentId")))
+            text = output.get(f"contents{name.title()}Edit", stored)
+            if isinstance(text, str):
+                is_windows = output.get("eolSequence") == "\r\n" and "\r" not in text
+                contents[name] = text.replace("\n", "\r\n") if is_windows else text
+        return {"contents": contents} if contents else {}
+
+
+def is_edit_rejected(result: dict[str, Any]) -> bool:
+    """Return whether an edit failed, or the user threw it away."""
+    tool = result.get("toolFormerData")
+    details = dict_or_empty(dict_or_empty(tool).get("additionalData"))
+    decisions = (
+        dict_or_empty(tool).get("userDecision"),
+        details.get("userDecision"),
+        dict_or_empty(details.get("reviewData")).get("selectedOption"),
+    )
+    if any(decision in _REFUSALS for decision in decisions):
+        return True
+    output = dict_or_empty(result.get("output")) if isinstance(tool, dict) else {}
+    if any(output.get(name) is True for name in ("rejected", "applyFailed")):
+        return True
+    if output.get("isApplied") is False or output.get("recoverableError"):
+        return True
+    return dict_or_empty(output.get("humanReview")).get("isEditAccepted") is False
+
+
+def build_file_report(call: ToolCall) -> FileReport:
+    """Return what the editor recorded about the file of a call."""
+    contents = dict_or_empty(call.native.get("contents"))
+    output = dict_or_empty(call.native.get("output"))
+    return FileReport(
+        before=contents.get("before"),
+        after=contents.get("after"),
+        created=True if output.get("fileWasCreated") is True else None,
+        by_user=dict_or_empty(output.get("diff")).get("editor") in _HUMAN_EDITORS,
+    )
+
+
+def parse_hunk_readings(call: ToolCall) -> list[list[Hunk]]:
+    """Return the ways to read the chunks of a diff."""
+    readings = [parse_cursor_chunks(call.native.get("output"), width) for width in _MARK_WIDTHS]
+    return [hunks for hunks in readings if hunks]
+
+
+def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
+    """Return the file that a result keeps; without a number of lines it may be a part."""
+    output = dict_or_empty(call.native.get("output"))
+    total = output.get("totalLinesInFile")
+    if not isinstance(output.get("contents"), str) or not isinstance(total, int):
+        return None
+    shown = build_observation(path, output["contents"], output.get("startLineOneIndexed", 1), total)
+    return None if shown is None else [shown]
