@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from vacr.capture.hook import __file__
+from vacr.capture import hook
 
 _RUNS = 100
 _EVENT = (

@@ -23,7 +23,6 @@ from tests.capture.hooks import COMMAND, environment, hook, spooled
 from vacr.capture.hook import (
     MAX_ERROR_LOG_SIZE,
     MAX_NAME_LENGTH,
-    __file__,
     append_event,
     find_session_id,
     find_state_folder,
@@ -223,7 +222,7 @@ def test_the_notes_do_not_grow_for_ever(tmp_path):
 
 
 def test_only_what_is_needed_is_imported(tmp_path):
-    command = [sys.executable, "-I", "-S", "-X", "importtime", __file__, "claude-code"]
+    command = [sys.executable, "-I", "-S", "-X", "importtime", HOOK, "claude-code"]
     done = subprocess.run(
         command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True
     )

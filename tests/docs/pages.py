@@ -20,7 +20,7 @@ GUIDES = [
 EVERY_PAGE = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 ANYTHING = "…"
-_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(console|(?!console)\w+ \S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _STEP = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
@@ -35,7 +35,10 @@ class Step:
 def steps(text: str) -> list[Step]:
     """Give the commands of a page in their order."""
     found: list[Step] = []
-    for block in _BLOCK.findall(text):
+    for kind, block in _BLOCK.findall(text):
+        if kind != "console":
+            found.append(_write_file(kind.split()[1], block))
+            continue
         assert block.startswith("$ "), (
             f"a block to be run begins with a command: {block.splitlines()[0]}"
         )
@@ -43,6 +46,12 @@ def steps(text: str) -> list[Step]:
             Step(_typed(command), shown.strip("\n")) for command, shown in _STEP.findall(block)
         ]
     return found
+
+
+def _write_file(name: str, text: str) -> Step:
+    """Return the step in which a reader saves a block as the file that it names."""
+    folder = Path(name).parent.as_posix()
+    return Step(f"mkdir -p {folder}; cat > {name} <<'END_OF_BLOCK'\n{text}END_OF_BLOCK", "")
 
 
 def _typed(command: str) -> str:

@@ -11,6 +11,8 @@ marked otherwise are only shown. In a `console` block
 - a command that fails fails the test. Where a failure is to be shown, the page shows it: `$ vacr …;
   echo $?`.
 
+A block whose mark names a file, such as `python parrot/reader.py`, is saved as that file.
+
 All commands of a page are typed into one shell, in a clone that has `examples/`, in the home of
 somebody who used every agent. That home is `/home/mira` in what is shown. What a page starts with
 `&` is ended with the page. Ports 8080 and 8090 stand for any that are free.

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from vacr.viewer.page import __file__
+from vacr.viewer import page
 from vacr.viewer.parts import ImagePart, TextPart
 
-PAGE = Path(__file__).with_name("page.html")
+PAGE = Path(page.__file__).with_name("page.html")
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 
 
