@@ -153,7 +153,7 @@ def add_message_parts(parts: list[Any], entry: JsonObject, session: SessionBuild
     in_order = _is_ordered_by_id(parts)
     for part in parts:
         if type(part) is dict and is_one_of(part.get("type"), OPENCODE_CONTENT_MEMBERS):
-            session.drift.see_members(part["type"], part, OPENCODE_CONTENT_MEMBERS[part["type"]])
+            session.drift.count_members(part["type"], part, OPENCODE_CONTENT_MEMBERS[part["type"]])
             order.append(f"content/{len(content)}")
             content.append(part)
         else:
@@ -177,7 +177,7 @@ def _is_ordered_by_id(parts: list[Any]) -> bool:
 def make_part_entries(part: Any, session: SessionBuilder) -> list[JsonObject]:
     """Turn a part that is not said into entries."""
     if type(part) is not dict:
-        return [session.other(part)]
+        return [session.make_value_event(part)]
     kind = part.get("type")
     if kind == "tool" and type(part.get("tool")) is str and type(part.get("state")) is dict:
         return make_tool_entries(part, session)
@@ -188,7 +188,7 @@ def make_part_entries(part: Any, session: SessionBuilder) -> list[JsonObject]:
 
 def make_reasoning_entry(part: JsonObject, session: SessionBuilder) -> JsonObject:
     """Turn a reasoning part into a reasoning entry."""
-    session.drift.see_members("reasoning", part, OPENCODE_REASONING_MEMBERS)
+    session.drift.count_members("reasoning", part, OPENCODE_REASONING_MEMBERS)
     entry: JsonObject = {"type": part.pop("type")}
     OPENCODE_REASONING_MOVES.apply(part, entry)
     lift_timestamp(part, "start", entry)
@@ -200,8 +200,8 @@ def make_tool_entries(part: JsonObject, session: SessionBuilder) -> list[JsonObj
     result, if there is one.
     """
     state = part["state"]
-    session.drift.see_members("tool", part, OPENCODE_TOOL_MEMBERS)
-    session.drift.see_members("tool.state", state, OPENCODE_STATE_MEMBERS)
+    session.drift.count_members("tool", part, OPENCODE_TOOL_MEMBERS)
+    session.drift.count_members("tool.state", state, OPENCODE_STATE_MEMBERS)
     call: JsonObject = {"type": "tool-call", "vacr": {"native": {"type": part.pop("type")}}}
     OPENCODE_CALL_MOVES.apply(part, call)
     call["input"] = state.pop("input", None)
@@ -229,9 +229,9 @@ def make_part_event(part: JsonObject, session: SessionBuilder) -> JsonObject:
     """Turn any other part into an event."""
     kind = part.pop("type", None)
     if is_one_of(kind, OPENCODE_EVENT_MEMBERS):
-        session.drift.see_members(kind, part, OPENCODE_EVENT_MEMBERS[kind])
+        session.drift.count_members(kind, part, OPENCODE_EVENT_MEMBERS[kind])
     elif not is_one_of(kind, OPENCODE_CONTENT_MEMBERS):
-        session.drift.see_type(f"part/{kind if type(kind) is str else describe_json_kind(kind)}")
+        session.drift.count_type(f"part/{kind if type(kind) is str else describe_json_kind(kind)}")
     return make_typed_event(part, kind, OPENCODE_RESERVED_EVENT_TYPES, OPENCODE_EVENT_MOVES)
 
 

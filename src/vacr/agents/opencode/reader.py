@@ -218,7 +218,8 @@ class _SessionReader:
         ]
         self.flag_secrets(placed)
         session.entries += [
-            session.unusual(line, document, part) for part, line, document in self.unusual
+            session.make_unusual_event(line, document, part)
+            for part, line, document in self.unusual
         ]
         self.mark_reverted()
         if self.providers:
@@ -235,7 +236,7 @@ class _SessionReader:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
         if self.conversation.chat_from is None:
-            session.drift.see_members("session", info, OPENCODE_SESSION_MEMBERS)
+            session.drift.count_members("session", info, OPENCODE_SESSION_MEMBERS)
         self.beside = sorted(
             name for name, value in extras.items() if name not in info and value is not None
         )
@@ -298,7 +299,7 @@ class _SessionReader:
         info, session = message.info, self.session
         role = info.get("role") if type(info) is dict else None
         if not is_one_of(role, OPENCODE_MESSAGE_ROLES):
-            session.drift.see_type(
+            session.drift.count_type(
                 f"role/{role if type(role) is str else describe_json_kind(role)}"
             )
             parts = {} if message.parts is None else {"parts": message.parts}
@@ -307,7 +308,7 @@ class _SessionReader:
                 "event-type": "message",
                 "data": {"info": info} | parts | message.beside,
             }
-        session.drift.see_members("message", info, OPENCODE_MESSAGE_MEMBERS)
+        session.drift.count_members("message", info, OPENCODE_MESSAGE_MEMBERS)
         entry: JsonObject = {"type": info.pop("role")}
         OPENCODE_MESSAGE_MOVES.apply(info, entry)
         lift_timestamp(info, "created", entry)
