@@ -14,7 +14,7 @@ from tests.conftest import (
     stranger,
 )
 from vacr.agents.documents import encode_session_rows
-from vacr.agents.opencode.parts import PieceCollector
+from vacr.agents.opencode.pieces import PieceCollector
 from vacr.discovery.opening import read_sessions
 
 FOLDER = FIXTURES / "opencode"
@@ -452,7 +452,7 @@ def test_shares_find_their_sessions_without_looking_at_all_of_them():
     for name in names:
         pieces.add({"id": name[-8:], "secret": "s", "url": name}, "session_share")
     pieces.add({"id": "", "secret": "s", "url": "of none"}, "session_share")
-    for name, conversation in pieces.conversations()[1:]:
+    for name, conversation in pieces.collect_conversations()[1:]:
         assert conversation.extras["session_share"]["url"] == name
     assert Counted.compared < 3000
 

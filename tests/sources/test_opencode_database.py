@@ -497,11 +497,11 @@ def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
         conversation(database, f"ses_{number}", f"x{number}_")
     scans = []
 
-    def find(table, query, find=_SessionTable.find):
+    def find(table, query, find=_SessionTable.locate_rows):
         scans.append(table.name)
         find(table, query)
 
-    monkeypatch.setattr(_SessionTable, "find", find)
+    monkeypatch.setattr(_SessionTable, "locate_rows", find)
     database.close()
     os.utime(database.path, (1, 1))
     with closing(DatabaseFile(database.path)) as opened:

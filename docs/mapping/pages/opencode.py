@@ -5,13 +5,17 @@ from __future__ import annotations
 from pages.markdown import code, head, members, sums, table
 from vacr.agents.opencode import reader as opencode
 from vacr.agents.opencode.parts import (
-    MAX_SHARED_PROJECT_BYTES,
     OPENCODE_CALL_MOVES,
     OPENCODE_CONTENT_MEMBERS,
     OPENCODE_EVENT_MEMBERS,
     OPENCODE_OUTPUT_MEMBERS,
     OPENCODE_REASONING_MOVES,
     OPENCODE_USAGE_SUMS,
+)
+from vacr.agents.opencode.pieces import (
+    MAX_SHARED_PROJECT_BYTES,
+    OPENCODE_DAMAGE_TABLE,
+    OPENCODE_LATER_MESSAGE_TABLES,
 )
 from vacr.agents.opencode.reader import FATE_REVERTED, OPENCODE_MESSAGE_MOVES
 from vacr.agents.opencode.samples import (
@@ -21,12 +25,7 @@ from vacr.agents.opencode.samples import (
     SAMPLE_METADATA_MOVES,
     SAMPLE_RESPONSE_MOVES,
 )
-from vacr.agents.opencode.stores import (
-    OPENCODE_DAMAGE_TABLE,
-    OPENCODE_LATER_MESSAGE_TABLES,
-    OPENCODE_SESSION_TABLES,
-    OPENCODE_SKIPPED_TABLES,
-)
+from vacr.agents.opencode.stores import OPENCODE_SESSION_TABLES, OPENCODE_SKIPPED_TABLES
 
 
 def page() -> str:

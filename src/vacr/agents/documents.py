@@ -1,20 +1,24 @@
-"""The JSON values of a native JSONL file, line by line. Step: read.
+r"""Native bytes as JSON values, and database rows as native bytes.
 
-Every byte that says something comes out: as a value, or as the bytes that could not be decoded.
-Lines that the fast decoder reads without loss, nearly all of them, are not looked at twice.
+Agents write JSONL or one indented JSON value, and people paste several of either into one file.
+The parsers here accept every layout and drop no byte: a text that cannot be decoded comes out as
+`UndecodableBytes`, and a value with a repeated member or a broken string as a `RepairedValue`.
 
-The JSON values of a native file, whatever their layout: one a line, or one or more that go over
-many lines. Step: read.
+>>> from vacr.agents.documents import encode_session_rows, parse_json_documents
+>>> data = b'{"role": "user"}\n{"role": "assis\n{\n  "role": "tool"\n}\n'
+>>> for line, values in parse_json_documents(data):
+...     print(line, values)
+1 [{'role': 'user'}]
+2 [UndecodableBytes(reason='not JSON', data=b'{"role": "assis')]
+3 [{'role': 'tool'}]
 
-Agents write JSONL, a single JSON value, and people put several of these into one file. Every byte
-that says something comes out, as with lines.
+Other agents keep all their sessions in one database. The native bytes of such a session are a
+canonical export of its rows: a head that names the format, then one line for each row.
 
-The rows of one session in a database, as lines: the native bytes of a session that no file
-holds. Step: read.
-
-An agent may keep all its sessions in one database. What is recorded, sealed and verified is a
-canonical export of the rows of one: a first line that names the format, then a line for each row
-with its table. `vacr.sources` writes it, readers read it.
+>>> rows = [("message", {"id": "msg_1", "data": b"\xff"})]
+>>> print(encode_session_rows("opencode-sqlite", "ses_1", rows).decode(), end="")
+{"session":"ses_1","vacr-export":"opencode-sqlite"}
+{"row":{"data":{"base64":"/w=="},"id":"msg_1"},"table":"message"}
 """
 
 from __future__ import annotations
@@ -44,27 +48,45 @@ from vacr.record import (
     scan_json,
 )
 
-# A native value goes into a record some levels down.
+# A native value ends up some levels down in a record, so it may nest a little less deep.
 MAX_NATIVE_DEPTH = MAX_DEPTH - 16
+NOT_JSON_REASON = "not JSON"
+EXPORT_HEAD_MEMBER = "vacr-export"
+"""The member of an export's first line that names the format."""
 
 _CHUNK_BYTES = 1 << 15
-_JSON_FIRST_BYTES = frozenset(b'{["-0123456789tfnNI')
-NOT_JSON_REASON = "not JSON"
-_LATER_VALUE_REASON = "told with the first value of its line"
 _MAX_POINTER_LENGTH = 200
-"""How much of a place is told: names in it may be as long as the text."""
+_LATER_VALUE_REASON = "told with the first value of its line"
+_JSON_FIRST_BYTES = frozenset(b'{["-0123456789tfnNI')
+_LONE_BRACKETS = (b"{", b"[")
 
-decode_native_json = msgspec.json.Decoder(float_hook=parse_spelled_float).decode
-"""Decode one value, keeping how its numbers were written."""
+_OPENING_BRACKET = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
+_LEADING_TEXT = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
+_UNFINISHED_LINE_ENDS = (b"{", b"[", b",", b":")
+# No JSON value begins like this: the text belongs to the value before it.
+_CONTINUATION_LINE = re.compile(rb"\s*[,:}\]]")
+# Inside a JSON value no opening bracket follows a closing one, so another value begins there.
+_VALUE_BOUNDARY = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
+_CLOSING_LINE_BYTES = 2
+_OPENING_LINE = re.compile(rb"\n(?=[{\[])")
+_TOO_DEEP_INDENT = b"\n" + b"  " * MAX_NATIVE_DEPTH
+# An indented value has a line at every level, so the indents of a too deep one add up to this.
+_MIN_TOO_DEEP_BYTES = MAX_NATIVE_DEPTH * (MAX_NATIVE_DEPTH + 1)
+
+T = TypeVar("T")
 
 INEXACT_JSON_ERRORS = (msgspec.DecodeError, TypeError, ValueError, RecursionError)
-"""What decoding and writing again raise, for a text that is not plain."""
-_decode_lines = msgspec.json.Decoder(float_hook=parse_spelled_float).decode_lines
+"""The errors of decoding and encoding again, for a text that is not plain JSON."""
+
+_native_decoder = msgspec.json.Decoder(float_hook=parse_spelled_float)
+decode_native_json = _native_decoder.decode
+"""Decode one value, and keep the spelling of its numbers."""
+_decode_lines = _native_decoder.decode_lines
 
 
 @dataclass(frozen=True)
 class UndecodableBytes:
-    """Bytes of a line that say something JSON or a record cannot, and why."""
+    """Bytes that no JSON value of a record can hold, and the reason."""
 
     reason: str
     data: bytes
@@ -72,18 +94,133 @@ class UndecodableBytes:
 
 @dataclass(frozen=True)
 class RepairedValue:
-    """A value that was read with something in it replaced; its bytes follow as an `Undecodable`."""
+    """A value in which something was replaced; `UndecodableBytes` with its text follow it."""
 
     value: Any
     reason: str
 
 
-def parse_json_lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
-    """Give the values in the order of their lines: as they are, as `Repaired`, or `Undecodable`
-    bytes.
+# --- JSON values of a file ---
 
-    They come in batches with the number of the first line. Values that are not as they were stand
-    in a batch of their line alone.
+
+def parse_json_documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the values of a file in batches, each with the number of its first line.
+
+    A value is plain JSON, a `RepairedValue` or `UndecodableBytes`.
+    """
+    opened = _OPENING_BRACKET.match(data)
+    if opened:
+        yield from (
+            _parse_multiline_values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
+            if _continues_after_line(data, opened.end())
+            else _parse_lines_or_values(data)
+        )
+    elif (lead := _LEADING_TEXT.match(data)) and is_multiline_json(data, lead.end()):
+        # A program printed some lines before the value that it wrote.
+        yield from parse_json_lines(lead[0])
+        yield from _parse_multiline_values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
+    else:
+        yield from parse_json_lines(data)
+
+
+def is_multiline_json(data: bytes, start: int = 0) -> bool:
+    """Return whether the first value continues after its first line."""
+    opened = _OPENING_BRACKET.match(data, start)
+    return opened is not None and _continues_after_line(data, opened.end())
+
+
+def _continues_after_line(data: bytes, start: int) -> bool:
+    """Return whether the value whose bracket ends at `start` continues after that line."""
+    end = data.find(b"\n", start)
+    if end < 0:
+        return False
+    first = data[start - 1 : end].rstrip()
+    return first.endswith(_UNFINISHED_LINE_ENDS) or (
+        _CONTINUATION_LINE.match(data, end) is not None and not decode_exact_json(first)
+    )
+
+
+def _parse_lines_or_values(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Parse lines until one of them only opens a value that spans several lines."""
+    for number, batch in parse_json_lines(data):
+        if batch and type(batch[0]) is UndecodableBytes and batch[0].data in _LONE_BRACKETS:
+            rest = data[_find_line_start(data, number) :]
+            yield from _parse_multiline_values(rest.rstrip(), number)
+            return
+        yield number, batch
+
+
+def _find_line_start(data: bytes, number: int) -> int:
+    """Return the offset at which a line begins."""
+    start = 0
+    for _ in range(number - 1):
+        start = data.find(b"\n", start) + 1
+    return start
+
+
+def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
+    """Parse values that span several lines; `number` is that of the first line."""
+    whole = _decode_exact_document(data)
+    if whole:
+        yield number, whole
+        return
+    counted = 0
+    for start, stop in _find_value_spans(data):
+        number += data.count(b"\n", counted, start)
+        counted = start
+        text = data[start:stop]
+        value = _decode_exact_document(text)
+        if value:
+            yield number, value
+        else:
+            yield from _parse_inexact_document(text, number)
+
+
+def _find_value_spans(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each of several indented values begins and ends."""
+    start = 0
+    for boundary in _VALUE_BOUNDARY.finditer(data):
+        yield start, boundary.start() + _CLOSING_LINE_BYTES
+        start = boundary.end()
+    yield start, len(data)
+
+
+def _decode_exact_document(text: bytes) -> list[Any]:
+    """Decode one value, in a list, or return an empty list if anything of it could be lost.
+
+    A value that encodes to its own text with the usual indentation lost nothing.
+    """
+    try:
+        value = decode_native_json(text)
+        if encode_native_json(value, indented=True) == text:
+            is_exact = len(text) < _MIN_TOO_DEEP_BYTES or _TOO_DEEP_INDENT not in text
+        else:
+            is_exact = has_every_member(value, text) and not is_deeper_than(
+                MAX_NATIVE_DEPTH, value, text
+            )
+    except INEXACT_JSON_ERRORS:
+        return []
+    return [value] if is_exact else []
+
+
+def _parse_inexact_document(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
+    """Parse a damaged value; if a part is unreadable, start again at each line that opens one."""
+    scan = scan_json(text, MAX_NATIVE_DEPTH)
+    if scan.rest and _OPENING_LINE.search(text):
+        for piece in _OPENING_LINE.split(text):
+            yield number, list(parse_inexact_json(piece))
+            number += piece.count(b"\n") + 1
+    else:
+        yield number, list(collect_scanned_values(scan, text))
+
+
+# --- JSON lines ---
+
+
+def parse_json_lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the values of a JSONL file in batches, each with the number of its first line.
+
+    A line with repaired or undecodable values makes a batch of its own.
     """
     start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     number, end = 1, len(data)
@@ -101,9 +238,7 @@ def parse_json_lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _find_chunk_end(data: bytes, start: int) -> int:
-    """Give the end of the lines that are decoded together: as many as fit, or one that is
-    larger.
-    """
+    """Return the end of the lines to decode together: as many as fit, or one that is larger."""
     stop = data.rfind(b"\n", start, start + _CHUNK_BYTES)
     if stop < 0:
         stop = data.find(b"\n", start)
@@ -111,8 +246,9 @@ def _find_chunk_end(data: bytes, start: int) -> int:
 
 
 def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
-    """Decode lines that encode to themselves: that proves that nothing in them was lost, one value
-    a line.
+    """Decode lines that encode to their own text; return None if a line does not.
+
+    Equal text proves that there is one value a line and that nothing was lost.
     """
     end = stop - 1 if data.endswith(b"\n", start, stop) else stop
     if stop - start > _CHUNK_BYTES:
@@ -120,8 +256,7 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
     chunk = data[start:end]
     try:
         values: list[Any] = _decode_lines(chunk)
-        # No string holds a line's end as it is, so that a comma in its place makes the lines one
-        # array.
+        # No JSON string holds a bare line end, so commas in their place make the lines one array.
         if encode_native_json(values) != b"[%b]" % chunk.replace(b"\n", b","):
             return None
     except INEXACT_JSON_ERRORS:
@@ -134,21 +269,22 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
 
 
 def _decode_exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
-    """Do the same with one line that is larger than any chunk, which is not copied more often than
-    it must be.
-    """
+    """Decode one line that is larger than a chunk, without copying it more than necessary."""
     try:
         value = decode_native_json(memoryview(data)[start:end])
-        again = encode_native_json(value)
+        encoded = encode_native_json(value)
     except INEXACT_JSON_ERRORS:
         return None
-    if len(again) != end - start or not data.startswith(again, start):
+    if len(encoded) != end - start or not data.startswith(encoded, start):
         return None
-    return None if is_deeper_than(MAX_NATIVE_DEPTH, value, again) else [value]
+    return None if is_deeper_than(MAX_NATIVE_DEPTH, value, encoded) else [value]
+
+
+# --- Text that may not be plain JSON ---
 
 
 def decode_exact_json(text: bytes) -> list[Any]:
-    """Decode one value of which nothing can have been lost; nothing of any other text."""
+    """Decode one value, in a list, or return an empty list if anything of it could be lost."""
     try:
         value = decode_native_json(text)
         if has_every_member(value, text) and not is_deeper_than(MAX_NATIVE_DEPTH, value, text):
@@ -159,187 +295,67 @@ def decode_exact_json(text: bytes) -> list[Any]:
 
 
 def parse_inexact_json(text: bytes) -> Iterator[Any]:
-    """Read a line, or a value of several lines, that may not be exact."""
+    """Yield the values of a line or a document that may not be exact."""
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
     if not text:
         return
     if text[0] not in _JSON_FIRST_BYTES and text.isascii():
-        # What careful reading would find as well, at many times the cost: other files may hold
-        # nothing but such lines.
+        # A scan would find the same at many times the cost, and files that are not sessions may
+        # hold nothing but such lines.
         yield UndecodableBytes(NOT_JSON_REASON, text)
-    else:
-        yield from decode_exact_json(text) or collect_scanned_values(
-            scan_json(text, MAX_NATIVE_DEPTH), text
-        )
+        return
+    exact = decode_exact_json(text)
+    yield from exact or collect_scanned_values(scan_json(text, MAX_NATIVE_DEPTH), text)
 
 
 def collect_scanned_values(scan: JsonScanResult, text: bytes) -> Iterator[Any]:
-    """Give what a look found in text that the fast decoder cannot vouch for: several values,
-    repeated members, broken strings.
-    """
+    """Yield the values of a scanned text: several, with repeated members, or broken strings."""
     if not scan.problems:
         yield from scan.values
         return
-    reason = "; ".join(
-        dict.fromkeys(_describe_problem(problem) for problem in scan.problems[:MAX_JSON_PROBLEMS])
-    )
+    descriptions = [_describe_problem(problem) for problem in scan.problems[:MAX_JSON_PROBLEMS]]
+    reason = "; ".join(dict.fromkeys(descriptions))
+    # The values before an unreadable rest are whole; only the rest is kept as bytes.
     only_rest = bool(scan.rest) and len(scan.problems) == 1
     for number, value in enumerate(scan.values):
-        yield (
-            value if only_rest else RepairedValue(value, _LATER_VALUE_REASON if number else reason)
-        )
+        if only_rest:
+            yield value
+        else:
+            yield RepairedValue(value, _LATER_VALUE_REASON if number else reason)
     yield UndecodableBytes(reason, scan.rest if only_rest else text)
 
 
 def _describe_problem(problem: JsonProblem) -> str:
     if problem.pointer is not None:
         place = problem.pointer or "/"
-        return f"{problem.reason} ({place if len(place) <= _MAX_POINTER_LENGTH else f'{place[:_MAX_POINTER_LENGTH]}…'})"
-    # Where reading stopped is the decoder's opinion, which differs between versions; a byte that is
-    # no text is a fact.
-    return (
-        f"{problem.reason} (byte {problem.offset})" if "UTF-8" in problem.reason else problem.reason
-    )
+        # Names in a pointer may be as long as the text itself.
+        if len(place) > _MAX_POINTER_LENGTH:
+            place = f"{place[:_MAX_POINTER_LENGTH]}…"
+        return f"{problem.reason} ({place})"
+    # Decoders differ in where they stop, but an invalid byte is at the same place for all.
+    if "UTF-8" in problem.reason:
+        return f"{problem.reason} (byte {problem.offset})"
+    return problem.reason
 
 
-_OPENING_BRACKET = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
-_LEADING_TEXT = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
-_UNFINISHED_LINE_ENDS = (b"{", b"[", b",", b":")
-# No JSON value begins so: what stands there belongs to the one before.
-_CONTINUATION_LINE = re.compile(rb"\s*[,:}\]]")
-# No JSON value has an opening bracket right after a closing one, so another value begins there.
-_VALUE_BOUNDARY = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
-_OPENING_LINE = re.compile(rb"\n(?=[{\[])")
-_LONE_BRACKETS = (b"{", b"[")
-_TOO_DEEP_INDENT = b"\n" + b"  " * MAX_NATIVE_DEPTH
-
-
-def parse_json_documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
-    """Give the values in their order: as they are, as `Repaired`, or `Undecodable` bytes.
-
-    They come in batches with the number of the first line.
-    """
-    opened = _OPENING_BRACKET.match(data)
-    if opened:
-        yield from (
-            _parse_multiline_values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
-            if _continues_after_line(data, opened.end())
-            else _parse_lines_or_values(data)
-        )
-    elif (lead := _LEADING_TEXT.match(data)) and is_multiline_json(data, lead.end()):
-        # What a program said on the way, before the value that it wrote.
-        yield from parse_json_lines(lead[0])
-        yield from _parse_multiline_values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
-    else:
-        yield from parse_json_lines(data)
-
-
-def _parse_lines_or_values(data: bytes) -> Iterator[tuple[int, list[Any]]]:
-    """Read lines, until one only opens a value that goes over several."""
-    for number, batch in parse_json_lines(data):
-        if batch and type(batch[0]) is UndecodableBytes and batch[0].data in _LONE_BRACKETS:
-            yield from _parse_multiline_values(
-                data[_find_line_start(data, number) :].rstrip(), number
-            )
-            return
-        yield number, batch
-
-
-def _find_line_start(data: bytes, number: int) -> int:
-    """Give where a line begins."""
-    start = 0
-    for _ in range(number - 1):
-        start = data.find(b"\n", start) + 1
-    return start
-
-
-def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
-    """Read values that go over several lines, the first of which has a number."""
-    whole = _decode_exact_document(data)
-    if whole:
-        yield number, whole
-        return
-    start = 0
-    for stop in [*(match.end() for match in _VALUE_BOUNDARY.finditer(data)), len(data)]:
-        yield from _parse_multiline_value(data[start:stop].rstrip(), number)
-        number += data.count(b"\n", start, stop)
-        start = stop
-
-
-def is_multiline_json(data: bytes, start: int = 0) -> bool:
-    """Tell whether the first value goes on after its first line."""
-    opened = _OPENING_BRACKET.match(data, start)
-    return opened is not None and _continues_after_line(data, opened.end())
-
-
-def _continues_after_line(data: bytes, start: int) -> bool:
-    """Tell whether a value goes on after its first line, which has opened before a place."""
-    end = data.find(b"\n", start)
-    if end < 0:
-        return False
-    first = data[start - 1 : end].rstrip()
-    return first.endswith(_UNFINISHED_LINE_ENDS) or (
-        _CONTINUATION_LINE.match(data, end) is not None and not decode_exact_json(first)
-    )
-
-
-def _parse_multiline_value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
-    """Read one value; what cannot be read is tried again from each line that opens one."""
-    value = _decode_exact_document(text)
-    if value:
-        yield number, value
-        return
-    scan = scan_json(text, MAX_NATIVE_DEPTH)
-    if scan.rest and _OPENING_LINE.search(text):
-        for piece in _OPENING_LINE.split(text):
-            yield number, list(parse_inexact_json(piece))
-            number += piece.count(b"\n") + 1
-    else:
-        yield number, list(collect_scanned_values(scan, text))
-
-
-def _decode_exact_document(text: bytes) -> list[Any]:
-    """Decode one value of which nothing can have been lost; nothing of any other text.
-
-    That it comes out again with the usual indentation proves it, and tells how deep it is.
-    """
-    try:
-        value = decode_native_json(text)
-        if encode_native_json(value, indented=True) == text:
-            is_exact = _TOO_DEEP_INDENT not in text
-        else:
-            is_exact = has_every_member(value, text) and not is_deeper_than(
-                MAX_NATIVE_DEPTH, value, text
-            )
-    except INEXACT_JSON_ERRORS:
-        return []
-    return [value] if is_exact else []
-
-
-EXPORT_HEAD_MEMBER = "vacr-export"
-
-T = TypeVar("T")
+# --- Sessions in databases ---
 
 
 class DatabaseQuery(Protocol):
-    """Questions to a database, as it is at one moment."""
+    """A consistent view of a database that answers SQL statements."""
 
     def __call__(self, statement: str, *parameters: Any) -> Iterator[JsonObject]:
-        """Run a statement with its parameters and give the rows; a text that is not UTF-8 comes as
-        bytes.
-        """
+        """Run a statement and yield the rows; a text that is not UTF-8 comes as bytes."""
         ...
 
     def once(self, work: Callable[[DatabaseQuery], T]) -> T:
-        """Do what has the same result as long as the database stays as it is, and need not be done
-        again for another session.
-        """
+        """Return the result of `work`, computed once for as long as the database is unchanged."""
         ...
 
 
 @dataclass(frozen=True)
 class ListedSession:
-    """A session that a store holds, as far as a look at its list tells."""
+    """A session in a store, with the facts that its list shows."""
 
     session_id: str
     title: str = ""
@@ -348,18 +364,16 @@ class ListedSession:
     end: Any = None
     parent: str | None = None
     alone: bool = False
-    """Whether the database holds no other, so that the size and the time of its file are the
-    session's.
-    """
+    """The database holds no other session: the size and time of its file are the session's."""
 
 
 class SessionDatabase(Protocol):
-    """What a reader knows about an agent's database."""
+    """The knowledge of a reader about its agent's database."""
 
     format_id: str
 
     def knows(self, tables: frozenset[str]) -> bool:
-        """Tell whether a database with these tables is this agent's."""
+        """Return whether a database with these tables is this agent's."""
         ...
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
@@ -367,20 +381,18 @@ class SessionDatabase(Protocol):
         ...
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
-        """Give the rows of a session with their tables, always in the same order."""
+        """Yield the rows of a session with their tables, always in the same order."""
         ...
 
     def sign(self, query: DatabaseQuery, session_id: str) -> object:
-        """Give what is another after the agent changed rows of a session, without a look at what
-        the rows say.
-        """
+        """Return a value that changes with the session's rows, without reading their content."""
         ...
 
 
 def encode_session_rows(
     format_id: str, session_id: str, rows: Iterable[tuple[str, JsonObject]]
 ) -> bytes:
-    """Write the rows of a session as lines."""
+    """Write the rows of a session as an export: a head, then a line for each row."""
     lines = [encode_canonical_json({EXPORT_HEAD_MEMBER: format_id, "session": session_id})]
     lines += [
         encode_canonical_json({"row": _convert_row_to_json(row), "table": table})
@@ -389,31 +401,26 @@ def encode_session_rows(
     return b"".join(line + b"\n" for line in lines)
 
 
+def _convert_row_to_json(row: JsonObject) -> JsonObject:
+    """Replace the values that JSON cannot hold by text, so that every row has a line."""
+    return {name: _convert_value_to_json(value) for name, value in row.items()}
+
+
+def _convert_value_to_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
+    return value
+
+
 def is_export_head(value: Any, format_id: str) -> bool:
-    """Tell whether a value is the first line of an export of some format."""
+    """Return whether a value is the first line of an export of a format."""
     return type(value) is dict and value.get(EXPORT_HEAD_MEMBER) == format_id
 
 
-def get_exported_session_id(head: JsonObject) -> str | None:
-    """Give the session that the first line of an export names, if it does: a head that was not
-    written here may say anything.
-    """
-    named = head.get("session")
-    return named if type(named) is str else None
-
-
-def get_extra_head_members(head: JsonObject) -> JsonObject:
-    """Give what the first line of an export says beside what it has to."""
-    return {
-        name: value
-        for name, value in head.items()
-        if name != EXPORT_HEAD_MEMBER
-        and (name, value) != ("session", get_exported_session_id(head))
-    }
-
-
 def is_export_row(value: Any) -> bool:
-    """Tell whether a value is a row of an export."""
+    """Return whether a value is a row of an export."""
     return (
         type(value) is dict
         and value.keys() == {"row", "table"}
@@ -422,14 +429,17 @@ def is_export_row(value: Any) -> bool:
     )
 
 
-def _convert_row_to_json(row: JsonObject) -> JsonObject:
-    """Write what JSON cannot hold as text, so that every row has a line."""
-    return {name: _convert_value_to_json(value) for name, value in row.items()}
+def get_exported_session_id(head: JsonObject) -> str | None:
+    """Return the session that an export's head names, or None if it names none as text."""
+    session_id = head.get("session")
+    return session_id if type(session_id) is str else None
 
 
-def _convert_value_to_json(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"base64": base64.b64encode(value).decode()}
-    return (
-        {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
-    )
+def get_extra_head_members(head: JsonObject) -> JsonObject:
+    """Return the members of an export's head that vacr itself does not write."""
+    session_id = get_exported_session_id(head)
+    return {
+        name: value
+        for name, value in head.items()
+        if name != EXPORT_HEAD_MEMBER and (name, value) != ("session", session_id)
+    }

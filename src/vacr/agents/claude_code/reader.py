@@ -492,7 +492,7 @@ class _TranscriptReader:
 
     def read(self, source: Source) -> Reading:
         session = self.session
-        session.take_lines(source, self.entry)
+        session.add_lines(source, self.entry)
         self.settle()
         session.tidy()
         return session.reading(source)
@@ -547,7 +547,7 @@ class _TranscriptReader:
     def message(self, entry: JsonObject, kind: str) -> JsonObject:
         """Turn a user's or an assistant's line into a message entry with its children."""
         if not entry.keys() <= CLAUDE_MESSAGE_LINE_MEMBERS:
-            self.session.drift.see_members(kind, entry, CLAUDE_MESSAGE_LINE_MEMBERS)
+            self.session.drift.count_members(kind, entry, CLAUDE_MESSAGE_LINE_MEMBERS)
             set_members_aside(entry, _CLASHING_MEMBERS)
         CLAUDE_LINE_MOVES.apply(entry, entry)
         entry["type"] = kind
@@ -561,7 +561,7 @@ class _TranscriptReader:
         """Move what the API's message says into the entry, and see its blocks as children."""
         drift = self.session.drift
         if not message.keys() <= CLAUDE_MESSAGE_MEMBERS:
-            drift.see_members("message", message, CLAUDE_MESSAGE_MEMBERS)
+            drift.count_members("message", message, CLAUDE_MESSAGE_MEMBERS)
         if message.get("model") == CLAUDE_SYNTHETIC_MODEL:
             get_writable_marks(entry)["synthetic"] = True
             CLAUDE_SYNTHETIC_MESSAGE_MOVES.apply(message, entry)
@@ -589,7 +589,7 @@ class _TranscriptReader:
             return
         key: Any = identity if type(identity) in (str, int) else id(entry), type(identity)
         if not usage.keys() <= CLAUDE_USAGE_MEMBERS:
-            self.session.drift.see_members("usage", usage, CLAUDE_USAGE_MEMBERS)
+            self.session.drift.count_members("usage", usage, CLAUDE_USAGE_MEMBERS)
         best = self.usages.get(key)
         if best is None or _get_output_tokens(usage) >= _get_output_tokens(
             best["message"]["usage"]
@@ -634,10 +634,10 @@ class _TranscriptReader:
         """Count what no table names about an event."""
         members = CLAUDE_EVENT_MEMBERS.get(kind) if type(kind) is str else None
         if members is None:
-            self.session.drift.see_type(kind)
+            self.session.drift.count_type(kind)
             return
         if not entry.keys() <= members:
-            self.session.drift.see_members(kind, entry, members)
+            self.session.drift.count_members(kind, entry, members)
         if kind in CLAUDE_EVENT_SUBTYPES:
             holder, subtypes = CLAUDE_EVENT_SUBTYPES[kind]
             inner = entry.get(holder) if holder else entry
@@ -647,7 +647,7 @@ class _TranscriptReader:
                 else None
             )
             if not is_one_of(subtype, subtypes):
-                self.session.drift.see_type(f"{kind}/{subtype}")
+                self.session.drift.count_type(f"{kind}/{subtype}")
 
     def unfold(self, data: JsonObject, entry: JsonObject) -> None:
         """Take the sub-agent's message out of a progress line: it is an entry of its own, inside

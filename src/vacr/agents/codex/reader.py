@@ -473,7 +473,7 @@ class _RolloutReader:
 
     def read(self, source: Source) -> Reading:
         session = self.session
-        session.take_lines(source, self.entry)
+        session.add_lines(source, self.entry)
         self.settle()
         session.tidy()
         return session.reading(source)
@@ -485,7 +485,7 @@ class _RolloutReader:
             return self.bare(line)
         del line["payload"], line["type"]
         if not line.keys() <= CODEX_LINE_MEMBERS:
-            self.session.drift.see_members("line", line, CODEX_LINE_MEMBERS)
+            self.session.drift.count_members("line", line, CODEX_LINE_MEMBERS)
             set_members_aside(line, _CLASHING_MEMBERS)
         if envelope != "response_item" or not self.item(line, payload):
             self.event(line, envelope, payload)
@@ -524,14 +524,14 @@ class _RolloutReader:
             if type(kind) is not str:
                 kind = envelope
             if kind not in CODEX_EVENT_TYPES and envelope != "response_item":
-                self.session.drift.see_type(
+                self.session.drift.count_type(
                     f"{envelope}/{_get_payload_kind(payload)}"
                     if envelope == "event_msg"
                     else envelope
                 )
         members = CODEX_PAYLOAD_MEMBERS.get(kind) if envelope != "response_item" else None
         if members is not None and not payload.keys() <= members:
-            self.session.drift.see_members(kind, payload, members)
+            self.session.drift.count_members(kind, payload, members)
         entry["type"], entry["event-type"], entry["data"] = (
             "system-event",
             CODEX_EVENT_NAMES.get(kind, kind),
@@ -552,7 +552,7 @@ class _RolloutReader:
         entry: JsonObject = {}
         known_members = CODEX_ITEM_MEMBERS.get(kind) if type(kind) is str else None
         if known_members is not None and not line.keys() <= known_members | {"timestamp"}:
-            self.session.drift.see_members(f"bare/{kind}", line, known_members | {"timestamp"})
+            self.session.drift.count_members(f"bare/{kind}", line, known_members | {"timestamp"})
         if not self.typed(entry, line):
             return self.bare_event(line, kind)
         native = {
@@ -580,7 +580,7 @@ class _RolloutReader:
             return entry
         entry["event-type"] = native if type(native) is str else "unknown"
         if native != "state" and not is_one_of(kind, CODEX_EVENT_ITEM_MEMBERS):
-            self.session.drift.see_type(
+            self.session.drift.count_type(
                 f"bare/{native}" if type(native) is str else describe_json_kind(kind)
             )
         return entry
@@ -592,9 +592,9 @@ class _RolloutReader:
             kind = "message"
         members = CODEX_ITEM_MEMBERS.get(kind) if type(kind) is str else None
         if members is None:
-            self.session.drift.see_type(f"response_item/{_get_payload_kind(payload)}")
+            self.session.drift.count_type(f"response_item/{_get_payload_kind(payload)}")
         else:
-            self.session.drift.see_members(f"response_item/{kind}", payload, members)
+            self.session.drift.count_members(f"response_item/{kind}", payload, members)
 
     def typed(self, entry: JsonObject, native: JsonObject) -> bool:
         """Make a message, a call, a result or reasoning of a response item, if it is one."""

@@ -210,8 +210,8 @@ def make_bubble_entry(bubble: Any, session: SessionBuilder) -> JsonObject:
     kind = bubble.get("type") if type(bubble) is dict else None
     if type(kind) not in (int, str) or kind not in CURSOR_BUBBLE_TYPES:
         if type(bubble) is not dict:
-            return session.other(bubble)
-        session.drift.see_type(f"bubble/{kind}")
+            return session.make_value_event(bubble)
+        session.drift.count_type(f"bubble/{kind}")
         return {"type": "system-event", "event-type": "bubble", "data": bubble}
     entry: JsonObject = {"type": CURSOR_BUBBLE_TYPES[bubble.pop("type")]}
     if kind != entry["type"]:
@@ -547,7 +547,7 @@ class _ExportRows:
         elif is_cursor_export_head(document):
             self.take_head(document)
         else:
-            self.beside.append(self.session.unusual(line, document))
+            self.beside.append(self.session.make_unusual_event(line, document))
 
     def take_head(self, head: JsonObject) -> None:
         """Take the first line; one that comes again, or that says more, is kept."""

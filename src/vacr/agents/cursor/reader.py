@@ -309,7 +309,7 @@ class _ConversationReader:
         elif any(map(is_cursor_export_head, self.source.main.sample(1))):
             add_database_entries(self.source, session)
         else:
-            session.take_lines(self.source, self.entry)
+            session.add_lines(self.source, self.entry)
         if session.session_id is None:
             self.name_by_file()
         session.tidy()
@@ -342,7 +342,7 @@ class _ConversationReader:
         if type(message) is not dict or type(role) is not str or role not in CURSOR_LINE_ROLES:
             kind = line.pop("type", None)
             if not is_one_of(kind, CURSOR_EVENT_TYPES):
-                session.drift.see_type(kind)
+                session.drift.count_type(kind)
             return make_typed_event(line, kind, CURSOR_RESERVED_EVENT_TYPES)
         if len(line) == len(CURSOR_LINE_MEMBERS) and len(message) == 1 and "content" in message:
             # Nearly all are so, and the message becomes the entry in place.
@@ -352,7 +352,7 @@ class _ConversationReader:
             ):
                 message["children"] = views
             return message
-        session.drift.see_members("line", line, CURSOR_LINE_MEMBERS)
+        session.drift.count_members("line", line, CURSOR_LINE_MEMBERS)
         entry: JsonObject = {"type": line.pop("role")}
         CURSOR_LINE_MOVES.apply(line, entry)
         if "model-id" in entry:

@@ -223,7 +223,7 @@ def make_gemini_message_entry(
     any more.
     """
     if type(message) is not dict:
-        return session.other(message)
+        return session.make_value_event(message)
     kind = message.pop("type", None)
     entry_type = _ENTRY_TYPES.get(kind) if type(kind) is str else None
     if entry_type is None:
@@ -233,13 +233,13 @@ def make_gemini_message_entry(
     inside: list[JsonObject] = []
     usage = None
     if fate == FATE_REPLACED:
-        entry = GEMINI_REPLACED_SHAPE.entry(entry_type, message, session.drift, kind)
+        entry = GEMINI_REPLACED_SHAPE.make_entry(entry_type, message, session.drift, kind)
     elif entry_type == "user":
-        entry = GEMINI_USER_SHAPE.entry(entry_type, message, session.drift, kind)
+        entry = GEMINI_USER_SHAPE.make_entry(entry_type, message, session.drift, kind)
     else:
         usage = _build_usage(message, session)
         inside = _take_thoughts_and_calls(message, session)
-        entry = GEMINI_ANSWER_SHAPE.entry(entry_type, message, session.drift, kind)
+        entry = GEMINI_ANSWER_SHAPE.make_entry(entry_type, message, session.drift, kind)
         if "model-id" in entry:
             session.models[entry["model-id"]] += 1
         if usage is not None:
@@ -295,7 +295,7 @@ def _take_thoughts_and_calls(message: JsonObject, session: SessionBuilder) -> li
     if thoughts and type(thoughts) is list and _all_have_member(thoughts, "description", None):
         del message["thoughts"]
         found += [
-            GEMINI_THOUGHT_SHAPE.entry("reasoning", thought, session.drift, "thoughts")
+            GEMINI_THOUGHT_SHAPE.make_entry("reasoning", thought, session.drift, "thoughts")
             for thought in thoughts
         ]
     if calls and type(calls) is list and _all_have_member(calls, "name", str):
@@ -326,7 +326,7 @@ def _take_tool_call(call: JsonObject, session: SessionBuilder, found: list[JsonO
         GEMINI_RESULT_MOVES.apply(call, result)
         if is_one_of(result.get("status"), GEMINI_FAILED_STATUSES):
             result["is-error"] = True
-    entry = GEMINI_CALL_SHAPE.entry("tool-call", call, session.drift, "toolCalls")
+    entry = GEMINI_CALL_SHAPE.make_entry("tool-call", call, session.drift, "toolCalls")
     if "input" not in entry:
         entry["input"] = None
     found.append(entry)
@@ -355,7 +355,7 @@ def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | N
             "reasoning": tokens["thoughts"],
             "total": tokens["total"],
         }
-    session.drift.see_members("tokens", tokens, GEMINI_TOKEN_MEMBERS)
+    session.drift.count_members("tokens", tokens, GEMINI_TOKEN_MEMBERS)
     return sum_token_usage(tokens, GEMINI_USAGE_SUMS) or None
 
 
@@ -366,7 +366,7 @@ def make_turn_entry(turn: JsonObject, session: SessionBuilder) -> JsonObject:
     entry_type = GEMINI_ENTRY_TYPES[turn["role"]]
     if turn["role"] == entry_type:
         del turn["role"]
-    entry = GEMINI_TURN_SHAPE.entry(entry_type, turn, session.drift, "history")
+    entry = GEMINI_TURN_SHAPE.make_entry(entry_type, turn, session.drift, "history")
     _add_children(entry, [], session)
     return entry
 
@@ -385,7 +385,7 @@ def make_gemini_event(
 ) -> JsonObject:
     """Turn what was shown to the user, and what is not known, into an event."""
     if not is_one_of(kind, GEMINI_EVENT_TYPES):
-        session.drift.see_type(kind)
+        session.drift.count_type(kind)
     entry = make_typed_event(message, kind, GEMINI_RESERVED_EVENT_TYPES, GEMINI_EVENT_MOVES)
     if fate is not None:
         _mark_superseded(entry, fate)

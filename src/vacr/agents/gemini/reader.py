@@ -170,7 +170,7 @@ class _ChatReader:
         ):
             self.steps += [(self.turn, (turn, GEMINI_FROM_ARRAY)) for turn in document]
         elif type(document) is not dict:
-            self.steps.append((self.session.unusual, (line, document)))
+            self.steps.append((self.session.make_unusual_event, (line, document)))
         elif is_gemini_turn(document):
             self.session.format_id = _LOG_FORMAT
             self.steps.append((self.turn, (document, GEMINI_FROM_LINE)))
@@ -234,7 +234,7 @@ class _ChatReader:
         session.
         """
         session = self.session
-        session.drift.see_members("session", header, _KNOWN_HEADER_MEMBERS)
+        session.drift.count_members("session", header, _KNOWN_HEADER_MEMBERS)
         if header.get("sessionId") and type(header["sessionId"]) is str:
             session.session_id = header.pop("sessionId")
         if is_timestamp(header.get("startTime")):

@@ -1,10 +1,20 @@
-"""OpenCode sessions: exports, the storage folder, the database's rows, dumps of these, and samples.
-Step: read.
+"""OpenCode sessions: exports, the storage folder, database rows, dumps of these, and samples.
 
-A message becomes one entry, its parts what it says and its children (`opencode_parts`). Sessions
-that a source mixes are told apart (`opencode_pieces`) and become a record each. Token usage is the
-message's; its steps repeat it and keep theirs as they are. What the tables below name is moved;
-docs/mapping/opencode.md is made of them.
+A source may hold many sessions in pieces. The reader first sorts the pieces to their sessions, then
+makes a record of each: a message becomes one entry, its parts the content and the children. The
+tokens of a message are counted once, at the message; its steps repeat them and stay as they are.
+
+>>> from vacr.agents import Source, SourcePart
+>>> from vacr.agents.opencode.reader import read
+>>> data = open("examples/opencode.json", "rb").read()
+>>> (reading,) = read(Source((SourcePart("opencode.json", data),)))
+>>> session = reading.record["session"]
+>>> [entry["type"] for entry in session["entries"]]
+['user', 'assistant', 'assistant', 'assistant']
+>>> session["agent-meta"]["cli-name"], session["environment"]["working-dir"]
+('opencode', '/home/mira/invoice')
+
+docs/mapping/opencode.md is generated from the tables.
 """
 
 from __future__ import annotations
@@ -36,14 +46,18 @@ from vacr.agents.lift import (
 from vacr.agents.opencode.parts import (
     OPENCODE_MESSAGE_MEMBERS,
     OPENCODE_SESSION_MEMBERS,
-    OpenCodeConversation,
-    OpenCodeMessage,
-    PieceCollector,
     add_message_parts,
-    classify_piece,
     lift_opencode_usage,
     lift_timestamp,
     make_part_entries,
+)
+from vacr.agents.opencode.pieces import (
+    OpenCodeConversation,
+    OpenCodeMessage,
+    PieceCollector,
+    add_database_row,
+    classify_piece,
+    make_row_entries,
 )
 from vacr.agents.opencode.samples import (
     find_sample_session_id,
@@ -51,18 +65,11 @@ from vacr.agents.opencode.samples import (
     make_sample_entry,
     split_sample,
 )
-from vacr.agents.opencode.stores import (
-    DATABASES,
-    FOLDER,
-    OPENCODE_DATABASE,
-    add_database_row,
-    add_ids_from_path,
-    make_row_entries,
-)
+from vacr.agents.opencode.stores import DATABASES, FOLDER, OPENCODE_DATABASE, add_ids_from_path
 from vacr.model import JsonObject
 from vacr.record import MAX_JSON_PROBLEMS, NameCounts, is_timestamp
 
-__all__ = ["DATABASES", "FOLDER", "formats", "name", "read", "recognises"]
+__all__ = ["DATABASES", "FOLDER", "STORES", "formats", "name", "read", "recognises"]
 
 name = "opencode"
 formats = ("opencode-export", "opencode-json", "opencode-sqlite")
@@ -71,6 +78,7 @@ _DATA_STORE = SessionStore(
     ("opencode*.db", "storage"), "~/.local/share", "XDG_DATA_HOME", "opencode"
 )
 STORES = (_DATA_STORE, SessionStore(("",), "", "OPENCODE_DB", within=_DATA_STORE))
+
 OPENCODE_MESSAGE_MOVES = Lift(
     Move("id", "id"),
     Move("parentID", "parent-id"),
@@ -82,12 +90,10 @@ FATE_REVERTED = "reverted"
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is OpenCode's."""
-    return (
-        1.0
-        if is_export_head(sample[0], OPENCODE_DATABASE.format_id)
-        else sum(map(_is_opencode_value, sample)) / len(sample)
-    )
+    """Return the share of a sample of native values that is OpenCode's."""
+    if is_export_head(sample[0], OPENCODE_DATABASE.format_id):
+        return 1.0
+    return sum(map(_is_opencode_value, sample)) / len(sample)
 
 
 def _is_opencode_value(value: Any) -> bool:
@@ -95,89 +101,89 @@ def _is_opencode_value(value: Any) -> bool:
 
 
 def _is_session_export(value: Any) -> bool:
-    if (
-        type(value) is not dict
-        or type(value.get("info")) is not dict
-        or type(value.get("messages")) is not list
-    ):
+    if type(value) is not dict or type(value.get("info")) is not dict:
         return False
-    return all(type(message) is dict and "info" in message for message in value["messages"])
+    messages = value.get("messages")
+    return type(messages) is list and all(
+        type(message) is dict and "info" in message for message in messages
+    )
 
 
 def read(source: Source) -> Iterator[Reading]:
     """Read the sessions of a source, one record each."""
     with pause_garbage_collector():
-        found = _SessionSplitter(source).found()
-    while found:
+        sessions = _SessionSplitter(source).collect_sessions()
+    # Each session is released as soon as its record is made.
+    while sessions:
         with pause_garbage_collector():
-            reading = found.pop(0).read(source)
+            reading = sessions.pop(0).read(source)
         yield reading
 
 
 class _SessionSplitter:
-    """The sessions of a source, on the way of being told apart."""
+    """The values of a source, being sorted to their sessions."""
 
     def __init__(self, source: Source) -> None:
         self.pieces = PieceCollector()
-        self.whole: list[_SessionReader] = []
+        self.whole_sessions: list[_SessionReader] = []
         self.format_id = "opencode-json"
-        self.unusual: list[tuple[str, int, Any]] = []
+        self.undecodable: list[tuple[str, int, UndecodableBytes]] = []
         self.repaired: list[str] = []
-        self.part = ""
+        self.part_name = ""
         if FOLDER.holds(source):
             self.pieces.only = FOLDER.session_of(source) or None
             for part in source.parts:
-                self.part = part.name
+                self.part_name = part.name
                 for line, batch in part.documents():
                     for document in batch:
-                        self.take(line, add_ids_from_path(part.name, document))
+                        self.add_value(line, add_ids_from_path(part.name, document))
         else:
             for line, batch in source.main.documents():
                 for document in batch:
-                    self.take(line, document)
+                    self.add_value(line, document)
 
-    def take(self, line: int, document: Any) -> None:
-        """Take one value of the source."""
+    def add_value(self, line: int, document: Any) -> None:
+        """Add one value of the source."""
         if kind := classify_piece(document):
             self.pieces.add(document, kind)
         elif isinstance(document, RepairedValue):
             self.repaired.append(document.reason)
-            self.take(line, document.value)
+            self.add_value(line, document.value)
         elif isinstance(document, UndecodableBytes):
-            self.unusual.append((self.part, line, document))
+            self.undecodable.append((self.part_name, line, document))
         elif _is_session_export(document):
-            self.whole.append(_SessionReader("opencode-export", _split_export(document)))
+            self.whole_sessions.append(_SessionReader("opencode-export", _split_export(document)))
         elif is_opencode_sample(document):
             session_id = find_sample_session_id(document)
-            self.whole.append(_SessionReader("opencode-json", split_sample(document), session_id))
+            session = _SessionReader("opencode-json", split_sample(document), session_id)
+            self.whole_sessions.append(session)
         elif is_export_head(document, OPENCODE_DATABASE.format_id):
             self.format_id = OPENCODE_DATABASE.format_id
             self.pieces.only = get_exported_session_id(document)
-            if beside := get_extra_head_members(document):
-                self.pieces.add(beside, "")
+            if extra := get_extra_head_members(document):
+                self.pieces.add(extra, "")
         elif self.format_id == OPENCODE_DATABASE.format_id and is_export_row(document):
             add_database_row(document["table"], document["row"], self.pieces)
         else:
             self.pieces.add(document, "")
 
-    def found(self) -> list[_SessionReader]:
-        """Give the sessions; what could not be decoded goes with the last of them."""
-        found = self.whole + [
-            _SessionReader(self.format_id, one, session)
-            for session, one in self.pieces.conversations()
+    def collect_sessions(self) -> list[_SessionReader]:
+        """Return the sessions; undecodable bytes go to the last of them."""
+        sessions = self.whole_sessions + [
+            _SessionReader(self.format_id, conversation, session_id)
+            for session_id, conversation in self.pieces.collect_conversations()
         ]
-        found = found or [_SessionReader(self.format_id, OpenCodeConversation())]
-        found[-1].unusual = self.unusual
-        for one in found:
-            # Which of them was repaired is not known; of very many, each tells the first.
-            one.session.repaired = (
-                self.repaired if len(found) == 1 else self.repaired[:MAX_JSON_PROBLEMS]
-            )
-        return found
+        sessions = sessions or [_SessionReader(self.format_id, OpenCodeConversation())]
+        sessions[-1].undecodable = self.undecodable
+        # The session of a repair is not known, so each of several lists the first repairs.
+        limit = None if len(sessions) == 1 else MAX_JSON_PROBLEMS
+        for reader in sessions:
+            reader.session.repaired = self.repaired[:limit]
+        return sessions
 
 
 def _split_export(export: JsonObject) -> OpenCodeConversation:
-    """Take an export apart."""
+    """Take the session and its messages out of an export."""
     messages = [
         OpenCodeMessage(
             message.pop("info"),
@@ -198,32 +204,20 @@ class _SessionReader:
         self.session = SessionBuilder(format_id, "opencode", session_id=session_id or None)
         self.conversation = conversation
         self.providers: NameCounts = defaultdict(int)
-        self.unusual: list[tuple[str, int, Any]] = []
+        self.undecodable: list[tuple[str, int, UndecodableBytes]] = []
         self.beside: list[str] = []
-        """The members of the session that did not stand in its own object, but beside."""
+        """Members of the session that did not stand in its own object."""
 
     def read(self, source: Source) -> Reading:
         """Make the record."""
         session, conversation = self.session, self.conversation
-        self.describe({} if conversation.info is None else conversation.info, conversation.extras)
-        session.entries = [self.message(message) for message in conversation.messages]
-        session.entries += [make_sample_entry(message, session) for message in conversation.chat]
-        session.entries += make_row_entries(conversation, session)
-        placed = len(session.entries)
-        session.entries += [
-            entry for value in conversation.loose for entry in make_part_entries(value, session)
-        ]
-        session.entries += [
-            _make_beside_event(member, value) for member, value in conversation.extras.items()
-        ]
-        self.flag_secrets(placed)
-        session.entries += [
-            session.unusual(line, document, part) for part, line, document in self.unusual
-        ]
+        self.learn_session({} if conversation.info is None else conversation.info)
+        self.add_entries()
         self.mark_reverted()
         if self.providers:
             session.provider = max(self.providers, key=self.providers.__getitem__)
         session.tidy()
+        # The files of a storage folder have been read, so they are not attachments.
         reading = session.reading(source, attached=not FOLDER.holds(source))
         if self.beside:
             reading.record["vacr"]["beside"] = self.beside
@@ -231,20 +225,18 @@ class _SessionReader:
             reading.record["vacr"]["chat-from"] = conversation.chat_from
         return reading
 
-    def describe(self, info: JsonObject, extras: JsonObject) -> None:
-        """Learn about the session; what has no canonical member stays under its own name."""
-        session = self.session
-        if self.conversation.chat_from is None:
-            session.drift.see_members("session", info, OPENCODE_SESSION_MEMBERS)
+    def learn_session(self, info: JsonObject) -> None:
+        """Learn about the session; members without a canonical name stay as they are."""
+        session, extras = self.session, self.conversation.extras
+        is_sample = self.conversation.chat_from is not None
+        if not is_sample:
+            session.drift.count_members("session", info, OPENCODE_SESSION_MEMBERS)
         self.beside = sorted(
             name for name, value in extras.items() if name not in info and value is not None
         )
-        known_id = (
-            info.get("id")
-            if session.session_id is None or info.get("id") == session.session_id
-            else None
-        )
-        if known_id and type(known_id) is str and self.conversation.chat_from is None:
+        own_id = info.get("id")
+        is_same = session.session_id is None or own_id == session.session_id
+        if own_id and type(own_id) is str and is_same and not is_sample:
             session.session_id = info.pop("id")
         if info.get("version") and type(info["version"]) is str:
             session.cli_version = info.pop("version")
@@ -253,77 +245,65 @@ class _SessionReader:
         parent = info.get("parentID", info.get("parent_id"))
         if type(parent) is str:
             session.parent, session.mode = parent, "autonomous"
-        times = info["time"] if type(info.get("time")) is dict else info
-        for member in ("created", "time_created"):
-            if is_timestamp(times.get(member)):
-                session.start = times[member]
-        for member in ("updated", "time_updated"):
-            if is_timestamp(times.get(member)):
-                session.end = times[member]
+        self.learn_times(info)
         project = extras.get("project")
         if type(project) is dict and type(project.get("sandboxes")) is list:
             session.sandboxes = [path for path in project["sandboxes"] if type(path) is str]
         session.native = info
         info.update((member, extras.pop(member)) for member in self.beside)
 
-    def flag_secrets(self, placed: int) -> None:
-        """Tell where the secret of a shared session stands: whoever has it can change or delete
-        what is shared.
+    def learn_times(self, info: JsonObject) -> None:
+        """Learn start and end, from the nested times of an export or the columns of a row."""
+        times = info["time"] if type(info.get("time")) is dict else info
+        for member in ("created", "time_created"):
+            if is_timestamp(times.get(member)):
+                self.session.start = times[member]
+        for member in ("updated", "time_updated"):
+            if is_timestamp(times.get(member)):
+                self.session.end = times[member]
 
-        It is in the session, or in an entry after those that had a place of their own.
-        """
-        session = self.session
-        holders = [
-            (f"/session/{member}", session.native.get(member))
-            for member in ("share", "session_share")
+    def add_entries(self) -> None:
+        """Add the messages, then everything of the session that has no place among them."""
+        session, conversation = self.session, self.conversation
+        entries = session.entries = [
+            self.make_message_entry(message) for message in conversation.messages
         ]
-        for index, entry in enumerate(session.entries[placed:], placed):
-            data = entry.get("data", {})
-            holders += [
-                (f"/session/entries/{index}/data", data),
-                (f"/session/entries/{index}/data/value", data.get("value")),
-            ]
-        for place, holder in holders:
-            if type(holder) is dict and holder.get("secret"):
-                pointer = f"{place}/secret"
-                session.secrets.append(pointer)
-                told = (
-                    f"holds the secret of a shared session, at {pointer}: whoever reads the "
-                    "record can change what is shared"
-                )
-                session.notices.append(SourceNotice(told))
+        entries += [make_sample_entry(message, session) for message in conversation.chat]
+        entries += make_row_entries(conversation, session)
+        placed = len(entries)
+        for value in conversation.loose:
+            entries += make_part_entries(value, session)
+        for member, value in conversation.extras.items():
+            entries.append(_make_beside_event(member, value))
+        self.flag_secrets(placed)
+        for part_name, line, undecodable in self.undecodable:
+            entries.append(session.make_unusual_event(line, undecodable, part_name))
 
-    def message(self, message: OpenCodeMessage) -> JsonObject:
+    def make_message_entry(self, message: OpenCodeMessage) -> JsonObject:
         """Turn a message into an entry."""
         info, session = message.info, self.session
         role = info.get("role") if type(info) is dict else None
         if not is_one_of(role, OPENCODE_MESSAGE_ROLES):
-            session.drift.see_type(
-                f"role/{role if type(role) is str else describe_json_kind(role)}"
-            )
+            kind = role if type(role) is str else describe_json_kind(role)
+            session.drift.count_type(f"role/{kind}")
             parts = {} if message.parts is None else {"parts": message.parts}
-            return {
-                "type": "system-event",
-                "event-type": "message",
-                "data": {"info": info} | parts | message.beside,
-            }
-        session.drift.see_members("message", info, OPENCODE_MESSAGE_MEMBERS)
+            data = {"info": info} | parts | message.beside
+            return {"type": "system-event", "event-type": "message", "data": data}
+        session.drift.count_members("message", info, OPENCODE_MESSAGE_MEMBERS)
         entry: JsonObject = {"type": info.pop("role")}
         OPENCODE_MESSAGE_MOVES.apply(info, entry)
         lift_timestamp(info, "created", entry)
         lift_opencode_usage(info, entry)
         if message.parts is not None:
             add_message_parts(message.parts, entry, session)
-        self.learn(info, entry)
+        self.learn_from_message(info, entry)
         add_remaining_members(entry, info)
         if message.beside:
             get_writable_marks(entry)["beside"] = message.beside
         return entry
 
-    def learn(self, info: JsonObject, entry: JsonObject) -> None:
-        """Learn from a message which model spoke, by whom it is provided, and where the
-        agent was.
-        """
+    def learn_from_message(self, info: JsonObject, entry: JsonObject) -> None:
+        """Learn the model, its provider, and the working folder from a message."""
         if "model-id" in entry:
             self.session.models[entry["model-id"]] += 1
             if type(info.get("providerID")) is str:
@@ -332,23 +312,44 @@ class _SessionReader:
         if self.session.working_dir is None and type(path) is dict and type(path.get("cwd")) is str:
             self.session.working_dir = path["cwd"]
 
-    def mark_reverted(self) -> None:
-        """Mark the messages that the user took back; OpenCode hides them until the next prompt
-        deletes them.
+    def flag_secrets(self, placed: int) -> None:
+        """Point to the secret of a shared session, with which anyone can change the share.
+
+        It is in the session itself, or in an entry after the `placed` ones.
         """
+        session = self.session
+        holders = [
+            (f"/session/{member}", session.native.get(member))
+            for member in ("share", "session_share")
+        ]
+        for index, entry in enumerate(session.entries[placed:], placed):
+            data = entry.get("data", {})
+            pointer = f"/session/entries/{index}/data"
+            holders += [(pointer, data), (f"{pointer}/value", data.get("value"))]
+        for pointer, holder in holders:
+            if type(holder) is dict and holder.get("secret"):
+                session.secrets.append(f"{pointer}/secret")
+                message = (
+                    f"holds the secret of a shared session, at {pointer}/secret: whoever reads the "
+                    "record can change what is shared"
+                )
+                session.notices.append(SourceNotice(message))
+
+    def mark_reverted(self) -> None:
+        """Mark the messages that the user reverted; the next prompt would delete them."""
         revert = self.session.native.get("revert")
         target = revert.get("messageID") if type(revert) is dict else None
         if target is None:
             return
-        taken_back = False
+        is_reverted = False
         for entry in self.session.entries[: len(self.conversation.messages)]:
-            taken_back = taken_back or entry.get("id") == target
-            if taken_back:
+            is_reverted = is_reverted or entry.get("id") == target
+            if is_reverted:
                 get_writable_marks(entry)["superseded"] = FATE_REVERTED
 
 
 def _make_beside_event(member: str, value: Any) -> JsonObject:
-    """Keep what stood beside a session under a name that the session has itself."""
+    """Make the event that keeps a value whose name the session's own object uses, too."""
     return {
         "type": "system-event",
         "event-type": member,

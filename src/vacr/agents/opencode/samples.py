@@ -1,7 +1,21 @@
-"""Chats in the form of OpenAI's messages with a head about the agent, as samples of OpenCode are
-passed around. Step: read.
+"""Samples of OpenCode: chats in the form of OpenAI's messages, with a head about the agent.
 
-A message has text, `tool_calls` and `tool_responses`; both become its children.
+People pass such files around. A message has a text, `tool_calls` and `tool_responses`; both become
+its children.
+
+>>> from vacr.agents.lift import SessionBuilder
+>>> from vacr.agents.opencode.samples import is_opencode_sample, make_sample_entry, split_sample
+>>> function = {"name": "ls", "arguments": "{}"}
+>>> message = {"role": "assistant", "tool_calls": [{"id": "call_1", "function": function}]}
+>>> sample = {"agent": "opencode", "messages": [message]}
+>>> is_opencode_sample(sample)
+True
+>>> conversation = split_sample(sample)
+>>> conversation.chat_from
+'/messages'
+>>> entry = make_sample_entry(conversation.chat[0], SessionBuilder("opencode-json", "opencode"))
+>>> entry["type"], entry["children"][0]["type"], entry["children"][0]["input"]
+('assistant', 'tool-call', {})
 """
 
 from __future__ import annotations
@@ -19,13 +33,14 @@ from vacr.agents.lift import (
     is_one_of,
     keep_native_members,
 )
-from vacr.agents.opencode.parts import OpenCodeConversation
+from vacr.agents.opencode.pieces import OpenCodeConversation
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
 
 SAMPLE_MESSAGE_LISTS = ("messages", "conversation", "entries")
 """The members that may hold the messages."""
 SAMPLE_HEAD_MEMBERS = ("meta", "metadata", "session", "info")
+SAMPLE_ID_MEMBERS = ("session_id", "sessionId", "sessionID", "id")
 SAMPLE_ROLES = frozenset(("user", "assistant", "system", "tool"))
 SAMPLE_FAILED_STATUSES = frozenset(("error", "failed", "failure"))
 
@@ -46,8 +61,10 @@ SAMPLE_TOOL_MESSAGE_MOVES = Lift(
 
 
 def is_opencode_sample(value: Any) -> bool:
-    """Tell whether a value is such a chat: its messages are, and it says that it is OpenCode's or
-    shows it by its times.
+    """Return whether a value is a sample of OpenCode.
+
+    Its head mentions OpenCode, or its messages have tool calls and OpenCode's times in
+    milliseconds.
     """
     _, messages = _find_messages(value)
     if not messages or not all(map(_is_sample_message, messages)):
@@ -64,20 +81,6 @@ def is_opencode_sample(value: Any) -> bool:
     )
 
 
-def _find_messages(value: Any) -> tuple[str, list[Any]]:
-    """Find the messages, and where they stand."""
-    if type(value) is list:
-        return "", value
-    if type(value) is not dict:
-        return "", []
-    inner = value.get("session")
-    for place, holder in (("", value), ("/session", inner if type(inner) is dict else {})):
-        for name in SAMPLE_MESSAGE_LISTS:
-            if type(holder.get(name)) is list:
-                return f"{place}/{name}", holder[name]
-    return "", []
-
-
 def _is_sample_message(value: Any) -> bool:
     if type(value) is not dict or "parts" in value or "info" in value:
         return False
@@ -91,32 +94,43 @@ def _mentions_opencode(value: Any) -> bool:
 
 
 def split_sample(value: Any) -> OpenCodeConversation:
-    """Take such a chat apart."""
-    place, messages = _find_messages(value)
-    if place:
-        holder = value["session"] if place.startswith("/session/") else value
-        del holder[place.rpartition("/")[2]]
-    return OpenCodeConversation(value if place else {}, chat=messages, chat_from=place)
+    """Take the messages out of a sample; the rest describes the session."""
+    pointer, messages = _find_messages(value)
+    if pointer:
+        holder = value["session"] if pointer.startswith("/session/") else value
+        del holder[pointer.rpartition("/")[2]]
+    return OpenCodeConversation(value if pointer else {}, chat=messages, chat_from=pointer)
+
+
+def _find_messages(value: Any) -> tuple[str, list[Any]]:
+    """Return the JSON Pointer of the messages, which is empty for a bare list, and the messages."""
+    if type(value) is list:
+        return "", value
+    if type(value) is not dict:
+        return "", []
+    session = value.get("session")
+    for pointer, holder in (("", value), ("/session", session if type(session) is dict else {})):
+        for name in SAMPLE_MESSAGE_LISTS:
+            if type(holder.get(name)) is list:
+                return f"{pointer}/{name}", holder[name]
+    return "", []
 
 
 def find_sample_session_id(head: Any) -> str:
-    """Find the id of the session in the head."""
-    holders = (
-        (head, *(head.get(name) for name in SAMPLE_HEAD_MEMBERS)) if type(head) is dict else ()
-    )
-    names = ("session_id", "sessionId", "sessionID", "id")
-    found = (
-        holder[name]
-        for holder in holders
-        if type(holder) is dict
-        for name in names
-        if type(holder.get(name)) is str
-    )
-    return next(found, "")
+    """Return the session id in the head of a sample, or an empty text."""
+    if type(head) is not dict:
+        return ""
+    for holder in (head, *(head.get(name) for name in SAMPLE_HEAD_MEMBERS)):
+        if type(holder) is dict:
+            for name in SAMPLE_ID_MEMBERS:
+                if type(holder.get(name)) is str:
+                    session_id: str = holder[name]
+                    return session_id
+    return ""
 
 
 def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
-    """Turn a message of such a chat into an entry."""
+    """Turn a message of a sample into an entry."""
     role = message.get("role")
     if role == "tool" and "content" in message:
         return _make_result_entry(message, SAMPLE_TOOL_MESSAGE_MOVES)
@@ -129,20 +143,20 @@ def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObjec
         get_writable_marks(entry)["untyped"] = True
     SAMPLE_MESSAGE_MOVES.apply(message, entry)
     _learn_model(message, entry, session)
-    found = build_child_entries(entry.get("content"), session.drift.types, session.drift.members)
-    found += _take_metadata(message, entry)
-    found += [_make_call_entry(call) for call in _take_items(message, "tool_calls", _is_tool_call)]
-    found += [
-        _make_result_entry(response, SAMPLE_RESPONSE_MOVES)
-        for response in _take_items(message, "tool_responses", _is_tool_response)
-    ]
-    if found:
-        entry["children"] = found
+    drift = session.drift
+    children = build_child_entries(entry.get("content"), drift.types, drift.members)
+    children += _take_metadata(message, entry)
+    for call in _take_items(message, "tool_calls", _is_tool_call):
+        children.append(_make_call_entry(call))
+    for response in _take_items(message, "tool_responses", _is_tool_response):
+        children.append(_make_result_entry(response, SAMPLE_RESPONSE_MOVES))
+    if children:
+        entry["children"] = children
     return add_remaining_members(entry, message)
 
 
 def _learn_model(message: JsonObject, entry: JsonObject, session: SessionBuilder) -> None:
-    """Learn which model spoke; the message or its metadata say it, and go on saying it."""
+    """Copy the model from the message or its metadata."""
     metadata = message.get("metadata")
     model = message.get("model")
     if type(model) is not str and type(metadata) is dict:
@@ -153,37 +167,34 @@ def _learn_model(message: JsonObject, entry: JsonObject, session: SessionBuilder
 
 
 def _take_metadata(message: JsonObject, entry: JsonObject) -> list[JsonObject]:
-    """Take stop reason and thinking out of a message's metadata."""
+    """Move the stop reason out of a message's metadata; return its thinking as entries."""
     metadata = message.get("metadata")
     if type(metadata) is not dict:
         return []
-    said = len(metadata)
+    had_members = bool(metadata)
     SAMPLE_METADATA_MOVES.apply(metadata, entry)
-    found: list[JsonObject] = (
-        [{"type": "reasoning", "content": metadata.pop("thinking")}]
-        if "thinking" in metadata
-        else []
-    )
-    if said and not metadata:
+    children: list[JsonObject] = []
+    if "thinking" in metadata:
+        children.append({"type": "reasoning", "content": metadata.pop("thinking")})
+    if had_members and not metadata:
         del message["metadata"]
-    return found
+    return children
 
 
-def _take_items(message: JsonObject, member: str, fits: Callable[[Any], bool]) -> list[JsonObject]:
-    """Take the items of a list out of a message, if there are any and all of them fit."""
+def _take_items(
+    message: JsonObject, member: str, is_expected: Callable[[Any], bool]
+) -> list[JsonObject]:
+    """Take a list out of a message, if it has items and all of them are as expected."""
     items = message.get(member)
-    if type(items) is not list or not items or not all(map(fits, items)):
+    if type(items) is not list or not items or not all(map(is_expected, items)):
         return []
     del message[member]
     return items
 
 
 def _is_tool_call(value: Any) -> bool:
-    return (
-        type(value) is dict
-        and type(value.get("function")) is dict
-        and type(value["function"].get("name")) is str
-    )
+    function = value.get("function") if type(value) is dict else None
+    return type(function) is dict and type(function.get("name")) is str
 
 
 def _is_tool_response(value: Any) -> bool:
@@ -191,16 +202,14 @@ def _is_tool_response(value: Any) -> bool:
 
 
 def _make_call_entry(call: JsonObject) -> JsonObject:
-    """Turn a call into an entry; the text of its arguments stays where it was when it could be
-    read.
-    """
+    """Turn a call into an entry; the text of arguments that were parsed stays as well."""
     entry: JsonObject = {"type": "tool-call"}
     SAMPLE_CALL_MOVES.apply(call, entry)
     function = call["function"]
     entry["name"] = function.pop("name")
     text = function.get("arguments")
-    found = decode_exact_json(text.encode()) if type(text) is str else []
-    entry["input"] = found[0] if found else function.pop("arguments", None)
+    parsed = decode_exact_json(text.encode()) if type(text) is str else []
+    entry["input"] = parsed[0] if parsed else function.pop("arguments", None)
     if not function:
         del call["function"]
     if call.get("type") is not None:

@@ -1,19 +1,21 @@
-"""OpenCode's database, since version 1.2: which sessions it holds, and the rows of each. Step:
-read; what is read is data.
+"""Where OpenCode keeps its sessions: a database since version 1.2, a storage folder before.
 
-Only what a table has is asked for, so that every version will do; Kilo Code keeps the same database
-under its own name. The tables themselves are read, once for all sessions: an index may lack rows
-that its table has. A session is whatever a table names by an id, of whatever type: ids that are
-spelled alike are one. Rows of a session that name none are of one without a name.
+In the database, a session is any id that a row names, whatever its type: ids of the same spelling
+are one session, and rows that name none belong to a session without a name. The reader asks only
+for columns that a table has, so every version works, and so does Kilo Code, which keeps the same
+database under another name. It reads the tables themselves, once for all sessions, because a
+damaged index may lack rows.
 
-The rows of OpenCode's database as pieces of a conversation. Step: read.
+The storage folder has a file for each session, message and part. Their paths hold the ids.
 
-`message` and `part` rows hold JSON without the ids, which are columns. Rows of `session_message`,
-the later model, are entries of their own where a session has no other messages; else they repeat
-them and are kept as events.
-
-Where OpenCode kept its sessions before version 1.2: the storage folder. Step: read; what is read
-is data.
+>>> from vacr.agents.opencode.stores import FOLDER, add_ids_from_path, format_row_id
+>>> paths = ["session/prj/ses_1.json", "message/ses_2/msg_1.json", "part/msg_1/prt_1.json"]
+>>> FOLDER.sessions(lambda pattern: [path for path in paths if path[:4] == pattern[:4]])
+['ses_1', 'ses_2']
+>>> add_ids_from_path("part/msg_1/prt_1.json", {"type": "text"})
+{'type': 'text', 'id': 'prt_1', 'messageID': 'msg_1'}
+>>> format_row_id("ses_1"), format_row_id(7), format_row_id(None)
+('ses_1', '7', '')
 """
 
 from __future__ import annotations
@@ -27,49 +29,26 @@ from typing import Any
 from zlib import crc32
 
 from vacr.agents.agent import Source
-from vacr.agents.documents import DatabaseQuery, ListedSession, RepairedValue, decode_exact_json
-from vacr.agents.lift import (
-    Lift,
-    Move,
-    SessionBuilder,
-    SourceNotice,
-    add_remaining_members,
-    is_one_of,
-    keep_native_members,
-)
-from vacr.agents.opencode.parts import (
+from vacr.agents.documents import DatabaseQuery, ListedSession, RepairedValue
+from vacr.agents.opencode.pieces import (
     MAX_SHARED_PROJECT_BYTES,
-    OpenCodeConversation,
-    PieceCollector,
-    lift_opencode_usage,
-    lift_timestamp,
+    OPENCODE_DAMAGE_TABLE,
     make_project_reference,
-    make_tool_entries,
 )
 from vacr.model import JsonObject
-from vacr.record import build_child_entries
 
 OPENCODE_SKIPPED_TABLES = frozenset(("permission", "workspace", "data_migration"))
 """Tables about the machine or its user, not about a session."""
 CREDENTIAL_TABLE_WORDS = ("credential", "account", "auth", "token", "secret")
-"""Words in the names of tables that may hold credentials, also in versions that are not known."""
+"""Words in the names of tables that may hold credentials, also in future versions."""
 OPENCODE_FIRST_TABLES = ("session", "project", "message", "part")
 """Tables whose rows come first, in this order."""
 OPENCODE_SESSION_TABLES = frozenset(
-    (
-        "session",
-        "message",
-        "part",
-        "todo",
-        "session_share",
-        "session_message",
-        "session_entry",
-        "session_input",
-    )
+    ("session", "message", "part", "todo", "session_share")
+    + ("session_message", "session_entry", "session_input")
 )
-"""Tables whose rows are always of a session; elsewhere, what names none is of none."""
-OPENCODE_DAMAGE_TABLE = "vacr-damaged"
-"""The table of a row of ours: which of the others could not be read whole."""
+"""Tables whose every row belongs to a session, even if it names none."""
+
 _SESSION_COLUMNS = ("session_id", "aggregate_id")
 _ORDER_COLUMNS = {
     "message": ("time_created", "id"),
@@ -80,29 +59,39 @@ _ORDER_COLUMNS = {
 _LISTED_COLUMNS = ("id", "parent_id", "title", "directory", "time_created", "time_updated")
 _UPDATED_COLUMN = "time_updated"
 _ROW_NUMBER_NAMES = ("rowid", "_rowid_", "oid")
+_LISTED_NUMBERS = "(SELECT value FROM json_each(?))"
 _SELECT_TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
     "VIRTUAL%' ORDER BY name COLLATE BINARY"
 )
 
+FileLister = Callable[[str], list[str]]
+"""Returns the paths of a folder's files that match a pattern, in order.
+
+A path ends early where the names below it are not known.
+"""
+
+
+# --- The database ---
+
 
 class _OpenCodeDatabase:
-    """What is known about the database."""
+    """The database; see `SessionDatabase`."""
 
     format_id = "opencode-sqlite"
 
     def knows(self, tables: frozenset[str]) -> bool:
-        """Tell whether a database with these tables is OpenCode's."""
+        """Return whether a database with these tables is OpenCode's."""
         return {"session", "message", "part"} <= tables
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
-        """List the sessions, and those that only rows of other tables name."""
+        """List the sessions, also those that only rows of other tables name."""
         tables = query.once(_find_session_tables)
-        found = {
-            name: ListedSession(name)
+        listed = {
+            session_id: ListedSession(session_id)
             for table in tables
             if table.name != "project"
-            for name in table.places
+            for session_id in table.places
         }
         columns = [
             column
@@ -111,37 +100,32 @@ class _OpenCodeDatabase:
             for column in _LISTED_COLUMNS
             if column in table.columns
         ]
-        shown = ", ".join(columns) or "NULL"
-        for row in _read_until_damage(query(f"SELECT {shown} FROM session NOT INDEXED")):  # noqa: S608 - names of ours
-            found[format_row_id(row.get("id"))] = _make_listed_session(row)
-        return [found[name] for name in sorted(found)]
+        statement = _build_select(", ".join(columns) or "NULL", "session", "NOT INDEXED")
+        for row in _read_until_damage(query(statement)):
+            listed[format_row_id(row.get("id"))] = _make_listed_session(row)
+        return [listed[session_id] for session_id in sorted(listed)]
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
-        """Give the rows of a session: itself, its project, its messages and parts, then what else
-        names it.
-        """
-        projects: set[str] = set()
-        found = False
+        """Yield the rows of a session: itself, project, messages, parts, then other tables."""
+        project_ids: set[str] = set()
+        has_rows = False
         tables = query.once(_find_session_tables)
         for table in tables:
-            names = sorted(projects) if table.name == "project" else [session_id]
-            for row in (row for name in names for row in table.rows(query, name)):
-                found = True
+            is_project = table.name == "project"
+            keys = sorted(project_ids) if is_project else [session_id]
+            for row in (row for key in keys for row in table.rows(query, key)):
+                has_rows = True
+                # The session's row comes before the projects, and names the one it needs.
                 if table.name == "session" and row.get("project_id") is not None:
-                    projects.add(format_row_id(row["project_id"]))
-                yield (
-                    table.name,
-                    _limit_project_size(query, row, session_id) if table.name == "project" else row,
-                )
-        if found:
-            yield from (
-                (OPENCODE_DAMAGE_TABLE, {"table": table.name, "reason": table.damage})
-                for table in tables
-                if table.damage
-            )
+                    project_ids.add(format_row_id(row["project_id"]))
+                yield table.name, _limit_project(query, row, session_id) if is_project else row
+        if has_rows:
+            for table in tables:
+                if table.damage:
+                    yield OPENCODE_DAMAGE_TABLE, {"table": table.name, "reason": table.damage}
 
     def sign(self, query: DatabaseQuery, session_id: str) -> object:
-        """Tell the rows of a session by their numbers, and by when the last of them was changed."""
+        """Return the numbers of a session's rows and the time of the last change, by table."""
         tables = [table for table in query.once(_find_session_tables) if session_id in table.places]
         return [
             (table.name, crc32(table.places[session_id].tobytes()), table.changed.get(session_id))
@@ -149,34 +133,15 @@ class _OpenCodeDatabase:
         ]
 
 
-def _limit_project_size(query: DatabaseQuery, project: JsonObject, session_id: str) -> JsonObject:
-    """Give a project, or where it is if it is large: only the first of its sessions has it then."""
-    if (
-        sum(len(value) for value in project.values() if isinstance(value, str | bytes))
-        > MAX_SHARED_PROJECT_BYTES
-    ):
-        first = query.once(_find_first_sessions)[format_row_id(project["id"])]
-        return project if session_id == first else make_project_reference(project["id"], first)
-    return project
-
-
-def _find_first_sessions(query: DatabaseQuery) -> dict[str, str]:
-    """Give the first session of each project."""
-    found: dict[str, str] = {}
-    for row in query("SELECT * FROM session NOT INDEXED"):
-        project, session = format_row_id(row.get("project_id")), format_row_id(row.get("id"))
-        found[project] = min(found.get(project, session), session)
-    return found
+OPENCODE_DATABASE = _OpenCodeDatabase()
+DATABASES = (OPENCODE_DATABASE,)
 
 
 def _make_listed_session(row: JsonObject) -> ListedSession:
-    named = (
+    return ListedSession(
         format_row_id(row.get("id")),
         _get_text(row.get("title")),
         _get_text(row.get("directory")),
-    )
-    return ListedSession(
-        *named,
         row.get("time_created"),
         row.get("time_updated"),
         format_row_id(row.get("parent_id")) or None,
@@ -184,100 +149,101 @@ def _make_listed_session(row: JsonObject) -> ListedSession:
 
 
 def format_row_id(identity: Any) -> str:
-    """Give the text for an id of any type; nothing for none."""
+    """Return the text for an id of any type; empty for none."""
     if isinstance(identity, bytes):
         return f"0x{identity.hex()}"
     return "" if identity is None else str(identity)
 
 
+def _limit_project(query: DatabaseQuery, project: JsonObject, session_id: str) -> JsonObject:
+    """Return a project, or a reference to its first session if it is large."""
+    size = sum(len(value) for value in project.values() if isinstance(value, str | bytes))
+    if size <= MAX_SHARED_PROJECT_BYTES:
+        return project
+    first = query.once(_find_first_sessions)[format_row_id(project["id"])]
+    return project if session_id == first else make_project_reference(project["id"], first)
+
+
+def _find_first_sessions(query: DatabaseQuery) -> dict[str, str]:
+    """Return the first session of each project."""
+    first: dict[str, str] = {}
+    for row in query("SELECT * FROM session NOT INDEXED"):
+        project, session = format_row_id(row.get("project_id")), format_row_id(row.get("id"))
+        first[project] = min(first.get(project, session), session)
+    return first
+
+
 @dataclass
 class _SessionTable:
-    """A table, and where in it the rows of each session are."""
+    """A table, and the places of each session's rows in it."""
 
     name: str
     columns: list[str]
     key: str
+    """The column that names the session, if there is one."""
     number: str
-    """What the table calls the number of a row; nothing if it has none."""
+    """The table's name for the number of a row; empty if it has none."""
     places: dict[str, array[int]] = field(default_factory=dict)
+    """Session → the numbers of its rows."""
     changed: dict[str, int] = field(default_factory=dict)
-    """When a row of each session was last changed, if the table says so."""
+    """Session → the time of its last changed row, if the table has such times."""
     damage: str = ""
-    """Why it could not be read whole."""
+    """The reason why the table could not be read whole."""
 
-    def find(self, query: DatabaseQuery) -> None:
-        """Read the whole table for whose its rows are."""
+    def locate_rows(self, query: DatabaseQuery) -> None:
+        """Read the whole table for the places of the sessions' rows."""
         key = f"{_quote_name(self.key)} AS key" if self.key else "NULL AS key"
         number = f"{self.number} AS number" if self.number else "0 AS number"
         changed = f"{_UPDATED_COLUMN if _UPDATED_COLUMN in self.columns else 'NULL'} AS changed"
+        columns = f"{number}, {key}, {changed}"
         try:
-            self._take(
-                query(
-                    f"SELECT {number}, {key}, {changed} FROM {_quote_name(self.name)} NOT INDEXED"
-                )
-            )
+            self._add_places(query(_build_select(columns, self.name, "NOT INDEXED")))
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            # What the damage has left can still be asked for by the key, if there is an index that
-            # knows where it is.
+            # Rows behind the damage can still be found by their key, if an index lists it.
             self.damage, self.number = str(error), ""
-            for row in _read_until_damage(
-                query(f"SELECT DISTINCT {key} FROM {_quote_name(self.name)}")
-            ):
-                self._take([row | {"number": 0, "changed": None}])
+            for row in _read_until_damage(query(_build_select(f"DISTINCT {key}", self.name))):
+                self._add_places([row | {"number": 0, "changed": None}])
 
-    def _take(self, rows: Iterable[JsonObject]) -> None:
+    def _add_places(self, rows: Iterable[JsonObject]) -> None:
         for row in rows:
             if row["key"] is not None or self.name in OPENCODE_SESSION_TABLES:
-                name = format_row_id(row["key"])
-                self.places.setdefault(name, array("q")).append(row["number"])
+                session_id = format_row_id(row["key"])
+                self.places.setdefault(session_id, array("q")).append(row["number"])
                 if type(row["changed"]) is int:
-                    self.changed[name] = max(self.changed.get(name, 0), row["changed"])
+                    self.changed[session_id] = max(self.changed.get(session_id, 0), row["changed"])
 
-    def rows(self, query: DatabaseQuery, name: str) -> Iterator[JsonObject]:
-        """Give the rows of a session, always in the same order: where they lie must not matter."""
-        if name not in self.places:
+    def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[JsonObject]:
+        """Yield the rows of a session in an order that does not depend on their places."""
+        if session_id not in self.places:
             return
-        # Rows that the first columns do not tell apart are ordered by the others.
-        first = [
-            column
-            for column in _ORDER_COLUMNS.get(self.name, ("seq", "id"))
-            if column in self.columns
-        ]
-        order = ", ".join(
-            f"{_quote_name(column)} COLLATE BINARY"
-            for column in dict.fromkeys([*first, *self.columns])
-        )
-        table = _quote_name(self.name)
+        order = f"ORDER BY {self._build_order()}"
         if self.number:
-            numbers = str(self.places[name].tolist())
-            asked = f"{table} NOT INDEXED WHERE {self.number} IN (SELECT value FROM json_each(?))"  # noqa: S608
-            yield from query(f"SELECT * FROM {asked} ORDER BY {order}", numbers)  # noqa: S608
+            numbers = str(self.places[session_id].tolist())
+            condition = f"NOT INDEXED WHERE {self.number} IN {_LISTED_NUMBERS}"
+            yield from query(_build_select("*", self.name, f"{condition} {order}"), numbers)
         elif self.damage and self.key:
-            yield from query(
-                f"SELECT * FROM {table} WHERE {_quote_name(self.key)} = ? ORDER BY {order}",  # noqa: S608
-                name,
-            )
+            condition = f"WHERE {_quote_name(self.key)} = ?"
+            yield from query(_build_select("*", self.name, f"{condition} {order}"), session_id)
         else:
-            everything = query(f"SELECT * FROM {table} NOT INDEXED ORDER BY {order}")  # noqa: S608
-            yield from (row for row in everything if format_row_id(row.get(self.key)) == name)
+            for row in query(_build_select("*", self.name, f"NOT INDEXED {order}")):
+                if format_row_id(row.get(self.key)) == session_id:
+                    yield row
+
+    def _build_order(self) -> str:
+        """Return the columns to sort by: the usual ones first, all others to break ties."""
+        usual = _ORDER_COLUMNS.get(self.name, ("seq", "id"))
+        first = [column for column in usual if column in self.columns]
+        columns = dict.fromkeys([*first, *self.columns])
+        return ", ".join(f"{_quote_name(column)} COLLATE BINARY" for column in columns)
 
 
 def _find_session_tables(query: DatabaseQuery) -> list[_SessionTable]:
-    """Find the tables that may hold rows of a session, in the order of their rows, and whose rows
-    they hold.
-    """
+    """Find the tables that may hold rows of a session, in the order of an export."""
     names = [row["name"] for row in query(_SELECT_TABLES) if _may_hold_session_rows(row["name"])]
-    found = []
-    for name in sorted(
-        names,
-        key=lambda name: (
-            OPENCODE_FIRST_TABLES.index(name)
-            if name in OPENCODE_FIRST_TABLES
-            else len(OPENCODE_FIRST_TABLES)
-        ),
-    ):
+    tables = []
+    for name in sorted(names, key=_get_table_rank):
         columns = [
             row["name"]
             for row in query("SELECT name FROM pragma_table_info(?)", name)
@@ -287,18 +253,32 @@ def _find_session_tables(query: DatabaseQuery) -> list[_SessionTable]:
         key = next((key for key in keys if key in columns), "")
         if key or name in OPENCODE_SESSION_TABLES:
             table = _SessionTable(name, columns, key, _find_row_number_name(query, name, columns))
-            table.find(query)
-            found.append(table)
-    return found
+            table.locate_rows(query)
+            tables.append(table)
+    return tables
+
+
+def _may_hold_session_rows(table: Any) -> bool:
+    return (
+        type(table) is str
+        and table not in OPENCODE_SKIPPED_TABLES
+        and not any(word in table.lower() for word in CREDENTIAL_TABLE_WORDS)
+    )
+
+
+def _get_table_rank(name: str) -> int:
+    if name in OPENCODE_FIRST_TABLES:
+        return OPENCODE_FIRST_TABLES.index(name)
+    return len(OPENCODE_FIRST_TABLES)
 
 
 def _find_row_number_name(query: DatabaseQuery, table: str, columns: list[str]) -> str:
-    """Give a name for the numbers of a table's rows, if it has any."""
-    taken = {column.lower() for column in columns}
+    """Return a name for the numbers of a table's rows, or an empty text if it has none."""
+    column_names = {column.lower() for column in columns}
     for name in _ROW_NUMBER_NAMES:
-        if name not in taken:
+        if name not in column_names:
             try:
-                list(query(f"SELECT {name} FROM {_quote_name(table)} LIMIT 0"))  # noqa: S608
+                list(query(_build_select(name, table, "LIMIT 0")))
             except sqlite3.OperationalError:
                 return ""
             return name
@@ -312,13 +292,8 @@ def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
         return
 
 
-def _may_hold_session_rows(table: Any) -> bool:
-    """Tell whether a table may hold rows of a session."""
-    return (
-        type(table) is str
-        and table not in OPENCODE_SKIPPED_TABLES
-        and not any(word in table.lower() for word in CREDENTIAL_TABLE_WORDS)
-    )
+def _build_select(columns: str, table: str, rest: str = "") -> str:
+    return f"SELECT {columns} FROM {_quote_name(table)} {rest}"  # noqa: S608 - names are quoted
 
 
 def _quote_name(name: str) -> str:
@@ -329,191 +304,7 @@ def _get_text(value: Any) -> str:
     return value if type(value) is str else ""
 
 
-OPENCODE_DATABASE = _OpenCodeDatabase()
-DATABASES = (OPENCODE_DATABASE,)
-
-
-OPENCODE_ID_COLUMNS = {
-    "message": {"id": "id", "session_id": "sessionID"},
-    "part": {"id": "id", "message_id": "messageID", "session_id": "sessionID"},
-}
-"""Table → the columns that OpenCode leaves out of the JSON, and the members they are."""
-OPENCODE_REQUIRED_MEMBERS = {"session": "id", "project": "id", "message": "id", "part": "messageID"}
-"""Table → what a row must have to be put where it belongs."""
-OPENCODE_JSON_COLUMNS = {
-    "session": frozenset(("summary_diffs", "revert", "permission", "model", "metadata")),
-    "project": frozenset(("sandboxes", "commands")),
-}
-"""Table → its columns that hold JSON; any other text is a text, whatever it looks like."""
-OPENCODE_LATER_MESSAGE_TABLES = frozenset(("session_message", "session_entry"))
-OPENCODE_MESSAGE_TYPES = frozenset(("user", "assistant"))
-OPENCODE_ROW_MOVES = Lift(Move("id", "id"))
-OPENCODE_ASSISTANT_MOVES = Lift(Move("finish", "stop-reason"))
-OPENCODE_SINGLE_ROW_TABLES = frozenset(("session_share",))
-OPENCODE_LIST_TABLES = frozenset(("todo",))
-
-
-def add_database_row(table: str, row: JsonObject, pieces: PieceCollector) -> None:
-    """Take one row of the export."""
-    if table in OPENCODE_REQUIRED_MEMBERS:
-        found = (
-            _restore_row_ids(row, OPENCODE_ID_COLUMNS[table])
-            if table in OPENCODE_ID_COLUMNS
-            else _parse_columns(row, OPENCODE_JSON_COLUMNS[table])
-        )
-        if type(found.get(OPENCODE_REQUIRED_MEMBERS[table])) is str or (
-            table == "session" and pieces.only is not None
-        ):
-            pieces.add(found, table)
-            return
-    pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
-
-
-def _parse_columns(row: JsonObject, json_columns: frozenset[str]) -> JsonObject:
-    """Read the columns of a row; those without a value say nothing."""
-    return {
-        name: _parse_json_column(value) if name in json_columns else value
-        for name, value in row.items()
-        if value is not None
-    }
-
-
-def _restore_row_ids(row: JsonObject, columns: dict[str, str]) -> JsonObject:
-    """Put the ids back into the JSON of a row. What the JSON says about them otherwise is kept as
-    it is.
-    """
-    rest = {name: value for name, value in row.items() if name not in columns and name != "data"}
-    ids = {member: row[column] for column, member in columns.items() if row.get(column) is not None}
-    data = _parse_json_column(row.get("data"))
-    if type(data) is not dict or any(
-        member in data and data[member] != value for member, value in (rest | ids).items()
-    ):
-        return rest | ids | {"data": row.get("data")}
-    return data | rest | ids
-
-
-def _parse_json_column(value: Any) -> Any:
-    """Read JSON that a column holds as text, if it is an object or an array and nothing of it is
-    lost.
-    """
-    if type(value) is str and value[:1] in ("{", "["):
-        return next(iter(decode_exact_json(value.encode())), value)
-    return value
-
-
-def make_row_entries(
-    conversation: OpenCodeConversation, session: SessionBuilder
-) -> list[JsonObject]:
-    """Turn the rows of other tables into what they say: about the session, or entries."""
-    found = []
-    for table, row in conversation.rows:
-        if table in OPENCODE_SINGLE_ROW_TABLES and table not in session.native:
-            session.native[table] = row
-        elif table in OPENCODE_LIST_TABLES and type(session.native.setdefault(table, [])) is list:
-            session.native[table].append(row)
-        elif table == OPENCODE_DAMAGE_TABLE:
-            session.notices.append(
-                SourceNotice(
-                    f"the table {row['table']} is damaged, rows of it may be missing: "
-                    f"{row['reason']}"
-                )
-            )
-            found.append({"type": "system-event", "event-type": table, "data": row})
-        elif table in OPENCODE_LATER_MESSAGE_TABLES and not conversation.messages:
-            found.append(_make_message_entry(row, session))
-        else:
-            found.append({"type": "system-event", "event-type": table, "data": row})
-    return found
-
-
-def _make_message_entry(row: JsonObject, session: SessionBuilder) -> JsonObject:
-    """Turn a row of the later model into an entry: a message, or an event that is named by the
-    row's type.
-    """
-    data = _parse_json_column(row.pop("data", None))
-    kind = row.get("type")
-    entry: JsonObject = {
-        "type": kind
-        if is_one_of(kind, OPENCODE_MESSAGE_TYPES) and type(data) is dict
-        else "system-event"
-    }
-    OPENCODE_ROW_MOVES.apply(row, entry)
-    if type(data) is dict:
-        lift_timestamp(data, "created", entry)
-    if entry["type"] == "system-event":
-        entry["event-type"] = row.pop("type") if type(kind) is str else "session_message"
-        return entry | {"data": row | {"data": data}}
-    del row["type"]
-    if kind == "user":
-        entry["content"], beside = data.pop("text", None), []
-    else:
-        beside = _take_assistant_content(data, entry, session)
-    session.embedded += beside
-    if (
-        found := build_child_entries(entry["content"], session.drift.types, session.drift.members)
-        + beside
-    ):
-        entry["children"] = found
-    keep_native_members(entry, {"row": row})
-    return add_remaining_members(entry, data)
-
-
-def _take_assistant_content(
-    data: JsonObject, entry: JsonObject, session: SessionBuilder
-) -> list[JsonObject]:
-    """Take what an assistant of the later model said apart; give what was not said but done or
-    thought.
-    """
-    OPENCODE_ASSISTANT_MOVES.apply(data, entry)
-    lift_opencode_usage(data, entry)
-    model = data.get("model")
-    if type(model) is dict and type(model.get("id")) is str:
-        entry["model-id"] = model["id"]
-        session.models[model["id"]] += 1
-        if type(model.get("providerID")) is str:
-            session.provider = model["providerID"]
-    blocks = data.pop("content", None)
-    if type(blocks) is not list:
-        entry["content"] = blocks
-        return []
-    entry["content"], beside = [], []
-    for block in blocks:
-        if _is_tool_block(block):
-            beside += _make_block_tool_entries(block, session)
-        elif type(block) is dict and block.get("type") == "reasoning" and "text" in block:
-            beside.append(_make_block_reasoning(block))
-        else:
-            entry["content"].append(block)
-    return beside
-
-
-def _is_tool_block(block: Any) -> bool:
-    is_one = type(block) is dict and block.get("type") == "tool" and type(block.get("name")) is str
-    return is_one and type(block.get("state")) is dict
-
-
-def _make_block_tool_entries(block: JsonObject, session: SessionBuilder) -> list[JsonObject]:
-    """See a tool of the later model as a call and a result."""
-    block["tool"], block["callID"] = block.pop("name"), block.pop("id", None)
-    state = block["state"]
-    if (
-        is_one_of(state.get("status"), ("completed", "error"))
-        and "output" not in state
-        and "error" not in state
-    ):
-        state["output"] = state.pop("content", None)
-    return make_tool_entries(block, session)
-
-
-def _make_block_reasoning(block: JsonObject) -> JsonObject:
-    entry: JsonObject = {"type": block.pop("type"), "content": block.pop("text")}
-    return add_remaining_members(entry, {"block": block})
-
-
-FileLister = Callable[[str], list[str]]
-"""Gives the paths of a folder's files that match a pattern, in order. A path may end where nothing
-more is known.
-"""
+# --- The storage folder ---
 
 
 class _StorageFolder:
@@ -522,71 +313,65 @@ class _StorageFolder:
     marks = frozenset(("session", "message"))
     """The folders that a storage folder has."""
     signs = ("session/*/ses_*.json", "message/ses_*/msg_*.json", "part/msg_*/prt_*.json")
-    """The files of which a folder that was restored has at least some, if not all those folders."""
+    """Files that show a storage folder even if one of the folders is missing."""
     pieces = frozenset(("message", "part"))
-    """The folders whose files are no sessions."""
+    """The folders whose files are not sessions."""
 
     def holds(self, source: Source) -> bool:
-        """Tell whether a source was made of a storage folder."""
-        return source.main.name.startswith(
-            ("session/", "message/", "part/")
-        ) and source.main.name.endswith(".json")
+        """Return whether a source was made of a storage folder."""
+        folders = ("session/", "message/", "part/")
+        return source.main.name.startswith(folders) and source.main.name.endswith(".json")
 
     def session_of(self, source: Source) -> str:
-        """Give the session that the files of a source are of, if their paths tell."""
+        """Return the session of a source's files, or an empty text if no path names it."""
         kind, above, name = source.main.name.split("/")[:3]
         return {"session": name.removesuffix(".json"), "message": above}.get(kind, "")
 
     def sessions(self, files: FileLister) -> list[str]:
-        """List the ids of the sessions: those that have a file, and those that only messages name.
+        """List the ids of the sessions that have a file, or messages.
 
-        Parts whose message has no file are of a session that no path tells: they go by the message.
+        Parts without their message form a session of the message's id, as no path names theirs.
         """
         own = {_get_file_stem(path) for path in files("session/*/*.json")}
         messages = files("message/*/*.json")
-        parts = {path.split("/")[1] for path in files("part/*/*.json")}
-        # Where not all messages are known, no part is known to be without its message.
-        orphans = (
-            parts - {_get_file_stem(path) for path in messages}
-            if all(map(_get_file_stem, messages))
-            else set()
-        )
-        return sorted((own | {path.split("/")[1] for path in messages} | orphans) - {""})
+        named = {path.split("/")[1] for path in messages}
+        message_ids = {_get_file_stem(path) for path in messages}
+        orphans = {path.split("/")[1] for path in files("part/*/*.json")} - message_ids
+        # If a message's name is not known, any part may be its.
+        if "" in message_ids:
+            orphans = set()
+        return sorted((own | named | orphans) - {""})
 
     def glimpse(self, files: FileLister, session_id: str) -> list[str]:
-        """Name the files of a session that tell what it is: its own, or else one of the others."""
+        """Return the file that describes a session: its own, or else one of its pieces."""
         own = files(f"session/*/{session_id}.json")
         others = (files(f"{folder}/{session_id}/*.json") for folder in ("message", "part"))
         return own or list(itertools.islice(itertools.chain.from_iterable(others), 1))
 
     def parts(self, files: FileLister, session_id: str) -> list[str]:
-        """Name the files of a session, its own first."""
+        """Return the files of a session, its own first."""
         own, messages = files(f"session/*/{session_id}.json"), files(f"message/{session_id}/*.json")
         if not own and not messages:
             return files(f"part/{session_id}/*.json")
-        parts = [part for path in messages for part in files(f"part/{_get_file_stem(path)}/*.json")]
-        beside = [
-            path
-            for name in ("session_diff", "todo", "session_share")
-            for path in files(f"{name}/{session_id}.json")
-        ]
-        projects = [
-            project for path in own for project in files(f"project/{path.split('/')[1]}.json")
-        ]
-        return own + messages + parts + beside + projects
+        paths = own + messages
+        for path in messages:
+            paths += files(f"part/{_get_file_stem(path)}/*.json")
+        for folder in ("session_diff", "todo", "session_share"):
+            paths += files(f"{folder}/{session_id}.json")
+        for path in own:
+            paths += files(f"project/{path.split('/')[1]}.json")
+        return paths
+
+
+FOLDER = _StorageFolder()
 
 
 def _get_file_stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".json")
 
 
-FOLDER = _StorageFolder()
-
-
 def add_ids_from_path(path: str, document: Any) -> Any:
-    """Give what a file of the storage folder holds the ids that its path names: migrations moved
-    files and not what they say.
-    """
+    """Add the ids in a file's path to its value: migrations moved files without rewriting them."""
     value = document.value if isinstance(document, RepairedValue) else document
     if type(value) is dict:
         folder, *between, name = path.removesuffix(".json").split("/")
