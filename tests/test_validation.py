@@ -214,7 +214,7 @@ def test_children_that_disagree_are_gone_through_once_and_not_for_each():
     for strict in (True, False):
         children.steps = 0
         semantics = SemanticCheck("", strict_views=strict)
-        semantics.views(blocks, children, (0,))
+        semantics.compare_children(blocks, children, (0,))
         assert semantics.findings[1].pointer == "/0/children/1/name"
         assert children.steps < 5 * len(children)
 

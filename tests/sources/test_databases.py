@@ -398,7 +398,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
     moments = iter(range(1000))
     monkeypatch.setattr(
-        sqlite, "read_database_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
+        sqlite, "_read_database_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
     )
     with pytest.raises(UnreadableInput, match="it changes all the time"):
         list(read_sessions(store))

@@ -1,4 +1,4 @@
-"""Files: their bytes, and why they cannot be read."""
+"""Read the bytes of a file, or say in words why that is impossible."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _READ_ERROR_REASONS = {
     errno.ENXIO: "a socket, not a file",
 }
 _INHERITED_FILE_PREFIXES = ("/dev/", "/proc/")
-"""Where a path stands for what this process has been given: standard input, or what a shell puts in
-the place of a command.
+"""Where a path stands for an open file of this process.
+
+It may be standard input, or a pipe that a shell substitutes for a command.
 """
 
 
 def read_bytes(path: str | Path, limit: int = -1) -> bytes:
-    """Read a file, or standard input for `-`, as it is at this moment; no more of it than a limit,
-    if there is one.
+    """Read a file, or standard input for `-`, as it is now; at most `limit` bytes, if given.
 
     Raises:
-        UnreadableInput: with the reason, and the path it is about.
+        UnreadableInput: with the reason and the path.
     """
     if str(path) == STDIN:
         if sys.stdin is None:
@@ -59,29 +59,30 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
         raise UnreadableInput(describe_file_error(error), where=str(path)) from error
 
 
+def describe_file_error(error: OSError | ValueError) -> str:
+    """Return the reason why a file cannot be read."""
+    number = error.errno if isinstance(error, OSError) else None
+    if not number:
+        return str(error)
+    return _READ_ERROR_REASONS.get(number) or os.strerror(number)
+
+
+def format_path(path: str) -> str:
+    """Return a path as text, whatever bytes the file system has for it."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting for anybody, as one would at a pipe."""
+    """Open a file without waiting for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _check_not_named_pipe(path: str | Path) -> None:
-    """Refuse a pipe that lies in a folder, for nobody may ever write to it; one that is open
-    already has somebody.
+    """Check that a pipe is one that this process inherited: nobody may ever write to another.
 
     Raises:
-        UnreadableInput: it is not one that this process was given.
+        UnreadableInput: it is a named pipe in a folder.
     """
-    if not os.path.abspath(path).startswith(_INHERITED_FILE_PREFIXES):  # noqa: PTH100 - a path from a user
+    if not os.path.abspath(path).startswith(_INHERITED_FILE_PREFIXES):  # noqa: PTH100 - needs ".." resolved
         hint = "Give what it says on standard input: vacr … - < PIPE."
         raise UnreadableInput("a pipe, not a file", where=str(path), hint=hint)
-
-
-def describe_file_error(error: OSError | ValueError) -> str:
-    """Say why a file cannot be read."""
-    number = error.errno if isinstance(error, OSError) else None
-    return _READ_ERROR_REASONS.get(number or 0) or (os.strerror(number) if number else str(error))
-
-
-def format_path(path: str) -> str:
-    """Give a path as text, whatever bytes the file system has for it."""
-    return os.fsencode(path).decode("utf-8", "replace")

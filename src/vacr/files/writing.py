@@ -1,13 +1,20 @@
-"""How files are written without losing others: whole or not at all, and never over what is being
-read.
+"""Write files without losing others: whole or not at all, and never over an input.
 
-What is being written has a name of its own (`.vacr-….tmp`) and is locked meanwhile. What a process
-that was killed left behind is not, and the next one to write into that folder removes it.
+A file is written under a temporary name (`.vacr-….tmp`) beside its place, locked, and then moved
+there. An interruption leaves what was there before. A temporary file that a killed process left is
+not locked any more; the next process that writes into that folder removes it.
 
-Files that are there, whole, after the machine lost its power: written beside their place,
-synced, and moved there.
+    >>> from pathlib import Path
+    >>> from vacr.files import has_same_bytes, write_file_atomically
+    >>> write_file_atomically(Path("records/session.acr.json"), [b"{", b"}"])
+    >>> has_same_bytes(Path("records/session.acr.json"), [b"{}"])
+    True
+    >>> [path.name for path in Path("records").iterdir()]
+    ['session.acr.json']
 
-A lock between processes: a file that one of them holds at a time. Step: register.
+A durable file is also on the disk, whole, after the machine lost its power. `write_durable_file` is
+for files of our own state: it needs an existing folder, sets an exact mode, and replaces a symbolic
+link instead of following it. `write_file_atomically` is for outputs that a user names.
 """
 
 from __future__ import annotations
@@ -40,9 +47,15 @@ _TEMPORARY_NAME = re.compile(
 _READ_BITS = 0o444
 _OWNER_BITS = 0o600
 _GROUP_BITS = 0o060
+_PUBLIC_FILE_MODE = 0o644
+_LOCK_FILE_MODE = 0o600
+_LOCK_RETRY_SECONDS = 0.002
+_REWRITE_CHUNK_SIZE = 1 << 20
 
 _unfinished_files: set[str] = set()
+"""The temporary files that this process is writing."""
 _tidied_folders: set[str] = set()
+"""The folders from which this process has removed the temporary files of others."""
 
 
 @dataclass(frozen=True)
@@ -52,53 +65,24 @@ class OutputFile:
     path: Path
     pieces: BytePieces
     like: tuple[Path, ...] = ()
-    """The files it is made of: nobody may read it who may not read all of them."""
+    """The files it is made from: only people who may read all of them may read it."""
     new: bool = False
-    """Whether there must be nothing at that path."""
+    """Whether nothing may exist at that path."""
     durable: bool = False
-    """Whether it has to be on the disk before anything else is done, which takes its time."""
+    """Whether it must be on the disk before anything else is done, which is slow."""
     keep: bool = False
-    """Whether the owner and the permissions of the file that is there are kept, for it is another
-    program's.
+    """Whether to keep the owner and permissions of the existing file, which belongs to another
+    program.
     """
-
-
-def check_not_input(path: Path, files: tuple[str, ...]) -> None:
-    """Refuse to write over what is being read.
-
-    Raises:
-        UsageError: the output is one of the inputs.
-    """
-    for name in files:
-        with suppress(OSError, ValueError):
-            if name != STDIN and path.exists() and path.samefile(name):
-                raise UsageError(f"{path} is the input itself", hint="Say where to write with -o.")
-
-
-def has_same_bytes(path: Path, pieces: list[bytes | memoryview]) -> bool:
-    """Tell whether a file holds just these bytes."""
-    if path.stat().st_size != sum(len(piece) for piece in pieces):
-        return False
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == hash_pieces(pieces)
-
-
-def hash_pieces(pieces: BytePieces) -> str:
-    """Give the SHA-256 of bytes in pieces."""
-    whole = hashlib.sha256()
-    for piece in pieces:
-        whole.update(piece)
-    return whole.hexdigest()
 
 
 def write_file_atomically(
     path: Path, pieces: BytePieces, *like: Path, durable: bool = False
 ) -> None:
-    """Write a file whole or not at all: an interruption leaves what was there before. Pipes and
-    devices are written to.
+    """Write a file whole or not at all; pipes and devices are written to directly.
 
-    Nobody may read it who may not read all the files that it is like. What is `durable` survives a
-    power cut from then on.
+    Only people who may read all the files in `like` may read it. A `durable` file survives a power
+    cut from then on.
 
     Raises:
         UnreadableInput: the file cannot be written.
@@ -107,28 +91,56 @@ def write_file_atomically(
 
 
 def write_files_atomically(outputs: list[OutputFile]) -> None:
-    """Write files, all of them or none: none is put in its place before there was room for all.
+    """Write files, all or none: none is moved into its place before all are complete.
 
     Raises:
         UnreadableInput: a file cannot be written.
-        FileExistsError: a file that must be new is there; nothing was written.
+        FileExistsError: a file that must be new exists; nothing was written.
     """
     with ExitStack() as unfinished:
-        placed = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
-        for output, temporary in placed:
-            if temporary:
+        written = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
+        for output, temporary in written:
+            if temporary is not None:
                 _move_into_place(temporary, output)
 
 
 def discard_unfinished_files() -> None:
-    """Remove what was being written, for a process that ends without going back."""
+    """Remove the temporary files of this process, which is about to end abruptly."""
     for name in list(_unfinished_files):
         with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
+            Path(name).unlink()
+
+
+def check_not_input(path: Path, files: tuple[str, ...]) -> None:
+    """Check that an output is not one of the inputs.
+
+    Raises:
+        UsageError: it is.
+    """
+    for name in files:
+        with suppress(OSError, ValueError):
+            if name != STDIN and path.exists() and path.samefile(name):
+                raise UsageError(f"{path} is the input itself", hint="Say where to write with -o.")
+
+
+def has_same_bytes(path: Path, pieces: list[bytes | memoryview]) -> bool:
+    """Return whether a file contains just these bytes."""
+    if path.stat().st_size != sum(len(piece) for piece in pieces):
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == hash_pieces(pieces)
+
+
+def hash_pieces(pieces: BytePieces) -> str:
+    """Return the SHA-256 of bytes in pieces, in hexadecimal."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def make_folder_tree(path: Path) -> None:
-    """Make a folder and all above it, however deep it lies."""
+    """Make a folder and all folders above it, however deep (`mkdir` itself would recurse)."""
     missing = []
     while not path.is_dir():
         missing.append(path)
@@ -137,9 +149,10 @@ def make_folder_tree(path: Path) -> None:
         folder.mkdir(exist_ok=True)
 
 
-def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> str:
-    """Write the bytes of a file beside its place, and give the name they have there; nothing where
-    they are written at once.
+def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | None:
+    """Write the bytes of an output beside its place, and return where.
+
+    Return None for a pipe or a device, which is written to directly.
     """
     path = Path(os.path.realpath(output.path))
     try:
@@ -147,103 +160,45 @@ def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> str:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             with path.open("wb") as file:
                 file.writelines(output.pieces)
-            return ""
+            return None
         _remove_leftovers_once(path.parent)
-        handle, name = _create_locked_temporary(path.parent, unfinished)
+        handle, temporary = _create_locked_temporary(path.parent, unfinished)
         with os.fdopen(handle, "wb") as file:
             if not (output.keep and _copy_ownership(handle, path)):
-                os.chmod(name, _compute_file_mode(handle, output.like))  # noqa: PTH101 - a path that mkstemp gave
+                temporary.chmod(_compute_file_mode(handle, output.like))
             file.writelines(output.pieces)
             if output.durable:
                 file.flush()
                 os.fsync(handle)
     except OSError as error:
         raise _make_write_error(error, path) from error
-    return name
+    return temporary
 
 
-def _create_locked_temporary(folder: Path, unfinished: ExitStack) -> tuple[int, str]:
-    """Make a file that is locked and, at the end, removed; another process may have removed it
-    before it was locked.
-    """
+def _create_locked_temporary(folder: Path, unfinished: ExitStack) -> tuple[int, Path]:
+    """Create a temporary file that is locked, and removed at the end."""
     while True:
         handle, name = tempfile.mkstemp(_TEMPORARY_SUFFIX, _TEMPORARY_PREFIX, folder)
         _unfinished_files.add(name)
         unfinished.callback(_discard_temporary_file, name)
-        # The lock is kept when the file is closed, which shows whether all of it could be written.
+        # A second descriptor keeps the lock when the file is closed. It must be closed before it is
+        # moved, because only that shows whether all of it could be written.
         unfinished.callback(os.close, os.dup(handle))
         _lock_file(handle, wait=True)
-        if os.path.exists(name):  # noqa: PTH110 - a path that mkstemp gave
-            return handle, name
+        # Another process may have removed it as a leftover before it was locked.
+        if os.path.exists(name):  # noqa: PTH110 - false on any error, where Path.exists may raise
+            return handle, Path(name)
         os.close(handle)
-
-
-def _move_into_place(temporary: str, output: OutputFile) -> None:
-    """Put a file into its place."""
-    path = os.path.realpath(output.path)
-    try:
-        if output.new:
-            try:
-                os.link(temporary, path)
-            except FileExistsError:
-                raise
-            except OSError:
-                # Not every file system has links: there, only what was there when we looked is
-                # seen.
-                os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
-        else:
-            os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
-        if output.durable:
-            sync_folder(Path(path).parent)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise _make_write_error(error, output.path) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Have on the disk which files are in a folder.
-
-    Raises:
-        OSError: that cannot be done.
-    """
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def sync_folder_and_parents(folder: Path) -> None:
-    """Have on the disk which files are in a folder, and that it is there itself, with those above
-    it.
-
-    Raises:
-        OSError: that cannot be done.
-    """
-    for one in (folder, *folder.parents):
-        try:
-            sync_folder(one)
-        except OSError as error:
-            # What lies further up need not be the user's, nor can every file system sync a folder.
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.EROFS):
-                raise
-
-
-def _make_write_error(error: OSError, path: Path) -> UnreadableInput:
-    return UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path))
 
 
 def _discard_temporary_file(name: str) -> None:
     with suppress(OSError):
-        os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
+        Path(name).unlink()
     _unfinished_files.discard(name)
 
 
 def _lock_file(handle: int, *, wait: bool) -> bool:
-    """Lock a file as being written, if there are locks; tell whether that could be done."""
+    """Lock a file, and return whether that was possible."""
     if sys.platform == "win32":
         return False
     try:
@@ -253,38 +208,8 @@ def _lock_file(handle: int, *, wait: bool) -> bool:
     return True
 
 
-def remove_leftover_files(folder: Path) -> None:
-    """Remove what processes that are gone left half written in a folder and below it."""
-    for place, _, names in os.walk(folder):
-        if any(map(_TEMPORARY_NAME.fullmatch, names)):
-            _remove_folder_leftovers(place)
-
-
-def _remove_leftovers_once(folder: Path) -> None:
-    """Remove what processes that are gone left half written in a folder, the first time that this
-    one writes there.
-    """
-    if str(folder) not in _tidied_folders:
-        _tidied_folders.add(str(folder))
-        _remove_folder_leftovers(str(folder))
-
-
-def _remove_folder_leftovers(folder: str) -> None:
-    with suppress(OSError), os.scandir(folder) as scan:
-        for entry in scan:
-            if _TEMPORARY_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123 - a path that scandir gave
-                    if (
-                        _lock_file(file.fileno(), wait=False)
-                        and os.fstat(file.fileno()).st_uid == os.geteuid()
-                    ):
-                        os.unlink(entry.path)  # noqa: PTH108 - a path that scandir gave
-
-
 def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
-    """Give the permissions of a new file: as usual, but for those who may not read what it is made
-    of.
-    """
+    """Return the usual permissions of a new file, reduced to those of the files it is made from."""
     mode = 0o666 & ~_read_umask()
     group = os.fstat(handle).st_gid
     for path in like:
@@ -294,6 +219,7 @@ def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
             return mode & _OWNER_BITS
         if not stat.S_ISREG(status.st_mode):
             continue
+        # People who may read the source may read and write the output.
         readable = status.st_mode & _READ_BITS
         mode &= _OWNER_BITS | readable | readable >> 1
         if status.st_gid != group and not status.st_mode & stat.S_IROTH:
@@ -301,10 +227,14 @@ def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
     return mode
 
 
+def _read_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def _copy_ownership(handle: int, path: Path) -> bool:
-    """Give a file the owner and the permissions of the one that it replaces; tell whether there is
-    one.
-    """
+    """Copy the owner and permissions of the file at a path; return whether there is one."""
     if sys.platform == "win32" or not path.exists():
         return False
     status = path.stat()
@@ -314,44 +244,91 @@ def _copy_ownership(handle: int, path: Path) -> bool:
     return True
 
 
-def _read_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _move_into_place(temporary: Path, output: OutputFile) -> None:
+    path = Path(os.path.realpath(output.path))
+    try:
+        if output.new:
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                raise
+            except OSError:
+                # Not every file system has links. Here, a file that another process created since
+                # we looked is overwritten.
+                temporary.replace(path)
+        else:
+            temporary.replace(path)
+        if output.durable:
+            sync_folder(path.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _make_write_error(error, output.path) from error
 
 
-_PUBLIC_FILE_MODE = 0o644
-_REWRITE_CHUNK_SIZE = 1 << 20
+def _make_write_error(error: OSError, path: Path) -> UnreadableInput:
+    return UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path))
+
+
+def remove_leftover_files(folder: Path) -> None:
+    """Remove the temporary files that ended processes left in a folder and below it."""
+    for place, _, names in os.walk(folder):
+        if any(map(_TEMPORARY_NAME.fullmatch, names)):
+            _remove_folder_leftovers(place)
+
+
+def _remove_leftovers_once(folder: Path) -> None:
+    """Remove leftover files from a folder, the first time this process writes there."""
+    if str(folder) not in _tidied_folders:
+        _tidied_folders.add(str(folder))
+        _remove_folder_leftovers(str(folder))
+
+
+def _remove_folder_leftovers(folder: str) -> None:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                _remove_if_left_over(Path(entry.path))
+
+
+def _remove_if_left_over(path: Path) -> None:
+    """Remove a temporary file of this user, unless a process still holds its lock."""
+    with suppress(OSError), path.open("rb") as file:
+        handle = file.fileno()
+        if _lock_file(handle, wait=False) and os.fstat(handle).st_uid == os.geteuid():
+            path.unlink()
 
 
 def write_durable_file(path: Path, data: bytes, mode: int = _PUBLIC_FILE_MODE) -> None:
-    """Write a file, or replace it, so that there is the old one or the new one at any moment.
+    """Write or replace a file so that the old or the new one is there at any moment.
 
     Raises:
-        UnreadableInput: it cannot be written; what was there before is there.
+        UnreadableInput: it cannot be written; the old file is still there.
     """
-    name = ""
+    temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(".tmp", f".{path.name}-", path.parent)
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
-            os.chmod(name, mode)  # noqa: PTH101 - a path that mkstemp gave
+            temporary.chmod(mode)
             file.write(data)
             file.flush()
             os.fsync(handle)
-        os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
+        temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise UnreadableInput(
-            f"cannot be written: {error.strerror or error}", where=str(path)
-        ) from error
+        raise _make_write_error(error, path) from error
     finally:
-        with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
+        if temporary is not None:
+            # It is gone already where all went well.
+            with suppress(OSError):
+                temporary.unlink()
 
 
 def rewrite_and_sync(path: Path) -> None:
-    """Write what is in a file over itself and sync it, if there is one: what an earlier sync may
-    have lost is on the disk then.
+    """Write a file over itself and sync it, if it exists, so that its content is on the disk.
+
+    A sync that failed before may have lost some of it; a further sync alone would not notice.
 
     Raises:
         OSError: that failed.
@@ -361,17 +338,16 @@ def rewrite_and_sync(path: Path) -> None:
     except FileNotFoundError:
         return
     try:
-        at = 0
-        while data := os.pread(handle, _REWRITE_CHUNK_SIZE, at):
-            at += os.pwrite(handle, data, at)
+        offset = 0
+        while data := os.pread(handle, _REWRITE_CHUNK_SIZE, offset):
+            offset += os.pwrite(handle, data, offset)
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def make_durable_folder(path: Path, within: Path) -> None:
-    """Make a folder, and those above it as far as one that has to be there, so that their names
-    stay.
+    """Make a folder, and those above it up to `within`, so that they survive a power cut.
 
     Raises:
         OSError: it cannot be made.
@@ -383,39 +359,63 @@ def make_durable_folder(path: Path, within: Path) -> None:
     try:
         sync_folder(path.parent)
     except OSError:
+        # Without this, the next call would find the folder and not sync it.
         with suppress(OSError):
-            path.rmdir()  # so that it is made and synced again
+            path.rmdir()
         raise
 
 
-_LOCK_FILE_MODE = 0o600
-_LOCK_RETRY_SECONDS = 0.002
+def sync_folder(folder: Path) -> None:
+    """Write the list of a folder's files to the disk.
+
+    Raises:
+        OSError: that failed.
+    """
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder_and_parents(folder: Path) -> None:
+    """Sync a folder and all folders above it, so that it survives a power cut itself.
+
+    Raises:
+        OSError: that failed.
+    """
+    for level in (folder, *folder.parents):
+        try:
+            sync_folder(level)
+        except OSError as error:
+            # Folders further up may belong to others, and not every file system syncs folders.
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.EROFS):
+                raise
 
 
 @contextmanager
 def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
-    """Hold a lock; whoever ends in any way lets go of it.
+    """Hold a lock between processes; it is released however the process ends.
 
     Raises:
-        TimeoutError: others held it for as many seconds as are waited for.
+        TimeoutError: others held it for `wait` seconds.
         OSError: the file cannot be opened.
     """
-    if (
-        sys.platform == "win32"
-    ):  # there is no such lock: what it guards there is used by one process at a time
+    if sys.platform == "win32":
+        # There is no such lock: one process at a time uses what it would protect.
         yield
         return
-    import fcntl
-
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _LOCK_FILE_MODE)
     try:
-        until = time.monotonic() + wait
+        deadline = time.monotonic() + wait
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError as error:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise TimeoutError(f"another process holds {path.name}") from error
                 time.sleep(_LOCK_RETRY_SECONDS)
         yield

@@ -1,8 +1,14 @@
-"""What the content blocks of a message say, as typed entries. Step: read, and validate.
+"""Child entries of a message: tool calls, tool results and reasoning found in its content blocks.
 
-Agents put tool calls, tool results and reasoning inside the content of a message. The content stays
-verbatim; the children of the message are views of these blocks. Readers make them here and
-validation makes them again to compare.
+Agents put tool calls, tool results and reasoning inside the content of a message, in the shapes of
+several model APIs. The content stays verbatim; the message gets children, which are typed views of
+those blocks. Readers build them here, and validation builds them again to compare.
+
+    >>> from vacr.record import build_child_entries
+    >>> text = {"type": "text", "text": "Let me look."}
+    >>> call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py"}}
+    >>> build_child_entries([text, call])
+    [{'type': 'tool-call', 'name': 'Read', 'input': {'path': 'a.py'}, 'call-id': 't1'}]
 """
 
 from __future__ import annotations
@@ -14,17 +20,17 @@ from typing import Any, NamedTuple
 from vacr.model import JsonObject
 
 NameCounts = defaultdict[str, int]
-"""How often each name was seen; a `Counter` takes several times as long to make."""
+"""How often each name occurred. A `Counter` takes several times as long to create."""
 
 
 class BlockView(NamedTuple):
-    """How one type of block is seen: as which type of entry, and where the entry's members come
-    from.
-    """
+    """How one type of block becomes an entry."""
 
     entry_type: str
     members: tuple[tuple[str, str, type | None], ...]
+    """The entry's member, the block's member it comes from, and its type if only one is valid."""
     required: tuple[str, ...] = ()
+    """The entry's members without which the block is not an entry."""
 
 
 _TOOL_CALL_VIEW = BlockView(
@@ -37,8 +43,8 @@ _TOOL_RESULT_VIEW = BlockView(
     (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
 )
 
-# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses, then those of the
-# AI SDK, which Cursor has.
+# The view of each block type: first Anthropic's, then those of OpenAI's Responses API, then those
+# of the AI SDK, which Cursor uses.
 BLOCK_VIEWS = {
     "tool_use": _TOOL_CALL_VIEW,
     "server_tool_use": _TOOL_CALL_VIEW,
@@ -85,8 +91,8 @@ _GEMINI_RESPONSE_VIEW = BlockView(
     "tool-result", (("output", "response", None), ("call-id", "id", str))
 )
 
-# Gemini's parts have no type: the member they have tells what they are. It holds what the view
-# takes.
+# Gemini's parts have no type. Each has a member that identifies it, and the view applies to the
+# value of that member.
 GEMINI_PART_VIEWS = {
     "functionCall": _GEMINI_CALL_VIEW,
     "function_call": _GEMINI_CALL_VIEW,
@@ -119,13 +125,15 @@ FORMATS_WITH_SEPARATE_CALLS = frozenset(
         "atif",
     )
 )
-"""The trace formats that have calls and reasoning beside the content of a message too: there, more
-children follow the views.
+"""The native formats that also store calls and reasoning outside the content of a message.
+
+There, further children follow the views.
 """
 
-# Blocks that are part of what was said, and have no view of their own.
+# Blocks without a view: they are part of the message's text.
 PLAIN_BLOCK_TYPES = frozenset(
     (
+        # Anthropic
         "text",
         "image",
         "document",
@@ -134,8 +142,7 @@ PLAIN_BLOCK_TYPES = frozenset(
         "container_upload",
         "tool_reference",
         "connector_text",
-    )
-    + (
+        # OpenAI
         "input_text",
         "output_text",
         "input_image",
@@ -146,47 +153,49 @@ PLAIN_BLOCK_TYPES = frozenset(
     )
 )
 
-
-# What blocks have beside the members that their views take.
-_EXTRA_BLOCK_MEMBERS: tuple[str, ...] = (
-    "type",
-    "cache_control",
-    "citations",
-    "caller",
-    "signature",
-    "text",
-    "source",
-    "from",
-    "to",
-    "title",
-    "context",
+# Members of blocks that no view takes.
+_EXTRA_BLOCK_MEMBERS = frozenset(
+    (
+        # Anthropic
+        "type",
+        "cache_control",
+        "citations",
+        "caller",
+        "signature",
+        "text",
+        "source",
+        "from",
+        "to",
+        "title",
+        "context",
+        # OpenAI
+        "image_url",
+        "detail",
+        "file_id",
+        "file_data",
+        "filename",
+        "annotations",
+        "logprobs",
+        "refusal",
+        "encrypted_content",
+        # AI SDK
+        "providerOptions",
+        "experimental_content",
+        # several of them
+        "function",
+        "summary",
+        "status",
+        "id",
+        "content",
+        "tool_name",
+        "server_name",
+        "input_audio",
+    )
 )
-_EXTRA_BLOCK_MEMBERS += (
-    "image_url",
-    "detail",
-    "file_id",
-    "file_data",
-    "filename",
-    "annotations",
-    "logprobs",
-    "refusal",
-    "encrypted_content",
-)
-_EXTRA_BLOCK_MEMBERS += ("providerOptions", "experimental_content")
-_EXTRA_BLOCK_MEMBERS += (
-    "function",
-    "summary",
-    "status",
-    "id",
-    "content",
-    "tool_name",
-    "server_name",
-    "input_audio",
-)
-KNOWN_BLOCK_MEMBERS = frozenset(_EXTRA_BLOCK_MEMBERS).union(
+KNOWN_BLOCK_MEMBERS = _EXTRA_BLOCK_MEMBERS.union(
     *((native for _, native, _ in view.members) for view in BLOCK_VIEWS.values())
 )
-"""Every member that some block is known to have."""
+"""Every member that is known to occur in some block."""
 
 _TEXT_BLOCK_MEMBER_COUNT = 2
 
@@ -194,19 +203,20 @@ _TEXT_BLOCK_MEMBER_COUNT = 2
 def build_child_entries(
     content: Any, types: NameCounts | None = None, members: NameCounts | None = None
 ) -> list[JsonObject]:
-    """Make the typed entries that the blocks of a content stand for; count the types and members
-    that no table names.
+    """Return the child entries for the blocks of a message's content.
+
+    Block types and members that no table names are counted in `types` and `members`, if given.
     """
     if type(content) is not list:
         return []
-    found = []
+    children = []
     for block in content:
         kind = block.get("type") if type(block) is dict else None
         if kind == "text" and len(block) == _TEXT_BLOCK_MEMBER_COUNT and "text" in block:
             continue
         if type(kind) is not str:
             if type(block) is dict and _is_gemini_part(block):
-                found += _build_gemini_children(block)
+                children += _build_gemini_children(block)
                 continue
             kind = f"({type(block).__name__})"
         view = BLOCK_VIEWS.get(kind)
@@ -215,27 +225,27 @@ def build_child_entries(
                 types[f"content/{kind}"] += 1
                 continue
         elif (child := _build_child_entry(block, view)) is not None:
-            found.append(child)
+            children.append(child)
         if members is not None and type(block) is dict and not block.keys() <= KNOWN_BLOCK_MEMBERS:
             for name in block.keys() - KNOWN_BLOCK_MEMBERS:
                 members[f"content/{kind}.{name}"] += 1
-    return found
+    return children
 
 
 def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
-    """Give entries, each before its children."""
+    """Yield entries at every depth, each before its children."""
     for entry in entries:
         yield entry
         yield from walk_entries(entry.get("children", ()))
 
 
 def _is_gemini_part(block: JsonObject) -> bool:
-    """Tell whether a block is one of Gemini's parts."""
+    """Return whether a block is one of Gemini's parts."""
     return "type" not in block and not _GEMINI_PART_MEMBERS.isdisjoint(block)
 
 
 def _build_gemini_children(part: JsonObject) -> list[JsonObject]:
-    """See one of Gemini's parts as entries: a call, a response or a thought."""
+    """Return the entries for one of Gemini's parts: a call, a response or a thought."""
     if part.get("thought") is True and "text" in part:
         views = [(part, GEMINI_THOUGHT_VIEW)]
     else:
@@ -244,11 +254,12 @@ def _build_gemini_children(part: JsonObject) -> list[JsonObject]:
             for name, view in GEMINI_PART_VIEWS.items()
             if type(part.get(name)) is dict
         ]
-    return [child for held, view in views if (child := _build_child_entry(held, view)) is not None]
+    children = [_build_child_entry(block, view) for block, view in views]
+    return [child for child in children if child is not None]
 
 
 def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
-    """See one block as an entry; a call without a name is none."""
+    """Return the entry for one block, or None for a call without a name."""
     child: JsonObject = {"type": view.entry_type}
     for canonical, native, kind in view.members:
         value = block.get(native)
@@ -265,20 +276,17 @@ def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
 
 
 def _name_call_by_function(block: JsonObject, child: JsonObject) -> JsonObject | None:
-    """Name a call by its `function`, as the older form of OpenAI's calls does."""
+    """Return a call with the name from `function`, where OpenAI's older calls have it."""
     function = block.get("function")
     name = function.get("name") if isinstance(function, dict) else function
     return {**child, "name": name} if isinstance(name, str) else None
 
 
 def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
-    """Give reasoning the content it must have; where only a sealed form was kept, that is what the
-    content hides.
-    """
+    """Add the content that a reasoning entry must have; a signature alone is its encrypted form."""
     if child.get("content") is None:
-        # The AI SDK's blocks say it as text.
-        child["content"] = (
-            block["text"] if block.get("type") == "reasoning" and "text" in block else ""
-        )
+        # The AI SDK's blocks have it in `text`.
+        has_text = block.get("type") == "reasoning" and "text" in block
+        child["content"] = block["text"] if has_text else ""
     if child["content"] == "" and type(block.get("signature")) is str:
         child["encrypted"] = block["signature"]

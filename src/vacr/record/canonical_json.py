@@ -1,9 +1,19 @@
-"""Canonical JSON. Step: encode. A profile of RFC 8785 in which integers past 2^53 are exact instead
-of refused.
+"""Canonical JSON: exactly one text for every value, and a strict decoder.
 
-Decoding is strict: a repeated member, text after the value, a number out of range, a lone
-surrogate, a byte that is not UTF-8 or too deep a nesting is refused with its place. Nothing here
-repairs: that is for the readers of native files.
+The form is RFC 8785 (no white space, members sorted by UTF-16 units, ECMAScript numbers), except
+that integers above 2^53 are exact where the RFC refuses them. The decoder refuses whatever two
+decoders could read differently, and names the place: a repeated member, text after the value, a
+number out of range, a lone surrogate, a byte that is not UTF-8, too deep a nesting.
+
+    >>> from vacr.record import decode_json, encode_canonical_json
+    >>> encode_canonical_json({"b": 1.50, "a": [1e3, 9007199254740993]})
+    b'{"a":[1000,9007199254740993],"b":1.5}'
+    >>> decode_json(b'{"role": "user", "role": "system"}')
+    Traceback (most recent call last):
+    ...
+    vacr.errors.UnreadableInput: /: member 'role' occurs more than once
+
+Nothing is repaired here. Readers of native files do that, with `json_scan`.
 """
 
 from __future__ import annotations
@@ -31,30 +41,35 @@ from vacr.record.json_text import (
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_json_decoder = msgspec.json.Decoder(float_hook=parse_json_number)
+_PLAIN_TYPES = frozenset((str, int, bool, type(None)))
+"""The types that need no conversion before they are encoded."""
+
 _ASTRAL_LEAD_BYTES = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
-_STRING_END_PATTERN = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+"""The first UTF-8 byte of a character above U+FFFF."""
 _BACKSLASH = ord("\\")
+_STRING_END_PATTERN = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MEMBER_NAME_END = re.compile(rb'(?<!\\)(?:\\\\)*+":')
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
-_PLAIN_TYPES = frozenset((str, int, bool, type(None)))
+
+_json_decoder = msgspec.json.Decoder(float_hook=parse_json_number)
 
 
 def encode_canonical_json(value: Any) -> bytes:
-    """Write a value as canonical JSON.
+    """Encode a value as canonical JSON.
 
     Raises:
-        InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone
-            surrogates, not-a-number.
+        InvalidRecord: it contains something that JSON cannot express: bytes, tags, keys that are
+            not text, lone surrogates, numbers that are not finite.
     """
     if _is_directly_encodable(value):
         with suppress(InvalidRecord):
             return encode_decoded_json(value)
+    # The slow way, which also finds the place of what cannot be encoded.
     return encode_decoded_json(_make_encodable(value, None, 0))
 
 
 def encode_decoded_json(value: Any) -> bytes:
-    """Write a value whose numbers and keys came from `decode`, which saves looking at each of them.
+    """Encode a value that came from `decode_json`, whose numbers and keys need no check.
 
     Raises:
         InvalidRecord: the value cannot be written as JSON.
@@ -69,21 +84,22 @@ def encode_decoded_json(value: Any) -> bytes:
 
 
 def decode_json(data: bytes) -> Any:
-    """Read one JSON value, strictly.
+    """Decode one JSON value strictly.
 
     Raises:
-        UnreadableInput: the bytes are not one JSON value, or hold something that decoders disagree
-            about.
+        UnreadableInput: the bytes are not one JSON value, or contain something that decoders
+            disagree about.
     """
     try:
         value = _json_decoder.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        value = None
+        pass
     else:
         if has_every_member(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
             return value
     if data.startswith(BYTE_ORDER_MARK):
         raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
+    # The fast decoder refused the text, or may have misread it: find out what is wrong and where.
     scanned = scan_json(data, MAX_DEPTH)
     problems = scanned.problems
     if not problems and len(scanned.values) != 1:
@@ -96,11 +112,10 @@ def decode_json(data: bytes) -> Any:
 
 
 def has_every_member(value: Any, data: bytes) -> bool:
-    """Tell whether a decoded value surely holds every member of the text it came from, none of them
-    repeated.
+    """Return whether a decoded value is sure to have every member of its text, none repeated.
 
-    Equal bytes after encoding again prove it, white space apart; so do equal counts of members, for
-    a member that was lost is one less.
+    Equal bytes after encoding it again prove that, apart from white space. So do equal numbers of
+    members, because the decoder drops all but one of repeated members.
     """
     again = encode_native_json(value)
     if again == data:
@@ -108,15 +123,16 @@ def has_every_member(value: Any, data: bytes) -> bool:
     compact = msgspec.json.format(data, indent=-1)
     if again == compact:
         return True
-    # A colon that is spelled by its number could make up for a member that was lost.
-    return _ESCAPED_COLON.search(compact) is None and _count_member_names(
-        compact
-    ) == _count_member_names(again)
+    # An escaped colon in the text could make up for a member that was dropped.
+    if _ESCAPED_COLON.search(compact) is not None:
+        return False
+    return _count_member_names(compact) == _count_member_names(again)
 
 
 def _count_member_names(compact: bytes) -> int:
-    """Count the quotes before a colon that are not escaped: the ends of names, and texts that begin
-    with a colon.
+    """Count the unescaped quotes before a colon.
+
+    These are the ends of member names, and the starts of texts that begin with a colon.
     """
     if b'\\\\":' in compact:
         return len(_MEMBER_NAME_END.findall(compact))
@@ -124,9 +140,7 @@ def _count_member_names(compact: bytes) -> int:
 
 
 def _is_directly_encodable(value: Any) -> bool:
-    """Tell whether a value can be written as it is: only text keys, no float that the encoder would
-    spell otherwise.
-    """
+    """Return whether a value has only text keys, and no float that the encoder would respell."""
     level, depth = [value], 0
     while level:
         inner: list[Any] = []
@@ -135,9 +149,9 @@ def _is_directly_encodable(value: Any) -> bool:
             if kind is dict:
                 if any([type(key) is not str for key in item]):  # noqa: C419 - faster than a generator
                     return False
-                inner += [one for one in item.values() if type(one) not in _PLAIN_TYPES]
+                inner += [member for member in item.values() if type(member) not in _PLAIN_TYPES]
             elif kind is list:
-                inner += [one for one in item if type(one) not in _PLAIN_TYPES]
+                inner += [element for element in item if type(element) not in _PLAIN_TYPES]
             elif kind not in _PLAIN_TYPES and kind is not SpelledFloat:
                 return False
         level, depth = inner, depth + 1
@@ -147,10 +161,10 @@ def _is_directly_encodable(value: Any) -> bool:
 
 
 def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
-    """Copy a value with canonical numbers, refusing what JSON cannot say.
+    """Return a copy of a value with canonical numbers.
 
     Raises:
-        InvalidRecord: with the pointer of what cannot be said.
+        InvalidRecord: with the pointer of what JSON cannot express.
     """
     kind = type(value)
     if kind in _PLAIN_TYPES:
@@ -167,7 +181,7 @@ def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
         raise InvalidRecord(
             f"nested deeper than {MAX_DEPTH} levels", where=format_pointer(place) or "/"
         )
-    # Loops, not comprehensions, which would take a second stack frame for each level.
+    # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict):
         members = {}
         for key, item in value.items():
@@ -205,8 +219,9 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _has_astral_key(data: bytes) -> bool:
-    """Tell whether a key has a character past U+FFFF: only then can UTF-16 order differ from code
-    point order.
+    """Return whether a key has a character above U+FFFF.
+
+    Only then can the order by UTF-16 unit differ from the order by code point.
     """
     if data.isascii():
         return False
@@ -221,18 +236,18 @@ def _has_astral_key(data: bytes) -> bool:
 
 
 def _find_string_end(data: bytes, position: int) -> int:
-    """Give where the string has ended that a position in encoded text is in."""
+    """Return the offset behind the string that contains a position of encoded text."""
     end = data.find(b'"', position)
     while data[end - 1] == _BACKSLASH:
         if data[end - 2] == _BACKSLASH:
-            # Whether the quote is escaped depends on how many there are.
+            # Whether the quote is escaped depends on the number of backslashes before it.
             return _STRING_END_PATTERN.match(data, position).end()  # type: ignore[union-attr]
         end = data.find(b'"', end + 1)
     return end + 1
 
 
 def _has_same_key_order(value: Any) -> bool:
-    """Tell whether the keys of all maps sort alike by code point and by UTF-16 unit."""
+    """Return whether the keys of all maps have the same order by code point and by UTF-16 unit."""
     stack = [value]
     for item in stack:
         if isinstance(item, dict):
@@ -250,16 +265,13 @@ def _encode_utf16(text: str) -> bytes:
 
 
 def _sort_keys_by_utf16(value: Any) -> Any:
-    """Give a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
-    # Loops, not comprehensions, which would take a second stack frame for each level.
+    """Return a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
+    # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict):
         members = []
         for key in sorted(value, key=_encode_utf16):
-            members.append(
-                msgspec.json.encode(key)
-                + b":"
-                + encode_sorted_json(_sort_keys_by_utf16(value[key]))
-            )
+            item = encode_sorted_json(_sort_keys_by_utf16(value[key]))
+            members.append(msgspec.json.encode(key) + b":" + item)
         return msgspec.Raw(b"{" + b",".join(members) + b"}")
     if isinstance(value, list):
         items = []

@@ -1,30 +1,30 @@
-"""Records as bytes. Step: encode. JSON in a profile of RFC 8785, CBOR by RFC 8949 section 4.2.1.
+"""A record as bytes, in one of two encodings: canonical JSON or deterministic CBOR.
 
-The same record has one form in each, and going from one to the other and back gives the same bytes.
+A record has exactly one encoding in each, and converting from one to the other and back returns the
+same bytes. `canonical_json` and `cbor` do the work; this module chooses between them.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from vacr.errors import UnreadableInput, UsageError
 from vacr.record.canonical_json import BYTE_ORDER_MARK, decode_json, encode_canonical_json
 
 RecordEncoding = Literal["json", "cbor"]
 
-# The tag that the published draft asks for around a record in CBOR: read where it stands, not
-# written.
 RECORD_CBOR_TAG = 4149
+"""The tag that the published draft puts around a record in CBOR: accepted, never written."""
 
 _FIRST_BINARY_BYTE = 0x80
 
 
 def encode(value: Any, form: RecordEncoding = "json") -> bytes:
-    """Write a record, or any part of one, in its canonical form.
+    """Encode a record, or any part of one, in its canonical form.
 
     Raises:
-        InvalidRecord: the value holds what that form cannot.
-        UsageError: there is no such form.
+        InvalidRecord: the value contains something that the encoding cannot express.
+        UsageError: the encoding does not exist.
     """
     if form == "json":
         return encode_canonical_json(value)
@@ -36,10 +36,10 @@ def encode(value: Any, form: RecordEncoding = "json") -> bytes:
 
 
 def decode(data: bytes, form: RecordEncoding | None = None) -> Any:
-    """Read a record, or any part of one, strictly; without a form, the bytes tell which it is.
+    """Decode a record, or any part of one, strictly; without `form`, detect the encoding.
 
     Raises:
-        UnreadableInput: the bytes are not exactly one value of that form.
+        UnreadableInput: the bytes are not exactly one value in that encoding.
     """
     if not data:
         raise UnreadableInput("empty: there is nothing to read")
@@ -56,24 +56,25 @@ def decode(data: bytes, form: RecordEncoding | None = None) -> Any:
 
 
 def detect_and_decode(data: bytes) -> tuple[Any, RecordEncoding]:
-    """Read a value of a form that only the bytes tell, and say which it is.
+    """Decode a value of unknown encoding, and return it with the encoding.
 
     Raises:
-        UnreadableInput: it is of neither form; the reason is that of the form it looks like.
+        UnreadableInput: it has neither encoding; the reason refers to the one it looks like.
     """
-    likely, other = ("json", "cbor") if _looks_like_json(data) else ("cbor", "json")
+    likely: RecordEncoding = "json"
+    other: RecordEncoding = "cbor"
+    if not _looks_like_json(data):
+        likely, other = other, likely
     try:
-        return decode(data, cast("RecordEncoding", likely)), cast("RecordEncoding", likely)
+        return decode(data, likely), likely
     except UnreadableInput:
         try:
-            return decode(data, cast("RecordEncoding", other)), cast("RecordEncoding", other)
+            return decode(data, other), other
         except UnreadableInput:
             pass
         raise
 
 
 def _looks_like_json(data: bytes) -> bool:
-    """Tell by the first byte: maps, arrays and tags of CBOR start with one that text does
-    not have.
-    """
+    """Return whether the first byte may begin JSON: no map, array or tag of CBOR begins with it."""
     return not data or data[0] < _FIRST_BINARY_BYTE or data.startswith(BYTE_ORDER_MARK)

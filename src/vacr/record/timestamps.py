@@ -1,5 +1,7 @@
-"""Timestamps as the record has them: RFC 3339 text or epoch milliseconds. Follows
-`abstract-timestamp` of the schema.
+"""Timestamps of a record: RFC 3339 text or epoch milliseconds (`abstract-timestamp` in v3.cddl).
+
+Text is kept as it was written. It is compared as text where all timestamps have one usual form,
+because parsing every timestamp of a large session is slow.
 """
 
 from __future__ import annotations
@@ -9,15 +11,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 _match_timestamp = re.compile(
-    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
     r"(?:[.][0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 ).fullmatch
-# A second of a day that every calendar has.
+# A second of a day that exists in every year: 29 February is left to the slow path.
 _SECOND_PATTERN = (
-    r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 )
-# The usual forms, a line each, by the length of a line.
+# Matchers of many timestamps of one usual form, one per line, by the length of a line.
 _USUAL_FORM_MATCHERS = {
     len("2026-01-01T00:00:00.000Z\n"): re.compile(
         rf"(?:{_SECOND_PATTERN}[.][0-9]{{3}}Z\n)++"
@@ -29,49 +33,43 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def is_timestamp(value: Any) -> bool:
-    """Tell whether a value is a timestamp as we write it: RFC 3339 text, or a count of
-    milliseconds.
-    """
+    """Return whether a value is a timestamp that vacr writes: RFC 3339 text or milliseconds."""
     if type(value) is str:
         return _match_timestamp(value) is not None
     return type(value) is int and 0 <= value < 2**64
 
 
 def are_sortable_timestamps(values: list[Any]) -> bool:
-    """Tell whether many values are timestamps of one usual form, with milliseconds or without, so
-    that they sort as texts.
-    """
+    """Return whether all values are timestamps of one usual form, so that they sort as text."""
     try:
         text = "\n".join([*values, ""])
     except TypeError:
         return False
-    size, rest = divmod(len(text), len(values) or 1)
+    line_length, rest = divmod(len(text), len(values) or 1)
     return (
-        not rest and size in _USUAL_FORM_MATCHERS and _USUAL_FORM_MATCHERS[size](text) is not None
+        not rest
+        and line_length in _USUAL_FORM_MATCHERS
+        and _USUAL_FORM_MATCHERS[line_length](text) is not None
     )
 
 
 def get_epoch_milliseconds(value: str | float) -> int | None:
-    """Give a timestamp as epoch milliseconds, or nothing for a date that no calendar has (30
-    February).
-    """
+    """Return a timestamp as epoch milliseconds, or None for a date that does not exist."""
     if not isinstance(value, str):
         return int(value)
     if _match_timestamp(value) is None:
         return None
-    leap = value[17:19] == "60"
-    text = f"{value[:17]}59{value[19:]}" if leap else value
+    is_leap_second = value[17:19] == "60"
+    text = f"{value[:17]}59{value[19:]}" if is_leap_second else value
     try:
         elapsed = datetime.fromisoformat(text) - _EPOCH
     except (ValueError, OverflowError):
         return None
-    return elapsed // _MILLISECOND + 1000 * leap
+    return elapsed // _MILLISECOND + 1000 * is_leap_second
 
 
 def format_timestamp(value: str | float) -> str | None:
-    """Give a timestamp as RFC 3339 text, or nothing for a count of milliseconds that no calendar
-    has.
-    """
+    """Return a timestamp as RFC 3339 text, or None if the milliseconds are out of range."""
     if isinstance(value, str):
         return value
     try:
@@ -82,18 +80,18 @@ def format_timestamp(value: str | float) -> str | None:
 
 
 def find_time_span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
-    """Give the earliest and the latest of some timestamps, as they were written."""
+    """Return the earliest and the latest of some timestamps, as they were written."""
     if are_sortable_timestamps(stamps):
         return min(stamps), max(stamps)
-    known = [
-        (when, stamp)
+    moments = [
+        (milliseconds, stamp)
         for stamp in dict.fromkeys(stamps)
-        if (when := get_epoch_milliseconds(stamp)) is not None
+        if (milliseconds := get_epoch_milliseconds(stamp)) is not None
     ]
-    if not known:
+    if not moments:
         return None
-    return min(known, key=_get_moment)[1], max(known, key=_get_moment)[1]
+    return min(moments, key=_get_milliseconds)[1], max(moments, key=_get_milliseconds)[1]
 
 
-def _get_moment(pair: tuple[int, str | int]) -> int:
-    return pair[0]
+def _get_milliseconds(moment: tuple[int, str | int]) -> int:
+    return moment[0]

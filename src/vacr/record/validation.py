@@ -1,19 +1,22 @@
-"""What validation says about a value. Step: validate.
+"""Validate records: against their CDDL schema, and for contradictions between their members.
 
-Checks above the schema: what the members of a record say about each other. Step: validate.
+A record is checked against the schema that its own `version` names: 3.* against v3.cddl, 2.*
+against v2.cddl, 1.* against v1.cddl. A session that its schema accepts is then checked for what no
+schema can express. Findings make it invalid: ids that are not unique, children that disagree with
+their content, a session that ends before it starts. Remarks do not, because real sessions have
+them: a parent in another file, a call that was never answered, entries out of order.
 
-Findings are contradictions that no recording explains: ids that are not unique, children that
-disagree with the content they are views of, a session that ends before it starts, counts that
-cannot be. Remarks are what real sessions do have: a parent in another file, a call that was never
-answered, lines out of order.
-
-The schemas of the record format, by version. Step: validate.
-
-A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl, 1.* by
-v1.cddl. They are compiled when first asked for.
-
-Validation of records against their CDDL schema, and of what their members say about each other.
-Step: validate.
+    >>> from vacr.record import validate
+    >>> session = {
+    ...     "session-id": "s1",
+    ...     "agent-meta": {"model-id": "m", "model-provider": "p"},
+    ...     "entries": [{"type": "tool-call", "name": "Read", "input": {}, "call-id": "c1"}],
+    ... }
+    >>> report = validate(session)
+    >>> report.rule, report.valid
+    ('session-trace', True)
+    >>> [(remark.pointer, remark.found, remark.expected) for remark in report.remarks]
+    [('/entries/0/call-id', "a call 'c1'", 'its result')]
 """
 
 from __future__ import annotations
@@ -33,12 +36,30 @@ from vacr.record.blocks import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
 from vacr.record.identity import get_vacr_metadata, is_made_by_vacr
 from vacr.record.timestamps import are_sortable_timestamps, find_time_span, get_epoch_milliseconds
 
+SUPPORTED_MAJOR_VERSIONS = ("3", "2", "1")
+DEFAULT_MAJOR_VERSION = "3"
+"""The version that a part of a record is checked against: only whole records name theirs."""
+COSE_SIGN1_TAG = 18
+
+MAX_SEMANTIC_FINDINGS = 100
+_MAX_VALUE_LENGTH = 60
+
+_VERSION_PATTERN = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
+
+_VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "is-error", "content", "encrypted")
+_VIEWED_TYPES = frozenset(("tool-call", "tool-result", "reasoning"))
+_MESSAGE_TYPES = frozenset(("user", "assistant"))
+_USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
+"""Counters of tokens that are included in another counter."""
+
+EntryPath = tuple[int, ...]
+"""The index of an entry in the session, and those of its descendants down to the entry meant."""
+FindingsAndRemarks = tuple[list[Finding], list[Finding]]
+
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """The verdict about one value: findings make it invalid; remarks are worth a look and
-    do not.
-    """
+    """The result of validating a value: findings make it invalid, remarks do not."""
 
     rule: str
     schema: str
@@ -47,11 +68,11 @@ class ValidationReport:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not self.findings
 
     def __bool__(self) -> bool:
-        """Be true for a valid value."""
+        """Return whether the value is valid."""
         return self.valid
 
     def raise_for_errors(self) -> None:
@@ -69,310 +90,36 @@ class ValidationReport:
             )
 
 
-MAX_SEMANTIC_FINDINGS = 100
+def validate(
+    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
+) -> ValidationReport:
+    """Check a value against a rule of a schema.
 
-_VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "is-error", "content", "encrypted")
-_VIEWED_TYPES = frozenset(("tool-call", "tool-result", "reasoning"))
-_MESSAGE_TYPES = frozenset(("user", "assistant"))
-_USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
-
-EntryPath = tuple[int, ...]
-
-
-class SemanticCheck:
-    """One pass over the entries of a session."""
-
-    def __init__(self, base: str, *, strict_views: bool, beside: bool = False) -> None:
-        """Start; `base` is the pointer of the entries, `strict_views` asks for a child for every
-        viewed block.
-
-        `beside` tells that other children may follow those.
-        """
-        self.base = base
-        self.strict_views = strict_views
-        self.beside = beside
-        self.findings: list[Finding] = []
-        self.remarks: list[Finding] = []
-        self.ids: dict[str, EntryPath] = {}
-        self.parents: dict[str, EntryPath] = {}
-        self.calls: dict[str, EntryPath] = {}
-        self.results: dict[str, EntryPath] = {}
-
-    def check(self, entries: list[JsonObject]) -> None:
-        """Check the entries, then what they say about each other."""
-        for index, entry in enumerate(entries):
-            self.entry(entry, (index,))
-        for parent, path in self.parents.items():
-            if parent not in self.ids:
-                self.remark(
-                    path,
-                    "parent-id",
-                    "parents exist",
-                    f"no entry has the id {shorten_value(parent)}",
-                    "the parent",
-                )
-        for call, path in self.results.items():
-            if call not in self.calls:
-                self.remark(
-                    path,
-                    "call-id",
-                    "calls and results pair",
-                    f"a result of {shorten_value(call)}",
-                    "its call",
-                )
-        for call, path in self.calls.items():
-            if call not in self.results:
-                self.remark(
-                    path,
-                    "call-id",
-                    "calls and results pair",
-                    f"a call {shorten_value(call)}",
-                    "its result",
-                )
-        stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
-        self.order(stamps)
-
-    def entry(self, entry: JsonObject, path: EntryPath) -> None:
-        """Check one entry and its children."""
-        identity = entry.get("id")
-        if identity is not None:
-            if identity in self.ids:
-                first = self.pointer(self.ids[identity])
-                self.find(
-                    path,
-                    "id",
-                    "ids are unique",
-                    f"{shorten_value(identity)}, which is the id of {first}",
-                    "another id",
-                )
-            else:
-                self.ids[identity] = path
-        if type(entry.get("parent-id")) is str:
-            self.parents.setdefault(entry["parent-id"], path)
-        kind = entry["type"]
-        if "call-id" in entry:
-            if kind == "tool-call":
-                self.calls.setdefault(entry["call-id"], path)
-            elif kind == "tool-result":
-                self.results.setdefault(entry["call-id"], path)
-        if type(entry.get("token-usage")) is dict:
-            self.usage(entry["token-usage"], path)
-        children = entry.get("children")
-        if (
-            kind in _MESSAGE_TYPES
-            and type(entry.get("content")) is list
-            and (children or self.strict_views)
-        ):
-            self.views(entry["content"], children or [], path)
-        if children:
-            for index, child in enumerate(children):
-                self.entry(child, (*path, index))
-
-    def views(self, blocks: list[Any], children: list[JsonObject], path: EntryPath) -> None:
-        """Compare the children with what the content says."""
-        expected = build_child_entries(blocks)
-        if expected == children:
-            return
-        seen = [
-            (child, index) for index, child in enumerate(children) if child["type"] in _VIEWED_TYPES
-        ]
-        if self.strict_views and self.beside:
-            seen = seen[: len(expected)]
-        if self.strict_views and len(seen) != len(expected):
-            self.find(
-                path,
-                "children",
-                "children agree with content",
-                f"{len(seen)} views",
-                f"{len(expected)} views",
-            )
-            return
-        pairs = (
-            zip(expected, seen, strict=True)
-            if self.strict_views
-            else _pair_by_call_id(expected, seen)
-        )
-        for view, (child, index) in pairs:
-            for member in _VIEW_MEMBERS:
-                if view.get(member) != child.get(member):
-                    told = shorten_value(child.get(member))
-                    self.find(
-                        (*path, index),
-                        member,
-                        "children agree with content",
-                        told,
-                        f"{shorten_value(view.get(member))}, as in the content",
-                    )
-
-    def usage(self, usage: JsonObject, path: EntryPath) -> None:
-        """Check that parts are not larger than what they are parts of."""
-        for part, whole in _USAGE_PARTS:
-            if (
-                type(usage.get(part)) is type(usage.get(whole)) is int
-                and usage[part] > usage[whole]
-            ):
-                told = f"{usage[part]} {part} tokens"
-                self.remark(
-                    path,
-                    f"token-usage/{part}",
-                    "usage is sane",
-                    told,
-                    f"at most the {usage[whole]} of {whole}",
-                )
-
-    def order(self, stamps: list[Any]) -> None:
-        """Count the places where time goes backwards."""
-        # Texts of the usual form sort as the moments do.
-        times: list[Any] = (
-            stamps
-            if are_sortable_timestamps(stamps)
-            else [get_epoch_milliseconds(stamp) for stamp in stamps]
-        )
-        back = sum(
-            1
-            for one, two in itertools.pairwise(times)
-            if one is not None and two is not None and two < one
-        )
-        if back:
-            found = (
-                f"{back} {'entry is' if back == 1 else 'entries are'} earlier than the one before"
-            )
-            self.remarks.append(Finding(self.base, "times are in order", found, "none"))
-
-    def find(self, path: EntryPath, member: str, rule: str, found: str, expected: str) -> None:
-        """Add a finding, up to a limit."""
-        if len(self.findings) < MAX_SEMANTIC_FINDINGS:
-            self.findings.append(Finding(f"{self.pointer(path)}/{member}", rule, found, expected))
-
-    def remark(self, path: EntryPath, member: str, rule: str, found: str, expected: str) -> None:
-        """Add a remark, up to a limit."""
-        if len(self.remarks) < MAX_SEMANTIC_FINDINGS:
-            self.remarks.append(Finding(f"{self.pointer(path)}/{member}", rule, found, expected))
-
-    def pointer(self, path: EntryPath) -> str:
-        """Give the pointer of an entry."""
-        return f"{self.base}/" + "/children/".join(map(str, path))
-
-
-def list_record_findings(record: JsonObject) -> tuple[list[Finding], list[Finding]]:
-    """Give the findings and the remarks about the session of a record that its schema accepts."""
-    source = get_vacr_metadata(record).get("source")
-    beside = (
-        type(source) is dict
-        and type(source.get("format")) is str
-        and source["format"] in FORMATS_WITH_SEPARATE_CALLS
-    )
-    semantics = SemanticCheck(
-        "/session/entries", strict_views=is_made_by_vacr(record), beside=beside
-    )
-    return _collect_findings(semantics, record["session"], "/session")
-
-
-def list_session_findings(
-    session: JsonObject, base: str = ""
-) -> tuple[list[Finding], list[Finding]]:
-    """Give the findings and the remarks about a session trace that its schema accepts."""
-    return _collect_findings(SemanticCheck(f"{base}/entries", strict_views=False), session, base)
-
-
-def _collect_findings(
-    semantics: SemanticCheck, session: JsonObject, base: str
-) -> tuple[list[Finding], list[Finding]]:
-    semantics.check(session["entries"])
-    start, end = session.get("session-start"), session.get("session-end")
-    if start is not None and end is not None:
-        extent = find_time_span([start, end])
-        if extent is not None and get_epoch_milliseconds(start) != get_epoch_milliseconds(
-            extent[0]
-        ):
-            semantics.findings.append(
-                Finding(
-                    f"{base}/session-end",
-                    "times are in order",
-                    shorten_value(end),
-                    f"a time after the start, {shorten_value(start)}",
-                )
-            )
-    return semantics.findings, semantics.remarks
-
-
-def _pair_by_call_id(
-    expected: list[JsonObject], seen: list[tuple[JsonObject, int]]
-) -> Iterator[tuple[JsonObject, tuple[JsonObject, int]]]:
-    """Pair children with views by their call ids; what has none is another implementation's own
-    affair.
-    """
-    views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
-    for child, index in seen:
-        view = views.get((child["type"], child.get("call-id")))
-        if view is not None:
-            yield view, (child, index)
-
-
-def shorten_value(value: Any) -> str:
-    """Show a value in a message, cut to a line."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - one line of a message
-
-
-SUPPORTED_MAJOR_VERSIONS = ("3", "2", "1")
-_VERSION_PATTERN = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
-
-
-def load_record_schema(version: str) -> Schema:
-    """Give the schema that a record's `version` asks for.
+    Without a schema, it is checked as what it looks like, against the version that it names.
 
     Raises:
-        InvalidRecord: when that version is not supported.
-
+        InvalidSchema: the schema has no such rule.
     """
-    return _compile_record_schema(_check_supported_version(version))
-
-
-def read_schema_text(version: str) -> str:
-    """Give the CDDL text of a version.
-
-    Raises:
-        InvalidRecord: when that version is not supported.
-
-    """
-    return _read_cddl_file(_check_supported_version(version))
-
-
-def parse_major_version(version: object) -> str | None:
-    """Give the first number of a version, whose schema it names; a record may hold anything as its
-    version.
-    """
-    found = _VERSION_PATTERN.fullmatch(version) if isinstance(version, str) else None
-    return found[1] if found else None
-
-
-def _check_supported_version(version: object) -> str:
-    found = parse_major_version(version)
-    if found not in SUPPORTED_MAJOR_VERSIONS:
-        hint = f"The versions are {', '.join(f'{major}.*' for major in SUPPORTED_MAJOR_VERSIONS)}."
-        raise InvalidRecord(
-            f"no schema for version {describe_value(version)}", where="/version", hint=hint
-        )
-    return found
-
-
-def _read_cddl_file(major: str) -> str:
-    return resources.files("vacr.record").joinpath(f"v{major}.cddl").read_text("utf-8")
-
-
-@lru_cache(maxsize=len(SUPPORTED_MAJOR_VERSIONS))
-def _compile_record_schema(major: str) -> Schema:
-    return compile_cddl(_read_cddl_file(major), name=f"v{major}.cddl")
-
-
-COSE_SIGN1_TAG = 18
-DEFAULT_MAJOR_VERSION = "3"
+    chosen_rule = rule or ("" if schema else choose_rule(value))
+    if schema is None:
+        try:
+            schema = load_record_schema(_get_named_version(value))
+        except InvalidRecord as error:
+            supported = " or ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
+            finding = Finding(error.where, "verifiable-agent-record", error.message, supported)
+            return ValidationReport(chosen_rule, "", [finding])
+    checker = schema.checker(chosen_rule or None, json=json)
+    findings = checker.findings(value)
+    remarks: list[Finding] = []
+    if not findings and is_record_schema(schema):
+        findings, remarks = _check_semantics(value, checker.rule, schema, json=json)
+    return ValidationReport(checker.rule, schema.name, findings, remarks)
 
 
 def choose_rule(value: Any) -> str:
-    """Tell which rule a value is meant to follow: a record, a session trace, an array of entries or
-    a signed record.
+    """Return the rule that a value is meant to follow.
+
+    It is a record, a session trace, an array of entries or a signed record.
     """
     if isinstance(value, list):
         return "[* entry]"
@@ -385,63 +132,268 @@ def choose_rule(value: Any) -> str:
     return "verifiable-agent-record"
 
 
-def validate(
-    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
-) -> ValidationReport:
-    """Check a value against a rule of a schema; without one, against what it is and the version it
-    names.
-
-    What our schemas accept is also checked for what its members say about each other.
-
-    Raises:
-        InvalidSchema: the schema has no such rule.
-    """
-    chosen = rule or ("" if schema else choose_rule(value))
-    if schema is None:
-        try:
-            schema = load_record_schema(_get_named_version(value))
-        except InvalidRecord as error:
-            supported = " or ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
-            finding = Finding(error.where, "verifiable-agent-record", error.message, supported)
-            return ValidationReport(chosen, "", [finding])
-    checker = schema.checker(chosen or None, json=json)
-    findings = checker.findings(value)
-    remarks: list[Finding] = []
-    if not findings and is_record_schema(schema):
-        findings, remarks = _list_semantic_findings(value, checker.rule, schema, json=json)
-    return ValidationReport(checker.rule, schema.name, findings, remarks)
-
-
-def is_record_schema(schema: Schema) -> bool:
-    """Tell whether a schema is one of the record format's own."""
-    return any(schema is load_record_schema(version) for version in SUPPORTED_MAJOR_VERSIONS)
-
-
 def _get_named_version(value: Any) -> Any:
-    """Give the version a record names; a part of a record names none."""
     if isinstance(value, dict) and "version" in value:
         return value["version"]
     return DEFAULT_MAJOR_VERSION
 
 
-def _list_semantic_findings(
-    value: Any, rule: str, schema: Schema, *, json: bool
-) -> tuple[list[Finding], list[Finding]]:
-    """Check what lies above the schema, by what the value is, whatever rule it was checked
-    against.
+def load_record_schema(version: str) -> Schema:
+    """Return the compiled schema for the `version` of a record.
+
+    Raises:
+        InvalidRecord: that version is not supported.
     """
+    return _compile_record_schema(_check_supported_version(version))
+
+
+def read_schema_text(version: str) -> str:
+    """Return the CDDL text of a version.
+
+    Raises:
+        InvalidRecord: that version is not supported.
+    """
+    return _read_cddl_file(_check_supported_version(version))
+
+
+def is_record_schema(schema: Schema) -> bool:
+    """Return whether a schema is one of the record format."""
+    return any(schema is load_record_schema(version) for version in SUPPORTED_MAJOR_VERSIONS)
+
+
+def parse_major_version(version: object) -> str | None:
+    """Return the first number of a version, or None for a value that is not a version."""
+    match = _VERSION_PATTERN.fullmatch(version) if isinstance(version, str) else None
+    return match[1] if match else None
+
+
+def _check_supported_version(version: object) -> str:
+    major = parse_major_version(version)
+    if major not in SUPPORTED_MAJOR_VERSIONS:
+        supported = ", ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
+        raise InvalidRecord(
+            f"no schema for version {describe_value(version)}",
+            where="/version",
+            hint=f"The versions are {supported}.",
+        )
+    return major
+
+
+@lru_cache(maxsize=len(SUPPORTED_MAJOR_VERSIONS))
+def _compile_record_schema(major: str) -> Schema:
+    return compile_cddl(_read_cddl_file(major), name=f"v{major}.cddl")
+
+
+def _read_cddl_file(major: str) -> str:
+    return resources.files("vacr.record").joinpath(f"v{major}.cddl").read_text("utf-8")
+
+
+def _check_semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> FindingsAndRemarks:
+    """Check what lies above the schema, by what the value is, whatever rule it was checked with."""
     kind = choose_rule(value)
     if "entry" not in schema.rules:
-        # Version 1 has no session, and nothing to say about one.
+        # Version 1 has no session.
         return [], []
     if kind != rule and not schema.checker(kind, json=json).matches(value):
         return [], []
     match kind:
         case "verifiable-agent-record":
             if "session" in value:
-                return list_record_findings(value)
+                return _check_record_session(value)
         case "session-trace":
-            return list_session_findings(value)
+            return _check_session(value, SemanticCheck("/entries", strict_views=False), "")
         case "[* entry]":
-            return list_session_findings({"entries": value})
+            session = {"entries": value}
+            return _check_session(session, SemanticCheck("/entries", strict_views=False), "")
     return [], []
+
+
+def _check_record_session(record: JsonObject) -> FindingsAndRemarks:
+    """Check the session of a record that its schema accepts."""
+    source = get_vacr_metadata(record).get("source")
+    more_children = (
+        type(source) is dict
+        and type(source.get("format")) is str
+        and source["format"] in FORMATS_WITH_SEPARATE_CALLS
+    )
+    check = SemanticCheck(
+        "/session/entries", strict_views=is_made_by_vacr(record), more_children=more_children
+    )
+    return _check_session(record["session"], check, "/session")
+
+
+def _check_session(session: JsonObject, check: SemanticCheck, base: str) -> FindingsAndRemarks:
+    check.check_entries(session["entries"])
+    start, end = session.get("session-start"), session.get("session-end")
+    if start is not None and end is not None:
+        span = find_time_span([start, end])
+        if span is not None and get_epoch_milliseconds(start) != get_epoch_milliseconds(span[0]):
+            expected = f"a time after the start, {shorten_value(start)}"
+            check.findings.append(
+                Finding(f"{base}/session-end", "times are in order", shorten_value(end), expected)
+            )
+    return check.findings, check.remarks
+
+
+class SemanticCheck:
+    """One pass over the entries of a session, looking for contradictions between them."""
+
+    def __init__(self, base: str, *, strict_views: bool, more_children: bool = False) -> None:
+        """Start with nothing seen; `base` is the pointer of the entries.
+
+        `strict_views` demands a child for every block that has a view, as vacr makes them.
+        `more_children` allows other children after those.
+        """
+        self._base = base
+        self._strict_views = strict_views
+        self._more_children = more_children
+        self.findings: list[Finding] = []
+        self.remarks: list[Finding] = []
+        # Where each id was seen first.
+        self._ids: dict[str, EntryPath] = {}
+        self._parents: dict[str, EntryPath] = {}
+        self._calls: dict[str, EntryPath] = {}
+        self._results: dict[str, EntryPath] = {}
+
+    def check_entries(self, entries: list[JsonObject]) -> None:
+        """Check each entry, then the references between them and their order."""
+        for index, entry in enumerate(entries):
+            self._check_entry(entry, (index,))
+        for parent, path in self._parents.items():
+            if parent not in self._ids:
+                found = f"no entry has the id {shorten_value(parent)}"
+                self._add_remark(path, "parent-id", "parents exist", found, "the parent")
+        for call, path in self._results.items():
+            if call not in self._calls:
+                found = f"a result of {shorten_value(call)}"
+                self._add_remark(path, "call-id", "calls and results pair", found, "its call")
+        for call, path in self._calls.items():
+            if call not in self._results:
+                found = f"a call {shorten_value(call)}"
+                self._add_remark(path, "call-id", "calls and results pair", found, "its result")
+        self._check_order([entry["timestamp"] for entry in entries if "timestamp" in entry])
+
+    def _check_entry(self, entry: JsonObject, path: EntryPath) -> None:
+        """Check one entry and its children, and note the ids it refers to."""
+        identity = entry.get("id")
+        if identity is not None:
+            if identity in self._ids:
+                first = self._format_pointer(self._ids[identity])
+                found = f"{shorten_value(identity)}, which is the id of {first}"
+                self._add_finding(path, "id", "ids are unique", found, "another id")
+            else:
+                self._ids[identity] = path
+        if type(entry.get("parent-id")) is str:
+            self._parents.setdefault(entry["parent-id"], path)
+        kind = entry["type"]
+        if "call-id" in entry:
+            if kind == "tool-call":
+                self._calls.setdefault(entry["call-id"], path)
+            elif kind == "tool-result":
+                self._results.setdefault(entry["call-id"], path)
+        if type(entry.get("token-usage")) is dict:
+            self._check_usage(entry["token-usage"], path)
+        children = entry.get("children")
+        if (
+            kind in _MESSAGE_TYPES
+            and type(entry.get("content")) is list
+            and (children or self._strict_views)
+        ):
+            self.compare_children(entry["content"], children or [], path)
+        if children:
+            for index, child in enumerate(children):
+                self._check_entry(child, (*path, index))
+
+    def compare_children(
+        self, blocks: list[Any], children: list[JsonObject], path: EntryPath
+    ) -> None:
+        """Compare the children of a message with the views of its content blocks."""
+        expected = build_child_entries(blocks)
+        if expected == children:
+            return
+        views = [
+            (child, index) for index, child in enumerate(children) if child["type"] in _VIEWED_TYPES
+        ]
+        if self._strict_views and self._more_children:
+            views = views[: len(expected)]
+        rule = "children agree with content"
+        if self._strict_views and len(views) != len(expected):
+            counts = f"{len(views)} views", f"{len(expected)} views"
+            self._add_finding(path, "children", rule, *counts)
+            return
+        pairs = (
+            zip(expected, views, strict=True)
+            if self._strict_views
+            else _pair_by_call_id(expected, views)
+        )
+        for view, (child, index) in pairs:
+            for member in _VIEW_MEMBERS:
+                if view.get(member) != child.get(member):
+                    found = shorten_value(child.get(member))
+                    wanted = f"{shorten_value(view.get(member))}, as in the content"
+                    self._add_finding((*path, index), member, rule, found, wanted)
+
+    def _check_usage(self, usage: JsonObject, path: EntryPath) -> None:
+        """Check that no counter of tokens is larger than the one that includes it."""
+        for part, whole in _USAGE_PARTS:
+            if (
+                type(usage.get(part)) is type(usage.get(whole)) is int
+                and usage[part] > usage[whole]
+            ):
+                found = f"{usage[part]} {part} tokens"
+                expected = f"at most the {usage[whole]} of {whole}"
+                self._add_remark(path, f"token-usage/{part}", "usage is sane", found, expected)
+
+    def _check_order(self, stamps: list[Any]) -> None:
+        """Count the places where time goes backwards."""
+        times: list[Any] = (
+            stamps
+            if are_sortable_timestamps(stamps)
+            else [get_epoch_milliseconds(stamp) for stamp in stamps]
+        )
+        steps_back = sum(
+            1
+            for earlier, later in itertools.pairwise(times)
+            if earlier is not None and later is not None and later < earlier
+        )
+        if steps_back:
+            noun = "entry is" if steps_back == 1 else "entries are"
+            found = f"{steps_back} {noun} earlier than the one before"
+            self.remarks.append(Finding(self._base, "times are in order", found, "none"))
+
+    def _add_finding(
+        self, path: EntryPath, member: str, rule: str, found: str, expected: str
+    ) -> None:
+        if len(self.findings) < MAX_SEMANTIC_FINDINGS:
+            pointer = f"{self._format_pointer(path)}/{member}"
+            self.findings.append(Finding(pointer, rule, found, expected))
+
+    def _add_remark(
+        self, path: EntryPath, member: str, rule: str, found: str, expected: str
+    ) -> None:
+        if len(self.remarks) < MAX_SEMANTIC_FINDINGS:
+            pointer = f"{self._format_pointer(path)}/{member}"
+            self.remarks.append(Finding(pointer, rule, found, expected))
+
+    def _format_pointer(self, path: EntryPath) -> str:
+        return f"{self._base}/" + "/children/".join(map(str, path))
+
+
+def _pair_by_call_id(
+    expected: list[JsonObject], children: list[tuple[JsonObject, int]]
+) -> Iterator[tuple[JsonObject, tuple[JsonObject, int]]]:
+    """Pair views and children by their call ids.
+
+    Other programs may make children without one as they like.
+    """
+    views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
+    for child, index in children:
+        view = views.get((child["type"], child.get("call-id")))
+        if view is not None:
+            yield view, (child, index)
+
+
+def shorten_value(value: Any) -> str:
+    """Return a value as text for a message, cut to a line."""
+    text = repr(value)
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"

@@ -1,10 +1,20 @@
-"""Version 1, which is a file attribution alone, into version 3 and out of it. Step: convert.
+"""Convert records between version 1, which is a file attribution alone, and version 3.
 
-Follows the draft's own mapping of version 1: its id is the session's id, its timestamp the
-session's start, its tool the agent's name and version, its vcs that of the environment, its
-metadata the session's extension. Out of a record with more than that, the time is the session's end
-or that of its last entry, as the draft derives it; all else stays behind, and `left_behind` tells
-what. The algorithm of a hash, which a range of version 1 cannot name, is in `metadata.vacr`.
+The draft defines the mapping: the record's id becomes the session's id, its timestamp the session's
+start, its tool the agent's name and version, its vcs that of the environment, its metadata the
+session's extension.
+
+    >>> from vacr.record.version_1 import convert_v1_to_v3, convert_v3_to_v1
+    >>> old = {"version": "1.0.0", "id": "r1", "timestamp": "2026-01-01T00:00:00Z", "files": []}
+    >>> new = convert_v1_to_v3(old | {"tool": {"name": "codex", "version": "0.1"}})
+    >>> new["session"]["session-id"], new["session"]["agent-meta"]["cli-name"]
+    ('r1', 'codex')
+    >>> convert_v3_to_v1(new)["tool"]
+    {'name': 'codex', 'version': '0.1'}
+
+In the other direction, the timestamp is the session's end or the time of its last entry, as the
+draft derives it. All else is lost, and `list_missing_in_v1` lists it. A range of version 1 cannot
+name the algorithm of a hash, so the algorithms go into `metadata.vacr`.
 """
 
 from __future__ import annotations
@@ -15,23 +25,25 @@ from typing import Any
 
 from vacr.errors import InvalidRecord
 from vacr.model import SCHEMA_VERSION, JsonObject
-from vacr.record.json_text import escape_pointer_token
-from vacr.record.timestamps import find_time_span, format_timestamp
-from vacr.record.validation import parse_major_version
-from vacr.record.version_maps import (
+from vacr.record.conversion_marks import (
     CONVERTED_MEMBER,
     EMPTY_DIRECTORY_STUB,
-    EXTENSION_MEMBER,
     SESSION_VCS_TYPE_POINTER,
     UNKNOWN_STUB,
     VACR_MEMBER,
     VCS_TYPE_POINTER,
     WORKING_DIR_POINTER,
-    convert_attribution_to_kebab,
-    convert_attribution_to_snake,
     get_conversion_claim,
     make_stub_session,
     walk_entries_with_paths,
+)
+from vacr.record.json_text import escape_pointer_token
+from vacr.record.timestamps import find_time_span, format_timestamp
+from vacr.record.validation import parse_major_version
+from vacr.record.version_maps import (
+    EXTENSION_MEMBER,
+    convert_attribution_to_kebab,
+    convert_attribution_to_snake,
 )
 
 V1_VERSION = "1.0.0"
@@ -41,9 +53,9 @@ _TOOL_MEMBERS = {"name": "cli-name", "version": "cli-version"}
 
 
 def convert_v1_to_v3(record: JsonObject) -> JsonObject:
-    """Give a valid record of version 1 as version 3 has it."""
+    """Return a valid record of version 1 as version 3 has it."""
     tool, metadata = record.get("tool", {}), record.get("metadata")
-    made_up = [
+    stubs = [
         "/session/agent-meta/model-id",
         "/session/agent-meta/model-provider",
         "/session/entries",
@@ -52,31 +64,30 @@ def convert_v1_to_v3(record: JsonObject) -> JsonObject:
     session["agent-meta"] |= {_TOOL_MEMBERS[name]: value for name, value in tool.items()}
     if "vcs" in record:
         session["environment"] = {"working-dir": EMPTY_DIRECTORY_STUB, "vcs": dict(record["vcs"])}
-        made_up.append(WORKING_DIR_POINTER)
-    files = convert_attribution_to_kebab({"files": record["files"]})
-    if _restore_hash_algorithms(metadata, files):
-        metadata = {
-            name: value for name, value in record["metadata"].items() if name != VACR_MEMBER
-        } or None
+        stubs.append(WORKING_DIR_POINTER)
+    attribution = convert_attribution_to_kebab({"files": record["files"]})
+    if _restore_hash_algorithms(metadata, attribution):
+        others = {name: value for name, value in record["metadata"].items() if name != VACR_MEMBER}
+        metadata = others or None
     if metadata is not None:
         session[EXTENSION_MEMBER] = {"vendor": tool.get("name", UNKNOWN_STUB), "data": metadata}
-    mark: JsonObject = {"version": record["version"], "stubs": sorted(made_up)}
+    mark: JsonObject = {"version": record["version"], "stubs": sorted(stubs)}
     if record.get("tool") == {}:
         mark["tool"] = {}
-    result = {
+    return {
         "version": SCHEMA_VERSION,
         "id": record["id"],
         "session": session,
-        "file-attribution": files,
+        "file-attribution": attribution,
+        VACR_MEMBER: {CONVERTED_MEMBER: mark},
     }
-    return result | {VACR_MEMBER: {CONVERTED_MEMBER: mark}}
 
 
 def convert_v3_to_v1(record: JsonObject) -> JsonObject:
-    """Give the file attribution of a valid record of version 3 as a record of version 1.
+    """Return the file attribution of a valid record of version 3 as a record of version 1.
 
     Raises:
-        InvalidRecord: there is no file attribution, or no time.
+        InvalidRecord: it has no file attribution, or no time.
     """
     if "file-attribution" not in record:
         raise InvalidRecord(
@@ -84,18 +95,18 @@ def convert_v3_to_v1(record: JsonObject) -> JsonObject:
             where="/file-attribution",
             hint="Attribute its files first, or convert it to v2, which can hold the session.",
         )
-    mark, identity = _get_v1_mark(record), record["session"]["session-id"]
-    files = convert_attribution_to_snake(record["file-attribution"])
+    mark, session_id = _get_v1_mark(record), record["session"]["session-id"]
+    attribution = convert_attribution_to_snake(record["file-attribution"])
     algorithms = {
-        where: one.pop("content_hash_alg")
-        for where, one in _walk_ranges(files)
-        if "content_hash_alg" in one
+        pointer: line_range.pop("content_hash_alg")
+        for pointer, line_range in _walk_ranges(attribution)
+        if "content_hash_alg" in line_range
     }
     result: JsonObject = {
         "version": mark.get("version", V1_VERSION),
-        "id": identity.hex() if isinstance(identity, bytes) else identity,
+        "id": session_id.hex() if isinstance(session_id, bytes) else session_id,
         "timestamp": _find_record_time(record),
-        "files": files["files"],
+        "files": attribution["files"],
     }
     optional = {
         "vcs": _find_vcs_state(record),
@@ -105,11 +116,13 @@ def convert_v3_to_v1(record: JsonObject) -> JsonObject:
     return result | {name: value for name, value in optional.items() if value is not None}
 
 
-def list_missing_in_v1(record: JsonObject, made: JsonObject) -> list[str]:
-    """Give the pointers of what a record of version 3 has and the record of version 1 made of it
-    does not.
+def list_missing_in_v1(record: JsonObject, converted: JsonObject) -> list[str]:
+    """Return the pointers of what a record of version 3 loses in version 1.
+
+    `converted` is the record of version 1 that was made from it.
     """
-    tool, vcs, time = made.get("tool", {}), made.get("vcs", {}), made["timestamp"]
+    tool, vcs, time = converted.get("tool", {}), converted.get("vcs", {}), converted["timestamp"]
+    # Version 1 has one place for values that several members of version 3 have.
     moved = {
         "/created": time,
         "/session/session-start": time,
@@ -120,27 +133,28 @@ def list_missing_in_v1(record: JsonObject, made: JsonObject) -> list[str]:
         "/recording-agent/version": tool.get("version"),
     }
     return [
-        where
-        for where, value in _find_unmatched_members(record, convert_v1_to_v3(made), "")
-        if where not in moved or _format_if_number(value) != moved[where]
+        pointer
+        for pointer, value in _find_unmatched_members(record, convert_v1_to_v3(converted), "")
+        if pointer not in moved or _format_if_number(value) != moved[pointer]
     ]
 
 
 def _find_unmatched_members(
     old: JsonObject, new: JsonObject, base: str
 ) -> Iterator[tuple[str, Any]]:
+    """Yield the pointer and value of each member of a map that another map does not have."""
     for name, value in old.items():
-        where = f"{base}/{escape_pointer_token(str(name))}"
-        if where in {"/file-attribution", "/vacr/converted"} or (
+        pointer = f"{base}/{escape_pointer_token(str(name))}"
+        if pointer in {"/file-attribution", "/vacr/converted"} or (
             name in new and value is new[name]
         ):
             continue
         if isinstance(value, dict) and (
-            isinstance(new.get(name), dict) or where in {"/vcs", "/recording-agent"}
+            isinstance(new.get(name), dict) or pointer in {"/vcs", "/recording-agent"}
         ):
-            yield from _find_unmatched_members(value, new.get(name, {}), where)
+            yield from _find_unmatched_members(value, new.get(name, {}), pointer)
         elif name not in new or value != new[name]:
-            yield where, value
+            yield pointer, value
 
 
 def _format_if_number(value: Any) -> Any:
@@ -148,7 +162,7 @@ def _format_if_number(value: Any) -> Any:
 
 
 def _get_v1_mark(record: JsonObject) -> JsonObject:
-    """Give the mark of a record that was made of one of version 1."""
+    """Return the mark of a record that was made from one of version 1, or an empty one."""
     mark = get_conversion_claim(record)
     return mark if parse_major_version(mark.get("version")) == "1" else {}
 
@@ -160,12 +174,12 @@ def _find_record_time(record: JsonObject) -> str:
         for entry, _ in walk_entries_with_paths(session["entries"])
         if "timestamp" in entry
     ]
-    latest = find_time_span(
+    span = find_time_span(
         [stamp for stamp in stamps if isinstance(stamp, str) or math.isfinite(stamp)]
     )
     for stamp in (
         session.get("session-end"),
-        latest and latest[1],
+        span and span[1],
         session.get("session-start"),
         record.get("created"),
     ):
@@ -180,69 +194,73 @@ def _find_record_time(record: JsonObject) -> str:
 
 
 def _find_vcs_state(record: JsonObject) -> JsonObject | None:
-    """Give the state of version control, if both its type and its revision are known."""
+    """Return the state of version control, if both its type and its revision are known."""
     environment = record["session"].get("environment", {})
-    for vcs, where in (
+    for vcs, type_pointer in (
         (environment.get("vcs", {}), SESSION_VCS_TYPE_POINTER),
         (record.get("vcs", {}), VCS_TYPE_POINTER),
     ):
-        if "revision" in vcs and not _is_marked_stub(record, where):
+        if "revision" in vcs and not _is_marked_stub(record, type_pointer):
             return {"type": vcs["type"], "revision": vcs["revision"]}
     return None
 
 
 def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
-    """Give the agent's name and version; where it has none, the recording agent's, as version 2
-    understands `tool`.
+    """Return the agent's name and version.
+
+    Where it has none, the recording agent's, which is how version 2 understands `tool`.
     """
     agent = record["session"]["agent-meta"]
     tool = {name: agent[member] for name, member in _TOOL_MEMBERS.items() if member in agent}
     if tool or mark:
         return tool or mark.get("tool")
     recorder = record.get("recording-agent", {})
-    return {
+    recorder_tool = {
         name: recorder[name]
         for name in _TOOL_MEMBERS
         if name in recorder and not _is_marked_stub(record, f"/recording-agent/{name}")
-    } or None
+    }
+    return recorder_tool or None
 
 
-def _is_marked_stub(record: JsonObject, where: str) -> bool:
-    put_in = get_conversion_claim(record).get("stubs")
-    return isinstance(put_in, list) and where in put_in
+def _is_marked_stub(record: JsonObject, pointer: str) -> bool:
+    stubs = get_conversion_claim(record).get("stubs")
+    return isinstance(stubs, list) and pointer in stubs
 
 
 def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObject | None:
     extension = record["session"].get(EXTENSION_MEMBER)
     data = extension.get("data") if isinstance(extension, dict) else None
     metadata = dict(data) if isinstance(data, dict) else None
-    return (
-        (metadata or {}) | {VACR_MEMBER: {_HASH_ALGORITHM_MEMBER: algorithms}}
-        if algorithms
-        else metadata
-    )
+    if not algorithms:
+        return metadata
+    return (metadata or {}) | {VACR_MEMBER: {_HASH_ALGORITHM_MEMBER: algorithms}}
 
 
-def _restore_hash_algorithms(metadata: Any, files: JsonObject) -> bool:
-    """Put the algorithms that the metadata name into the ranges; tell whether that is all that
-    `metadata.vacr` says.
+def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
+    """Put the algorithms from `metadata.vacr` into the ranges.
+
+    Return whether `metadata.vacr` contains them and nothing else.
     """
     ours = metadata.get(VACR_MEMBER) if isinstance(metadata, dict) else None
     if not isinstance(ours, dict) or ours.keys() != {_HASH_ALGORITHM_MEMBER}:
         return False
-    named, ranges = ours[_HASH_ALGORITHM_MEMBER], dict(_walk_ranges(files))
-    if not isinstance(named, dict) or not named or not named.keys() <= ranges.keys():
+    algorithms, ranges = ours[_HASH_ALGORITHM_MEMBER], dict(_walk_ranges(attribution))
+    if not isinstance(algorithms, dict) or not algorithms:
         return False
-    if not all(isinstance(algorithm, str) for algorithm in named.values()):
+    if not algorithms.keys() <= ranges.keys():
         return False
-    for where, algorithm in named.items():
-        ranges[where][_HASH_ALGORITHM_MEMBER] = algorithm
+    if not all(isinstance(algorithm, str) for algorithm in algorithms.values()):
+        return False
+    for pointer, algorithm in algorithms.items():
+        ranges[pointer][_HASH_ALGORITHM_MEMBER] = algorithm
     return True
 
 
-def _walk_ranges(attributed: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Give the ranges of a file attribution with their pointers."""
-    for number, file in enumerate(attributed["files"]):
+def _walk_ranges(attribution: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the ranges of a file attribution with their pointers."""
+    for file_index, file in enumerate(attribution["files"]):
         for index, conversation in enumerate(file["conversations"]):
-            for place, one in enumerate(conversation["ranges"]):
-                yield f"/files/{number}/conversations/{index}/ranges/{place}", one
+            for range_index, line_range in enumerate(conversation["ranges"]):
+                base = f"/files/{file_index}/conversations/{index}"
+                yield f"{base}/ranges/{range_index}", line_range

@@ -1,69 +1,84 @@
-"""From version 3 to version 2. Step: convert. Follows v2.cddl, whose maps are closed.
+"""Convert records between version 2, whose maps are closed, and version 3, whose maps are open.
 
-What version 2 has no member for goes into the map's `vendor-ext`, at the root into `metadata`: see
-`extensions`. So do values that its members cannot hold: a `format` other than its two (`null` says
-that there was none), a session id of bytes, what a recording agent has beside name and version.
-Stubs that an older record was given are taken out: see `stubs`.
+Towards version 2, members without a place there go into the map's `vendor-ext`, at the root into
+`metadata`. So do values that its members cannot represent: a `format` other than its two (`null`
+stands for none), a session id of bytes, what a recording agent has besides name and version.
+Towards version 3, those extensions are unpacked, an entry of a vendor's own type becomes a
+`system-event`, and what version 3 requires is filled with stubs (see `conversion_marks`).
 
-From version 2 to version 3. Step: convert. Follows v3.cddl, whose maps are open.
-
-Extensions that `from_v3` packed are opened; those of other vendors stay, as open members. An entry
-of a vendor's own type becomes a `system-event` of that event type. What version 3 needs and version
-2 does not is put in and marked: see `stubs`.
+    >>> from vacr.record.version_2 import convert_v2_to_v3, convert_v3_to_v2
+    >>> session = {
+    ...     "session-id": "s1",
+    ...     "agent-meta": {"model-id": "m", "model-provider": "p"},
+    ...     "entries": [],
+    ... }
+    >>> new = {"version": "3.0.0-draft", "id": "r1", "session": session, "team": "blue"}
+    >>> old = convert_v3_to_v2(new, json=True)
+    >>> old["metadata"], old["session"]["format"], old["session"]["vendor-ext"]["data"]
+    ({'vendor': 'vacr', 'data': {'team': 'blue'}}, 'interactive', {'format': None})
+    >>> convert_v2_to_v3(old, json=True) == new
+    True
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from vacr.model import SCHEMA_VERSION, JsonObject
-from vacr.record.json_text import ValuePath, format_pointer
-from vacr.record.validation import parse_major_version
-from vacr.record.version_maps import (
+from vacr.record.conversion_marks import (
     CONVERTED_MEMBER,
     EMPTY_CONTENT_STUB,
     EMPTY_DIRECTORY_STUB,
-    EXTENSION_MEMBER,
+    ENTRIES_PATH,
     RECORDING_AGENT_NAME_POINTER,
-    SESSION_FORMATS,
     SESSION_POINTER,
     SESSION_VCS_TYPE_POINTER,
     UNKNOWN_STUB,
     V2_VERSION,
     VCS_TYPE_POINTER,
     WORKING_DIR_POINTER,
+    add_conversion_mark,
+    find_conversion_mark,
+    is_vendor_entry,
+    make_stub_session,
+    remove_conversion_mark,
+)
+from vacr.record.json_text import ValuePath, format_pointer
+from vacr.record.validation import parse_major_version
+from vacr.record.version_maps import (
+    EXTENSION_MEMBER,
+    SESSION_FORMATS,
     MapConversion,
     MapConversions,
-    add_conversion_mark,
     build_map_conversions,
     convert_attribution_to_kebab,
     convert_attribution_to_snake,
-    convert_entries,
-    find_conversion_mark,
     is_packed_extension,
-    is_vendor_entry,
-    make_stub_session,
     pack_extension,
-    remove_conversion_mark,
 )
 
 METADATA_MEMBER = "metadata"
 RECORDING_AGENT_MEMBERS = ("name", "version")
+INTERACTIVE_FORMAT, AUTONOMOUS_FORMAT = SESSION_FORMATS
 
 _PLACED_MEMBERS = frozenset(
     ("version", "id", "created", "session", "file-attribution", "vcs", "recording-agent")
 )
 _NEVER_PACKED_MEMBERS = _PLACED_MEMBERS - {"version", "recording-agent"}
 
+_EntryConverter = Callable[[JsonObject, ValuePath], JsonObject]
+"""Returns an entry as another version has it: a new dict, whose children are not converted yet."""
+
 
 def convert_v3_to_v2(record: JsonObject, *, json: bool) -> JsonObject:
-    """Give a valid record of version 3 as version 2 has it."""
-    tables = build_map_conversions(json=json)
+    """Return a valid record of version 3 as version 2 has it."""
+    conversions = build_map_conversions(json=json)
     mark = find_conversion_mark(record, json=json)
     if mark is not None:
         record = remove_conversion_mark(record)
-    taken = mark.stubs if mark else frozenset()
+    stubs = mark.stubs if mark else frozenset()
     result: JsonObject = {"version": (mark and mark.version) or V2_VERSION, "id": record["id"]}
     rest = {name: value for name, value in record.items() if name not in _PLACED_MEMBERS}
     if record["version"] != SCHEMA_VERSION:
@@ -73,31 +88,199 @@ def convert_v3_to_v2(record: JsonObject, *, json: bool) -> JsonObject:
     if "file-attribution" in record:
         result["file-attribution"] = convert_attribution_to_snake(record["file-attribution"])
     if "vcs" in record:
-        result["vcs"] = tables.vcs.to_v2(record["vcs"])
+        result["vcs"] = conversions.vcs.convert_to_v2(record["vcs"])
     if "recording-agent" in record:
-        result["recording-agent"] = _convert_recording_agent(record["recording-agent"], rest)
-    if SESSION_POINTER not in taken:
-        result["session"] = _convert_session_to_v2(record["session"], tables, taken, json=json)
-    _remove_stubs(result, taken)
+        result["recording-agent"] = _split_recording_agent(record["recording-agent"], rest)
+    if SESSION_POINTER not in stubs:
+        result["session"] = _convert_session_to_v2(record["session"], conversions, stubs, json=json)
+    _remove_stubs(result, stubs)
     if not rest:
         return result
-    admits = partial(
-        can_pack_record_members,
+    can_pack = partial(
+        _can_pack_record_members,
         base=record,
         version=result["version"],
-        lacking=mark is not None,
+        has_mark=mark is not None,
         json=json,
     )
-    return result | {METADATA_MEMBER: pack_extension(rest, METADATA_MEMBER, admits, json=json)}
+    return result | {METADATA_MEMBER: pack_extension(rest, METADATA_MEMBER, can_pack, json=json)}
 
 
-def can_pack_record_members(
-    rest: JsonObject, *, base: JsonObject, version: str, lacking: bool, json: bool
+def convert_v2_to_v3(record: JsonObject, *, json: bool) -> JsonObject:
+    """Return a valid record of version 2 as version 3 has it."""
+    conversions = build_map_conversions(json=json)
+    stubs: list[str] = []
+    result: JsonObject = {"version": SCHEMA_VERSION, "id": record["id"]}
+    if "created" in record:
+        result["created"] = record["created"]
+    if "file-attribution" in record:
+        result["file-attribution"] = convert_attribution_to_kebab(record["file-attribution"])
+    if "vcs" in record:
+        result["vcs"] = conversions.vcs.convert_to_v3(record["vcs"])
+        _fill_with_stub(result["vcs"], "type", UNKNOWN_STUB, VCS_TYPE_POINTER, stubs)
+    if "recording-agent" in record:
+        agent = dict(record["recording-agent"])
+        _fill_with_stub(agent, "name", UNKNOWN_STUB, RECORDING_AGENT_NAME_POINTER, stubs)
+        result["recording-agent"] = agent
+    if "session" in record:
+        result["session"] = _convert_session_to_v3(record["session"], conversions, stubs, json=json)
+    else:
+        _fill_with_stub(result, "session", make_stub_session(record["id"]), SESSION_POINTER, stubs)
+    if METADATA_MEMBER in record:
+        has_mark = bool(stubs) or record["version"] != V2_VERSION
+        _unpack_metadata(result, record, has_mark=has_mark, json=json)
+    return add_conversion_mark(result, stubs, record["version"])
+
+
+def _split_recording_agent(agent: JsonObject, rest: JsonObject) -> JsonObject:
+    """Return the recording agent as version 2 has it, and add its other members to the rest."""
+    others = {name: value for name, value in agent.items() if name not in RECORDING_AGENT_MEMBERS}
+    if others:
+        rest["recording-agent"] = others
+    return {name: agent[name] for name in RECORDING_AGENT_MEMBERS if name in agent}
+
+
+def _convert_session_to_v2(
+    session: JsonObject, conversions: MapConversions, stubs: frozenset[str], *, json: bool
+) -> JsonObject:
+    is_autonomous = session.get("format") == AUTONOMOUS_FORMAT
+    conversion = conversions.autonomous if is_autonomous else conversions.interactive
+    placed, rest = conversion.split_members(session)
+    if "format" not in placed:
+        placed["format"] = INTERACTIVE_FORMAT
+        rest["format"] = session.get("format")
+    if "session-id" not in placed:
+        placed["session-id"] = session["session-id"].hex()
+    placed["entries"] = _convert_entries(
+        session["entries"], partial(_convert_entry_to_v2, conversions=conversions, stubs=stubs)
+    )
+    if not rest:
+        return placed
+    can_pack = partial(_can_pack_session_members, conversion=conversion, placed=placed)
+    extension = pack_extension(rest, EXTENSION_MEMBER, can_pack, json=json)
+    return placed | {EXTENSION_MEMBER: extension}
+
+
+def _convert_session_to_v3(
+    session: JsonObject, conversions: MapConversions, stubs: list[str], *, json: bool
+) -> JsonObject:
+    is_autonomous = session["format"] == AUTONOMOUS_FORMAT
+    conversion = conversions.autonomous if is_autonomous else conversions.interactive
+    result = conversion.convert_members_to_v3(session)
+    environment = result.get("environment")
+    if environment is not None:
+        _fill_with_stub(
+            environment, "working-dir", EMPTY_DIRECTORY_STUB, WORKING_DIR_POINTER, stubs
+        )
+        if "vcs" in environment:
+            vcs = environment["vcs"]
+            _fill_with_stub(vcs, "type", UNKNOWN_STUB, SESSION_VCS_TYPE_POINTER, stubs)
+    result["entries"] = _convert_entries(
+        session["entries"], partial(_convert_entry_to_v3, conversions=conversions, stubs=stubs)
+    )
+    can_pack = partial(_can_pack_session_members, conversion=conversion, placed=session)
+    if EXTENSION_MEMBER in session and is_packed_extension(
+        session[EXTENSION_MEMBER], EXTENSION_MEMBER, can_pack, json=json
+    ):
+        del result[EXTENSION_MEMBER]
+        result |= session[EXTENSION_MEMBER]["data"]
+        if result["format"] is None:
+            del result["format"]
+    return result
+
+
+def _convert_entries(entries: list[JsonObject], convert_entry: _EntryConverter) -> list[JsonObject]:
+    """Convert all entries, at every depth.
+
+    Without recursion: an error must not depend on how much of the stack is left.
+    """
+    result: list[JsonObject] = []
+    levels = [(entries, result, ENTRIES_PATH)]
+    while levels:
+        old, new, place = levels.pop()
+        for index, entry in enumerate(old):
+            converted = convert_entry(entry, (place, index))
+            if "children" in converted:
+                children: list[JsonObject] = []
+                levels.append((converted["children"], children, ((place, index), "children")))
+                converted["children"] = children
+            new.append(converted)
+    return result
+
+
+def _convert_entry_to_v2(
+    entry: JsonObject, place: ValuePath, *, conversions: MapConversions, stubs: frozenset[str]
+) -> JsonObject:
+    if stubs:
+        pointer = format_pointer(place)
+        if f"{pointer}/type" in stubs:
+            members = {name: value for name, value in entry.items() if name != "event-type"}
+            return members | {"type": entry["event-type"]}
+        if f"{pointer}/content" in stubs:
+            entry = {name: value for name, value in entry.items() if name != "content"}
+    return conversions.entries[entry["type"]].convert_to_v2(entry)
+
+
+def _convert_entry_to_v3(
+    entry: JsonObject, place: ValuePath, *, conversions: MapConversions, stubs: list[str]
+) -> JsonObject:
+    if is_vendor_entry(entry):
+        stubs.append(f"{format_pointer(place)}/type")
+        return entry | {"type": "system-event", "event-type": entry["type"]}
+    result = conversions.entries[entry["type"]].convert_to_v3(entry)
+    if entry["type"] == "reasoning" and "content" not in entry:
+        result["content"] = EMPTY_CONTENT_STUB
+        stubs.append(f"{format_pointer(place)}/content")
+    return result
+
+
+def _fill_with_stub(
+    holder: JsonObject, name: str, stub: object, pointer: str, stubs: list[str]
+) -> None:
+    """Add a missing member, and note its pointer."""
+    if name not in holder:
+        holder[name] = stub
+        stubs.append(pointer)
+
+
+def _remove_stubs(record: JsonObject, stubs: frozenset[str]) -> None:
+    """Remove the stubs outside the entries from a record of version 2."""
+    if VCS_TYPE_POINTER in stubs:
+        del record["vcs"]["type"]
+    if RECORDING_AGENT_NAME_POINTER in stubs:
+        del record["recording-agent"]["name"]
+    if WORKING_DIR_POINTER in stubs:
+        del record["session"]["environment"]["working-dir"]
+    if SESSION_VCS_TYPE_POINTER in stubs:
+        del record["session"]["environment"]["vcs"]["type"]
+
+
+def _unpack_metadata(result: JsonObject, record: JsonObject, *, has_mark: bool, json: bool) -> None:
+    """Add the metadata of a record of version 2 to the one of version 3."""
+    metadata = record[METADATA_MEMBER]
+    can_pack = partial(
+        _can_pack_record_members,
+        base=result,
+        version=record["version"],
+        has_mark=has_mark,
+        json=json,
+    )
+    if not is_packed_extension(metadata, METADATA_MEMBER, can_pack, json=json):
+        result[METADATA_MEMBER] = metadata
+        return
+    rest = dict(metadata["data"])
+    if "recording-agent" in rest:
+        result["recording-agent"] |= rest.pop("recording-agent")
+    result |= rest
+
+
+def _can_pack_record_members(
+    rest: JsonObject, *, base: JsonObject, version: str, has_mark: bool, json: bool
 ) -> bool:
-    """Tell whether members could be the rest of a record: `base`, as version 3 has it; `version`,
-    that of version 2.
+    """Return whether members could be the rest of a record.
 
-    `lacking` says whether the record has a mark beside them.
+    `base` is the record in version 3, `version` its version number in version 2; `has_mark` means
+    that the record gets a mark besides these members.
     """
     if not _NEVER_PACKED_MEMBERS.isdisjoint(rest):
         return False
@@ -108,22 +291,11 @@ def can_pack_record_members(
     if "vacr" not in rest:
         return True
     ours = rest["vacr"]
-    if lacking:
+    if has_mark:
         return isinstance(ours, dict) and bool(ours) and CONVERTED_MEMBER not in ours
-    # What would be read as a mark, once unpacked, was never packed.
+    # What would be a mark once it is unpacked was never packed.
     unpacked = base | {"vacr": ours, "version": rest.get("version", SCHEMA_VERSION)}
     return find_conversion_mark(unpacked, json=json) is None
-
-
-def can_pack_session_members(rest: JsonObject, *, kind: MapConversion, placed: JsonObject) -> bool:
-    """Tell whether members could be the rest of a session; `placed` is what version 2 has of it."""
-    if "format" in rest and placed["format"] != SESSION_FORMATS[0]:
-        return False
-    if "session-id" in rest and not (
-        isinstance(rest["session-id"], bytes) and rest["session-id"].hex() == placed["session-id"]
-    ):
-        return False
-    return kind.admits(rest, placed=placed)
 
 
 def _is_other_v3_version(version: Any) -> bool:
@@ -143,155 +315,14 @@ def _can_pack_recording_agent(value: Any, base: JsonObject) -> bool:
     )
 
 
-def _convert_recording_agent(agent: JsonObject, rest: JsonObject) -> JsonObject:
-    """Give the recording agent as version 2 has it, and add what it has no place for to the rest of
-    the record.
-    """
-    more = {name: value for name, value in agent.items() if name not in RECORDING_AGENT_MEMBERS}
-    if more:
-        rest["recording-agent"] = more
-    return {name: agent[name] for name in RECORDING_AGENT_MEMBERS if name in agent}
-
-
-def _convert_session_to_v2(
-    session: JsonObject, tables: MapConversions, taken: frozenset[str], *, json: bool
-) -> JsonObject:
-    kind = tables.autonomous if session.get("format") == SESSION_FORMATS[1] else tables.interactive
-    placed, rest = kind.split(session)
-    if "format" not in placed:
-        placed["format"] = SESSION_FORMATS[0]
-        rest["format"] = session.get("format")
-    if "session-id" not in placed:
-        placed["session-id"] = session["session-id"].hex()
-    placed["entries"] = convert_entries(
-        session["entries"], partial(_convert_entry_to_v2, tables=tables, taken=taken)
-    )
-    if not rest:
-        return placed
-    extension = pack_extension(
-        rest,
-        EXTENSION_MEMBER,
-        partial(can_pack_session_members, kind=kind, placed=placed),
-        json=json,
-    )
-    return placed | {EXTENSION_MEMBER: extension}
-
-
-def _convert_entry_to_v2(
-    entry: JsonObject, place: ValuePath, *, tables: MapConversions, taken: frozenset[str]
-) -> JsonObject:
-    """Give one entry as version 2 has it, its children still as they were."""
-    if taken:
-        here = format_pointer(place)
-        if f"{here}/type" in taken:
-            return {name: value for name, value in entry.items() if name != "event-type"} | {
-                "type": entry["event-type"]
-            }
-        if f"{here}/content" in taken:
-            entry = {name: value for name, value in entry.items() if name != "content"}
-    return tables.entries[entry["type"]].to_v2(entry)
-
-
-def _remove_stubs(record: JsonObject, taken: frozenset[str]) -> None:
-    """Take the stubs outside the entries out of a record that is being made."""
-    if VCS_TYPE_POINTER in taken:
-        del record["vcs"]["type"]
-    if RECORDING_AGENT_NAME_POINTER in taken:
-        del record["recording-agent"]["name"]
-    if WORKING_DIR_POINTER in taken:
-        del record["session"]["environment"]["working-dir"]
-    if SESSION_VCS_TYPE_POINTER in taken:
-        del record["session"]["environment"]["vcs"]["type"]
-
-
-def convert_v2_to_v3(record: JsonObject, *, json: bool) -> JsonObject:
-    """Give a valid record of version 2 as version 3 has it."""
-    tables = build_map_conversions(json=json)
-    lacks: list[str] = []
-    result: JsonObject = {"version": SCHEMA_VERSION, "id": record["id"]}
-    if "created" in record:
-        result["created"] = record["created"]
-    if "file-attribution" in record:
-        result["file-attribution"] = convert_attribution_to_kebab(record["file-attribution"])
-    if "vcs" in record:
-        result["vcs"] = tables.vcs.to_v3(record["vcs"])
-        _fill_with_stub(result["vcs"], "type", UNKNOWN_STUB, VCS_TYPE_POINTER, lacks)
-    if "recording-agent" in record:
-        result["recording-agent"] = dict(record["recording-agent"])
-        _fill_with_stub(
-            result["recording-agent"], "name", UNKNOWN_STUB, RECORDING_AGENT_NAME_POINTER, lacks
-        )
-    if "session" in record:
-        result["session"] = _convert_session_to_v3(record["session"], tables, lacks, json=json)
-    else:
-        _fill_with_stub(result, "session", make_stub_session(record["id"]), SESSION_POINTER, lacks)
-    if METADATA_MEMBER in record:
-        lacking = bool(lacks) or record["version"] != V2_VERSION
-        _unpack_metadata(result, record, lacking=lacking, json=json)
-    return add_conversion_mark(result, lacks, record["version"])
-
-
-def _unpack_metadata(result: JsonObject, record: JsonObject, *, lacking: bool, json: bool) -> None:
-    """Add what the metadata hold to a record that is being made."""
-    metadata = record[METADATA_MEMBER]
-    admits = partial(
-        can_pack_record_members, base=result, version=record["version"], lacking=lacking, json=json
-    )
-    if not is_packed_extension(metadata, METADATA_MEMBER, admits, json=json):
-        result[METADATA_MEMBER] = metadata
-        return
-    rest = dict(metadata["data"])
-    if "recording-agent" in rest:
-        result["recording-agent"] |= rest.pop("recording-agent")
-    result |= rest
-
-
-def _convert_session_to_v3(
-    session: JsonObject, tables: MapConversions, lacks: list[str], *, json: bool
-) -> JsonObject:
-    kind = tables.autonomous if session["format"] == SESSION_FORMATS[1] else tables.interactive
-    result = kind.raised(session)
-    environment = result.get("environment")
-    if environment is not None:
-        _fill_with_stub(
-            environment, "working-dir", EMPTY_DIRECTORY_STUB, WORKING_DIR_POINTER, lacks
-        )
-        if "vcs" in environment:
-            _fill_with_stub(
-                environment["vcs"], "type", UNKNOWN_STUB, SESSION_VCS_TYPE_POINTER, lacks
-            )
-    result["entries"] = convert_entries(
-        session["entries"], partial(_convert_entry_to_v3, tables=tables, lacks=lacks)
-    )
-    admits = partial(can_pack_session_members, kind=kind, placed=session)
-    if EXTENSION_MEMBER in session and is_packed_extension(
-        session[EXTENSION_MEMBER], EXTENSION_MEMBER, admits, json=json
+def _can_pack_session_members(
+    rest: JsonObject, *, conversion: MapConversion, placed: JsonObject
+) -> bool:
+    """Return whether members could be the rest of a session; `placed` is the session in v2."""
+    if "format" in rest and placed["format"] != INTERACTIVE_FORMAT:
+        return False
+    if "session-id" in rest and not (
+        isinstance(rest["session-id"], bytes) and rest["session-id"].hex() == placed["session-id"]
     ):
-        del result[EXTENSION_MEMBER]
-        result |= session[EXTENSION_MEMBER]["data"]
-        if result["format"] is None:
-            del result["format"]
-    return result
-
-
-def _convert_entry_to_v3(
-    entry: JsonObject, place: ValuePath, *, tables: MapConversions, lacks: list[str]
-) -> JsonObject:
-    """Give one entry as version 3 has it, its children still as they were."""
-    if is_vendor_entry(entry):
-        lacks.append(f"{format_pointer(place)}/type")
-        return entry | {"type": "system-event", "event-type": entry["type"]}
-    result = tables.entries[entry["type"]].to_v3(entry)
-    if entry["type"] == "reasoning" and "content" not in entry:
-        result["content"] = EMPTY_CONTENT_STUB
-        lacks.append(f"{format_pointer(place)}/content")
-    return result
-
-
-def _fill_with_stub(
-    holder: JsonObject, name: str, stub: object, where: str, lacks: list[str]
-) -> None:
-    """Put in what is missing, and note it."""
-    if name not in holder:
-        holder[name] = stub
-        lacks.append(where)
+        return False
+    return conversion.can_pack(rest, placed=placed)
