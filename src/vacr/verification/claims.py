@@ -1,7 +1,7 @@
 """The content of a statement: its profile, the payload it covers, and the signer's claims.
 
-A statement says which bytes it covers by its profile, and who signed what and when by its CWT
-claims (RFC 8392). Both are in the protected header, and both must agree with the verifier's policy.
+The profile defines which bytes a statement covers. Its CWT claims (RFC 8392) name the issuer, the
+subject and the time of signing. Both are in the protected header, and must satisfy the policy.
 
     >>> from datetime import UTC, datetime
     >>> from vacr.verification.claims import parse_claims
@@ -255,7 +255,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 def _is_thumbprint_uri(issuer: Any) -> bool:
-    """Return whether an issuer is a key's thumbprint, which has to be the signer's."""
+    """Return whether an issuer is a key's thumbprint; it must then be the signer's key."""
     return isinstance(issuer, str) and issuer.startswith(THUMBPRINT_URI_PREFIX)
 
 

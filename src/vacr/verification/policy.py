@@ -1,7 +1,7 @@
 """The verification policy, and the checks that a verification reports.
 
 Trust has no default: a policy without keys and roots trusts no signer. A verification makes its
-checks in the order of `CHECK_NAMES` and ends with the first one that fails.
+checks in the order of `CHECK_NAMES` and ends with the first failure.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A finished check: its name, its outcome, and what it found."""
+    """A finished check: its name, its outcome and its finding."""
 
     name: str
     outcome: str

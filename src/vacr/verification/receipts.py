@@ -79,10 +79,11 @@ class VerifiedConsistency:
 def check_receipts(
     message: Sign1, policy: Policy, now: datetime, checks: Checks
 ) -> tuple[VerifiedReceipt, ...]:
-    """Check the receipts in a statement, and return those of trusted logs.
+    """Check the receipts in a statement, and return the ones of trusted logs.
 
     Raises:
-        InvalidStatement: no receipt is of a trusted log, or one that claims to be is invalid.
+        InvalidStatement: no receipt is of a trusted log, or a receipt that names a trusted log is
+            invalid.
     """
     encoded_receipts = list_encoded_receipts(message)
     if not policy.log_keys:
@@ -121,8 +122,8 @@ def _check_trusted_receipt(
 ) -> VerifiedReceipt | None:
     """Check a receipt in a statement, or return None for a log that is not trusted.
 
-    An invalid receipt is an error only if it names a trusted log's key: nobody can be blamed for
-    the others, and anybody can add them.
+    An invalid receipt is an error only if it names a trusted log's key. Anybody can add other
+    receipts to a statement, so they must not make it fail.
     """
     try:
         receipt = parse_receipt(encoded)

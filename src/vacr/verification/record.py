@@ -75,7 +75,7 @@ class VerificationInputs:
 def check_signed_record(
     message: Sign1, payload: bytes, policy: Policy, inputs: VerificationInputs, checks: Checks
 ) -> dict[str, Any] | None:
-    """Check the record in a signed payload, and return it; None if the payload is not a record.
+    """Check the record in a signed payload, and return it, or None if it is not one.
 
     Raises:
         VerificationFailed: a check failed.
@@ -222,8 +222,8 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
     if isinstance(agent, dict) and agent.get("name") == "vacr":
         version = agent.get("version")
     if version != __version__:
-        # Only the signer says which program recorded it. Accepting their word would let them
-        # escape this check.
+        # The signer alone claims which program recorded it. Accepting their word would let
+        # them escape this check.
         raise InvalidStatement(
             (
                 f"recorded by another program or version ({version}), not by vacr "
@@ -251,7 +251,7 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
 
 
 def _encode_without_id(record: Any) -> bytes:
-    """Encode a record without its id, which is a short hash of the other members."""
+    """Encode a record without its id, a short hash of the other members."""
     return encode({name: value for name, value in record.items() if name != "id"})
 
 

@@ -2,7 +2,7 @@
 
 A signer is trusted because the policy lists their key, or because a certificate chain in the
 statement leads to a root in the policy. This module finds the trusted keys that may have signed a
-statement, and the one that did.
+statement, and the key that did.
 
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     >>> from vacr.signing import ALG_EDDSA, KeySigner, parse_sign1, sign

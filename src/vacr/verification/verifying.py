@@ -1,7 +1,7 @@
 """Verify a statement against a policy: return the verified content, or raise.
 
-The checks run in a fixed order, see `CHECK_NAMES`. Nothing here returns a verdict that a caller
-could forget to look at: a failed check raises, and the return value holds only checked content.
+The checks run in a fixed order, see `CHECK_NAMES`. A caller cannot forget to look at the verdict:
+a failed check raises, and the return value holds only checked content.
 
     >>> from datetime import UTC, datetime
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
