@@ -17,7 +17,7 @@ from tests.vectors.certificates import Authority, name_of, with_key_identifiers
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement, Unreachable, UsageError
 from vacr.registration.client import RegistrationClient, check_registrable, register
-from vacr.registration.http import RetryBudget, ServiceAccess, parse_retry_after
+from vacr.registration.http_client import RetryBudget, ServiceAccess, parse_retry_after
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, encode_private_pem, generate_key
 from vacr.signing.statement import sign

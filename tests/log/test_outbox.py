@@ -169,7 +169,7 @@ def test_a_folder_that_cannot_be_used(tmp_path):
 WORK = """
 import sys
 from pathlib import Path
-from vacr.log.outbox import Outbox
+from vacr.registration import Outbox
 outbox, statement = Outbox(Path(sys.argv[1])), Path(sys.argv[2]).read_bytes()
 for number in range(40):
     outbox.add("https://log.example", f"/all/{number}", statement)

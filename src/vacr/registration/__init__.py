@@ -8,11 +8,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.registration.client import RegistrationClient as RegistrationClient
     from vacr.registration.client import register as register
-    from vacr.registration.http import RETRY_LATER_HINT as RETRY_LATER_HINT
-    from vacr.registration.http import HttpClient as HttpClient
-    from vacr.registration.http import HttpResponse as HttpResponse
-    from vacr.registration.http import RetryBudget as RetryBudget
-    from vacr.registration.http import ServiceAccess as ServiceAccess
+    from vacr.registration.http_client import RETRY_LATER_HINT as RETRY_LATER_HINT
+    from vacr.registration.http_client import HttpClient as HttpClient
+    from vacr.registration.http_client import HttpResponse as HttpResponse
+    from vacr.registration.http_client import RetryBudget as RetryBudget
+    from vacr.registration.http_client import ServiceAccess as ServiceAccess
     from vacr.registration.outbox import OUTBOX_VARIABLE as OUTBOX_VARIABLE
     from vacr.registration.outbox import STATE_FAILED as STATE_FAILED
     from vacr.registration.outbox import STATE_PENDING as STATE_PENDING
@@ -33,7 +33,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RegistrationClient",
             "register",
         ),
-        "http": (
+        "http_client": (
             "HttpClient",
             "HttpResponse",
             "RETRY_LATER_HINT",

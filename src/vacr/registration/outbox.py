@@ -1,14 +1,18 @@
-"""The outbox: what is still to be registered, because a service could not be reached. Step:
-register.
+"""Register statement files, and keep those for later whose service cannot be reached.
 
-An item is a small file that names a service and a statement, by its path and by its entry's digest.
-Nothing of the statement is copied: where it goes, or what is made of it meanwhile, is its owner's
-business.
+A statement file changes only after a verified receipt has arrived, and then atomically. So an
+interruption loses nothing: the statement is sent again, and yields the same entry.
 
-Statement files are registered: each gets its receipt, or goes to the outbox. Step: register.
+The outbox is a folder with one small file per statement. It names the service, the path of the
+statement and the digest of its entry; it does not copy the statement.
 
-The file changes only once a verified receipt is at hand, and then whole or not at all. So an
-interruption at any time loses nothing: what was sent is sent again, and is the same entry.
+    >>> from pathlib import Path
+    >>> from vacr.registration import Outbox
+    >>> from vacr.signing import KeySigner, generate_key, sign
+    >>> outbox, statement = Outbox(Path("outbox")), sign(b"data", KeySigner(generate_key("eddsa")))
+    >>> _ = outbox.add("https://log.example", "/records/a.json.cose", statement)
+    >>> [(item.service, item.statement) for item in outbox.items()]
+    [('https://log.example', '/records/a.json.cose')]
 """
 
 from __future__ import annotations
@@ -49,48 +53,58 @@ _ITEM_SUFFIX = ".json"
 _MAX_ITEM_SIZE = 1 << 16
 _ITEM_MEMBERS = ("service", "statement", "entry", "since")
 
+STATE_REGISTERED, STATE_UNCHANGED, STATE_PENDING, STATE_FAILED = (
+    "registered",
+    "unchanged",
+    "pending",
+    "failed",
+)
+StatementWriter = Callable[[bytes], object]
+"""Writes a statement elsewhere than to its file."""
+
 
 def find_outbox_folder(environment: Mapping[str, str]) -> Path:
-    """Give the folder of the outbox: where the environment says, or where a user's state
-    is kept.
-    """
+    """Return the folder of the outbox: from the environment, or in the user's state folder."""
     if environment.get(OUTBOX_VARIABLE):
         return Path(environment[OUTBOX_VARIABLE])
     return find_state_folder(environment) / "outbox"
 
 
 def compute_entry_digest(statement: bytes) -> str:
-    """Name a statement by its entry, which receipts do not change.
+    """Return the SHA-256 of a statement's entry; receipts in the statement do not change it.
 
     Raises:
-        InvalidStatement: it is none.
+        InvalidStatement: it is not a statement.
     """
     return hashlib.sha256(build_log_entry(parse_sign1(statement))).hexdigest()
 
 
+def _has_entry_digest(data: bytes, digest: str) -> bool:
+    try:
+        return compute_entry_digest(data) == digest
+    except InvalidStatement:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxItem:
-    """A statement that is to be registered in a service."""
+    """A statement that waits for its registration in a service."""
 
     service: str
     statement: str
-    """The path of its file."""
+    """The path of the statement's file."""
     entry: str
-    """The SHA-256 of its entry."""
+    """The SHA-256 of the statement's entry."""
     since: str
 
     def read(self) -> bytes:
-        """Read the statement, if it is still the one that was to be registered.
+        """Read the statement, if it is still the same.
 
         Raises:
-            UnreadableInput: the file is gone, or holds something else now.
+            UnreadableInput: the file is missing, or contains another statement now.
         """
         data = read_bytes(self.statement)
-        try:
-            same = compute_entry_digest(data) == self.entry
-        except InvalidStatement:
-            same = False
-        if not same:
+        if not _has_entry_digest(data, self.entry):
             hint = "If it was signed again, register it: vacr register FILE --service URL."
             raise UnreadableInput(
                 "the statement has changed since it was to be registered",
@@ -101,18 +115,18 @@ class OutboxItem:
 
 
 class Outbox:
-    """The items in a folder; several processes may use it at once."""
+    """The outbox in a folder; several processes may use it at once."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder, which need not be there."""
+        """Use a folder, which need not exist yet."""
         self.folder = folder
 
     def add(self, service: str, statement: str, data: bytes) -> OutboxItem:
-        """Keep a statement for later; one that is there already stays as it is.
+        """Add a statement; one that is there already stays as it is.
 
         Raises:
-            UnreadableInput: it cannot be written.
-            InvalidStatement: it is no statement.
+            UnreadableInput: the item cannot be written.
+            InvalidStatement: the data is not a statement.
         """
         item = OutboxItem(
             service.rstrip("/"),
@@ -121,19 +135,19 @@ class Outbox:
             f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         )
         with self._locked():
-            there = self._there(item)
-            if there is not None and there.entry == item.entry:
-                return there
+            stored = self._read_stored(item)
+            if stored is not None and stored.entry == item.entry:
+                return stored
             write_file_atomically(
                 self.path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True
             )
         return item
 
     def items(self) -> Iterator[OutboxItem | UnreadableInput]:
-        """Give the items, the oldest first; what is no item comes as an error among them."""
-        found: list[OutboxItem] = []
+        """Yield the items, the oldest first, after an error for each file that is not an item."""
+        items: list[OutboxItem] = []
         try:
-            names = sorted(
+            paths = sorted(
                 path for path in self.folder.iterdir() if path.name.endswith(_ITEM_SUFFIX)
             )
         except FileNotFoundError:
@@ -141,19 +155,19 @@ class Outbox:
         except OSError as error:
             yield UnreadableInput(describe_file_error(error), where=str(self.folder))
             return
-        for path in names:
+        for path in paths:
             try:
-                found.append(_read_outbox_item(path))
+                items.append(_read_outbox_item(path))
             except UnreadableInput as error:
-                if path.exists():  # otherwise another process is done with it
+                if path.exists():  # Otherwise, another process has finished it.
                     hint = "Remove it, and register its statement again."
                     yield UnreadableInput(
                         f"not an item of the outbox: {error.message}", where=str(path), hint=hint
                     )
-        yield from sorted(found, key=lambda item: (item.since, item.statement, item.service))
+        yield from sorted(items, key=lambda item: (item.since, item.statement, item.service))
 
     def remove(self, service: str, statement: str, data: bytes) -> None:
-        """Take a statement out, if it is there, and is still the same one.
+        """Remove a statement, if it is there and still the same.
 
         Raises:
             UnreadableInput: the folder cannot be used.
@@ -164,17 +178,17 @@ class Outbox:
         if not self.path(item).exists():
             return
         with self._locked():
-            there = self._there(item)
-            if there is not None and there.entry == item.entry:
+            stored = self._read_stored(item)
+            if stored is not None and stored.entry == item.entry:
                 self.path(item).unlink(missing_ok=True)
                 sync_folder(self.folder)
 
     def path(self, item: OutboxItem) -> Path:
-        """Give the file of an item."""
-        named = f"{item.service}\0{item.statement}".encode("utf-8", "surrogatepass")
-        return self.folder / f"{hashlib.sha256(named).hexdigest()}{_ITEM_SUFFIX}"
+        """Return the file of an item."""
+        key = f"{item.service}\0{item.statement}".encode("utf-8", "surrogatepass")
+        return self.folder / f"{hashlib.sha256(key).hexdigest()}{_ITEM_SUFFIX}"
 
-    def _there(self, item: OutboxItem) -> OutboxItem | None:
+    def _read_stored(self, item: OutboxItem) -> OutboxItem | None:
         try:
             return _read_outbox_item(self.path(item))
         except UnreadableInput:
@@ -182,12 +196,15 @@ class Outbox:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other processes from changing the folder meanwhile."""
+        """Keep other processes from changing the folder."""
         try:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            hint = f"The variable {OUTBOX_VARIABLE} names another folder for what is still to be registered."
+            hint = (
+                f"The variable {OUTBOX_VARIABLE} names another folder for what is still to be "
+                "registered."
+            )
             raise UnreadableInput(
                 f"the outbox cannot be used: {describe_file_error(error)}",
                 where=str(self.folder),
@@ -202,14 +219,14 @@ class Outbox:
 
 
 def _make_path_absolute(path: str) -> str:
-    return os.path.abspath(path)  # noqa: PTH100 - links are the user's
+    return os.path.abspath(path)  # noqa: PTH100 - does not resolve symbolic links
 
 
 def _read_outbox_item(path: Path) -> OutboxItem:
     """Read an item.
 
     Raises:
-        UnreadableInput: it is none.
+        UnreadableInput: the file is not a valid item of this user.
     """
     try:
         value, owner = json.loads(read_bytes(path, _MAX_ITEM_SIZE)), path.lstat().st_uid
@@ -219,31 +236,19 @@ def _read_outbox_item(path: Path) -> OutboxItem:
         isinstance(value.get(name), str) for name in _ITEM_MEMBERS
     ):
         raise UnreadableInput(f"it does not have the members {', '.join(_ITEM_MEMBERS)}")
-    # Who else may write here could have statements, and the token, sent to a service of theirs.
+    # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
         raise UnreadableInput("it is another user's")
-    if not os.path.isabs(value["statement"]):  # noqa: PTH117 - a path from a file
+    if not os.path.isabs(value["statement"]):  # noqa: PTH117 - the path as it was written
         raise UnreadableInput("its statement has no absolute path")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))
 
 
-if sys.platform != "win32":
-    import fcntl
-
-STATE_REGISTERED, STATE_UNCHANGED, STATE_PENDING, STATE_FAILED = (
-    "registered",
-    "unchanged",
-    "pending",
-    "failed",
-)
-
-StatementWriter = Callable[[bytes], object]
-
-
 @dataclass(frozen=True, slots=True)
 class RegistrationOutcome:
-    """What came of a statement: `unchanged` is one that has a receipt of the log already, `pending`
-    one in the outbox.
+    """The outcome for a statement.
+
+    `unchanged` already had a receipt of the log; `pending` is in the outbox.
     """
 
     statement: str
@@ -255,133 +260,129 @@ class RegistrationOutcome:
 
 @dataclass
 class Registrar:
-    """Registers statement files in one service."""
+    """Register statement files in one service."""
 
     client: RegistrationClient
     log_keys: Sequence[PublicKey] = ()
     entry_rule: str = ENTRY_RULE_STATEMENT
     outbox: Outbox | None = None
-    """Where those go that cannot be registered now."""
+    """Keeps the statements that cannot be registered now."""
     again: bool = False
-    """Whether to register what has a receipt of the log already."""
+    """Register even a statement that already has a receipt of the log."""
     unreachable: Unreachable | None = None
-    """Why the service cannot be reached; the others that are to be registered in the same run do
-    not wait for it again.
+    """The reason why the service cannot be reached.
+
+    Once it is set, the other statements of this run do not wait for the service.
     """
 
     def register(self, path: str, write: StatementWriter | None = None) -> RegistrationOutcome:
-        """Register the statement in a file, and put the receipt into it; `write` takes it where it
-        goes elsewhere.
-        """
+        """Register the statement in a file and add the receipt to it, or pass it to `write`."""
         try:
             data = read_bytes(path)
-            return self._registered(path, data, write)
+            return self._register(path, data, write)
         except Unreachable as error:
             self.unreachable = error
-            return self._later(path, data, error)
+            return self._postpone(path, data, error)
         except VacrError as error:
             return RegistrationOutcome(path, STATE_FAILED, error=_add_error_location(error, path))
 
     def finish(self, item: OutboxItem) -> RegistrationOutcome:
-        """Register what is in the outbox, and take it out once its receipt is in its file."""
+        """Register an item of the outbox, and remove it once its file has the receipt."""
         try:
             item.read()
         except VacrError as error:
             return RegistrationOutcome(item.statement, STATE_FAILED, error=error)
         return self.register(item.statement)
 
-    def _registered(
+    def _register(
         self, path: str, data: bytes, write: StatementWriter | None
     ) -> RegistrationOutcome:
         message = check_registrable(data)
         if self.unreachable is not None:
             raise self.unreachable
-        there = None if self.again else self._there(message)
-        if there is not None:
+        known = None if self.again else self._find_receipt(message)
+        if known is not None:
             if write is not None:
                 write(data)
-            self._done(path, data)
-            return RegistrationOutcome(path, STATE_UNCHANGED, there, not self.log_keys)
-        found = self.client.register(data, self.log_keys, self.entry_rule)
+            self._remove_from_outbox(path, data)
+            return RegistrationOutcome(path, STATE_UNCHANGED, known, not self.log_keys)
+        result = self.client.register(data, self.log_keys, self.entry_rule)
 
-        def transparent(statement: bytes) -> bytes:
-            return add_receipt(statement, found.receipt, found.logged.key, self.entry_rule)
+        def add_new_receipt(statement: bytes) -> bytes:
+            return add_receipt(statement, result.receipt, result.logged.key, self.entry_rule)
 
         if write is not None:
-            write(transparent(data))
+            write(add_new_receipt(data))
         else:
-            update_statement_file(path, compute_entry_digest(data), transparent)
-            self._done(path, data)
-        return RegistrationOutcome(path, STATE_REGISTERED, found.logged, found.as_the_service_says)
+            update_statement_file(path, compute_entry_digest(data), add_new_receipt)
+            self._remove_from_outbox(path, data)
+        return RegistrationOutcome(
+            path, STATE_REGISTERED, result.logged, result.as_the_service_says
+        )
 
-    def _there(self, message: Sign1) -> VerifiedReceipt | None:
-        """Give what a receipt shows that a statement has already, of this log."""
-        written = list_encoded_receipts(message)
-        trusted = self._keys_of_service() if written else ()
-        for receipt in written:
+    def _find_receipt(self, message: Sign1) -> VerifiedReceipt | None:
+        """Return a valid receipt of this service's log in a statement, if any."""
+        receipts = list_encoded_receipts(message)
+        keys = self._list_trusted_keys() if receipts else ()
+        for receipt in receipts:
             try:
                 return check_receipt(
-                    message, receipt, trusted, datetime.now(UTC), rule=self.entry_rule
+                    message, receipt, keys, datetime.now(UTC), rule=self.entry_rule
                 )
             except InvalidStatement:
                 continue
         return None
 
-    def _keys_of_service(self) -> Sequence[PublicKey]:
-        """Give the keys of this service that are trusted: another log that is trusted may have the
-        statement, and not this.
-        """
+    def _list_trusted_keys(self) -> Sequence[PublicKey]:
+        """Return the trusted keys of this service; `log_keys` may include keys of other logs."""
         if not self.log_keys:
             return self.client.keys()
         try:
-            found = self.client.keys()
+            published = self.client.keys()
         except Unreachable:
-            return ()  # registering again does no harm
-        named = {compute_thumbprint(key) for key in found}
-        return [key for key in self.log_keys if compute_thumbprint(key) in named]
+            return ()  # Registering again does no harm.
+        thumbprints = {compute_thumbprint(key) for key in published}
+        return [key for key in self.log_keys if compute_thumbprint(key) in thumbprints]
 
-    def _later(self, path: str, data: bytes, error: Unreachable) -> RegistrationOutcome:
+    def _postpone(self, path: str, data: bytes, error: Unreachable) -> RegistrationOutcome:
         if self.outbox is None:
             return RegistrationOutcome(path, STATE_FAILED, error=error)
         try:
             self.outbox.add(self.client.url, path, data)
-        except VacrError as failed:
-            return RegistrationOutcome(path, STATE_FAILED, error=failed)
+        except VacrError as outbox_error:
+            return RegistrationOutcome(path, STATE_FAILED, error=outbox_error)
         return RegistrationOutcome(path, STATE_PENDING, error=error)
 
-    def _done(self, path: str, data: bytes) -> None:
+    def _remove_from_outbox(self, path: str, data: bytes) -> None:
         if self.outbox is not None:
-            # An item that stays is found done the next time.
+            # If this fails, the next run finds the item registered.
             with suppress(VacrError, OSError):
                 self.outbox.remove(self.client.url, path, data)
 
 
-def update_statement_file(path: str, entry: str, transparent: Callable[[bytes], bytes]) -> None:
-    """Change the statement in a file, as it is now: others may have put receipts into it meanwhile.
+def update_statement_file(path: str, entry: str, update: Callable[[bytes], bytes]) -> None:
+    """Update a statement file under a lock: others may have added receipts in the meantime.
 
     Raises:
-        UnreadableInput: the file cannot be read or written, or holds another statement by now.
+        UnreadableInput: the file cannot be read or written, or contains another statement now.
     """
-    place = Path(os.path.realpath(path))
-    with _lock_statement_file(place):
+    target = Path(os.path.realpath(path))
+    with _lock_statement_file(target):
         data = read_bytes(path)
-        try:
-            same = compute_entry_digest(data) == entry
-        except InvalidStatement:
-            same = False
-        if not same:
+        if not _has_entry_digest(data, entry):
             raise UnreadableInput(
                 "the statement has changed while it was being registered",
                 where=path,
                 hint="Run the same again.",
             )
-        write_file_atomically(place, [transparent(data)], place, durable=True)
+        write_file_atomically(target, [update(data)], target, durable=True)
 
 
 @contextmanager
 def _lock_statement_file(path: Path) -> Iterator[None]:
-    """Keep other processes from putting receipts into a file meanwhile; it is another file once one
-    of them has.
+    """Keep other processes from adding receipts to a file.
+
+    Each of them replaces the file, so a lock counts only if the path still names the locked file.
     """
     while True:
         try:
@@ -399,7 +400,7 @@ def _lock_statement_file(path: Path) -> Iterator[None]:
 
 
 def _add_error_location(error: VacrError, path: str) -> VacrError:
-    """Say which file an error is about, where it does not say."""
+    """Add the path to an error that has no location."""
     if error.where:
         return error
     if isinstance(error, InvalidStatement):

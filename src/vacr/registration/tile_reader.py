@@ -1,8 +1,13 @@
-"""Files below an address, whose owner is not trusted: asked patiently, and sending nobody
-elsewhere. Step: verify.
+"""A tiled log over HTTP: its checkpoint, tiles and entries (client of C2SP tlog-tiles).
 
-A log that is read over HTTP: its checkpoint, tiles and bundles of entries. Follows C2SP
-tlog-tiles, as a client.
+The log is not trusted. Responses are limited in size and time, redirects stay on the same site, and
+a busy server is asked again later. Nothing is verified here; the monitor does that.
+
+    >>> from vacr.registration import HttpResponse, TiledLog
+    >>> log = TiledLog("http://127.0.0.1/log")
+    >>> log.site.get = lambda path, max_size: HttpResponse(200, path, {}, bytes(3 * 32))  # a stub
+    >>> len(log.tile(level=0, number=0, size=3))
+    3
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.registration.http import (
+from vacr.registration.http_client import (
     HttpClient,
     HttpResponse,
     ServiceAccess,
@@ -33,8 +38,11 @@ from vacr.transparency import (
 )
 
 _MAX_RESPONSE_SECONDS = 300.0
-"""An answer that takes longer is given up, however steadily it trickles."""
+"""The longest time for a response, however steadily it trickles."""
 _MAX_REDIRECTS = 3
+_HTTP_OK = 200
+_GONE_STATUSES = (404, 410)
+
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _BUSY_STATUSES = (429, 503)
 _MAX_WAITS = 5
@@ -42,123 +50,15 @@ _MAX_WAIT_SECONDS = 30
 _GZIP_WINDOW_BITS = 31
 
 
-class RemoteSite:
-    """Whatever is below an address."""
-
-    def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
-        """Take the address, and how it is reached.
-
-        Raises:
-            UsageError: it is none.
-            Unreachable: what TLS needs cannot be read.
-        """
-        self.url = url if url.endswith("/") else url + "/"
-        self.wire = HttpClient(
-            self.url, replace(access or ServiceAccess(), timeout=_MAX_RESPONSE_SECONDS), keep=True
-        )
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self.wire.close()
-
-    def get(self, path: str, most: int) -> HttpResponse:
-        """Fetch what is at a path, no more than so many bytes of it; whoever is busy is asked again
-        a little later.
-
-        Raises:
-            Unreachable: there is no answer, or one that is too long or leads elsewhere.
-        """
-        target = self.url + path
-        for _ in range(_MAX_REDIRECTS):
-            answer = self._patiently(target, most)
-            if answer.status not in _REDIRECT_STATUSES:
-                return answer
-            target = _resolve_redirect(target, answer.headers.get("location", ""))
-        raise Unreachable("leads around in a circle", where=target)
-
-    def _patiently(self, target: str, most: int) -> HttpResponse:
-        for left in range(_MAX_WAITS, -1, -1):
-            answer = self._ask(target, most)
-            if answer.status not in _BUSY_STATUSES or not left:
-                break
-            asked = parse_retry_after(answer.headers.get("retry-after"))
-            time.sleep(min(asked, _MAX_WAIT_SECONDS) if asked is not None else 1)
-        return answer
-
-    def _ask(self, target: str, most: int) -> HttpResponse:
-        place = urlsplit(target)
-        path = (place.path or "/") + (f"?{place.query}" if place.query else "")
-        try:
-            answer = self.wire.ask(
-                "GET", path, headers={"Accept-Encoding": "gzip, identity"}, most=most
-            )
-        except ssl.SSLCertVerificationError as error:
-            hint = "Name the authority that certifies it with --ca."
-            raise Unreachable(
-                f"it is not certified: {error.verify_message}", where=target, hint=hint
-            ) from error
-        except (OSError, UnicodeError, http.client.HTTPException) as error:
-            told = str(error) or type(error).__name__
-            raise Unreachable(
-                f"no answer: {told}", where=target, hint=suggest_connection_fix(error, target)
-            ) from error
-        return _decompress_response(answer, most, target)
-
-
-def _resolve_redirect(target: str, place: str) -> str:
-    """Give the address that another leads to, if it is at the same site."""
-    try:
-        there, here = urlsplit(urljoin(target, place)), urlsplit(target)
-        if (there.scheme, there.hostname, there.port) == (here.scheme, here.hostname, here.port):
-            return there._replace(fragment="").geturl()
-    except ValueError:
-        pass  # no address at all
-    raise Unreachable(
-        f"leads to another place, {place[:200]!r}, which was not asked for", where=target
-    )
-
-
-def _decompress_response(answer: HttpResponse, most: int, target: str) -> HttpResponse:
-    """Give an answer as it is without compression, which must not make it larger than it may be."""
-    encoding = answer.headers.get("content-encoding", "identity").lower()
-    if encoding == "identity":
-        return answer
-    if encoding != "gzip":
-        raise Unreachable(
-            f"an answer in an encoding that was not asked for: {encoding[:40]}", where=target
-        )
-    inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
-    try:
-        inflated = inflater.decompress(answer.body, most + 1)
-    except zlib.error as error:
-        raise Unreachable(
-            f"an answer that cannot be decompressed: {error}", where=target
-        ) from error
-    if len(inflated) > most:
-        raise Unreachable(
-            f"an answer of more than {most} bytes, which is more than there can be", where=target
-        )
-    if not inflater.eof or inflater.unused_data:
-        raise Unreachable(
-            "an answer that cannot be decompressed: it is cut off, or more comes after it",
-            where=target,
-        )
-    return replace(answer, body=inflated)
-
-
-_HTTP_OK = 200
-_GONE_STATUSES = (404, 410)
-
-
 class TiledLog:
-    """What a log shows of itself; none of it is checked here."""
+    """A log over HTTP; nothing it returns is verified."""
 
     def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
-        """Take the address, and how it is reached.
+        """Prepare to reach the log.
 
         Raises:
-            UsageError: it is none.
-            Unreachable: what TLS needs cannot be read.
+            UsageError: the address is invalid.
+            Unreachable: a file for TLS cannot be read.
         """
         self.site = RemoteSite(url, access)
 
@@ -166,56 +66,159 @@ class TiledLog:
         """Fetch the note of the last checkpoint.
 
         Raises:
-            Unreachable: there is none.
+            Unreachable: the log does not return it.
         """
-        reply = self.site.get("checkpoint", MAX_NOTE_SIZE)
-        return self._body(reply, "checkpoint")
+        response = self.site.get("checkpoint", MAX_NOTE_SIZE)
+        return self._get_body(response, "checkpoint")
 
     def tile(self, level: int, number: int, size: int) -> list[bytes]:
-        """Fetch the hashes that a tile has in a tree of a size.
+        """Fetch the hashes that a tile has in a tree of some size.
 
         Raises:
-            InvalidStatement: it is no tile.
-            Unreachable: there is none.
+            InvalidStatement: the response is not such a tile.
+            Unreachable: the log does not return it.
         """
         width = min(TILE_WIDTH, (size >> (TILE_HEIGHT * level)) - number * TILE_WIDTH)
-        data, whole = self._fetch(f"tile/{level}/", number, width, TILE_WIDTH * HASH_SIZE)
-        if len(data) != whole * HASH_SIZE:
+        data, fetched_width = self._fetch(f"tile/{level}/", number, width, TILE_WIDTH * HASH_SIZE)
+        if len(data) != fetched_width * HASH_SIZE:
             raise InvalidStatement(
                 f"tile {level}/{number} has {len(data)} bytes", reason="log-tile"
             )
-        return [data[at : at + HASH_SIZE] for at in range(0, width * HASH_SIZE, HASH_SIZE)]
+        return [data[start : start + HASH_SIZE] for start in range(0, width * HASH_SIZE, HASH_SIZE)]
 
     def bundle(self, number: int, size: int) -> list[bytes]:
-        """Fetch the entries that a bundle has in a log of a size.
+        """Fetch the entries that a bundle has in a log of some size.
 
         Raises:
-            InvalidStatement: it is no bundle.
-            Unreachable: there is none.
+            InvalidStatement: the response is not such a bundle.
+            Unreachable: the log does not return it.
         """
         width = min(TILE_WIDTH, size - number * TILE_WIDTH)
-        data, whole = self._fetch("tile/entries/", number, width, MAX_BUNDLE_SIZE)
+        data, fetched_width = self._fetch("tile/entries/", number, width, MAX_BUNDLE_SIZE)
         try:
-            return decode_entry_bundle(data, whole)[:width]
+            return decode_entry_bundle(data, fetched_width)[:width]
         except InvalidStatement as error:
             raise InvalidStatement(
                 f"entries {number * TILE_WIDTH} and on: {error.message}", reason="log-bundle"
             ) from error
 
-    def _fetch(self, folder: str, number: int, width: int, most: int) -> tuple[bytes, int]:
-        """Fetch something by its number; tells how much is in it, for once it is full a log may
-        keep only that form.
+    def _fetch(self, folder: str, number: int, width: int, max_size: int) -> tuple[bytes, int]:
+        """Fetch a tile or bundle, and return its content and width.
+
+        A log may keep only the full one, once it is full.
         """
         path = folder + format_tile_path(number, width)
-        reply = self.site.get(path, most)
-        if reply.status in _GONE_STATUSES and width != TILE_WIDTH:
+        response = self.site.get(path, max_size)
+        if response.status in _GONE_STATUSES and width != TILE_WIDTH:
             path, width = folder + format_tile_path(number), TILE_WIDTH
-            reply = self.site.get(path, most)
-        return self._body(reply, path), width
+            response = self.site.get(path, max_size)
+        return self._get_body(response, path), width
 
-    def _body(self, reply: HttpResponse, path: str) -> bytes:
-        if reply.status != _HTTP_OK:
+    def _get_body(self, response: HttpResponse, path: str) -> bytes:
+        if response.status != _HTTP_OK:
             raise Unreachable(
-                f"the log does not give {path}: it answered {reply.status}", where=self.site.url
+                f"the log does not give {path}: it answered {response.status}", where=self.site.url
             )
-        return reply.body
+        return response.body
+
+
+class RemoteSite:
+    """The files below an address."""
+
+    def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
+        """Prepare to reach the address.
+
+        Raises:
+            UsageError: the address is invalid.
+            Unreachable: a file for TLS cannot be read.
+        """
+        self.url = url if url.endswith("/") else url + "/"
+        access = replace(access or ServiceAccess(), timeout=_MAX_RESPONSE_SECONDS)
+        self.http = HttpClient(self.url, access, keep=True)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.http.close()
+
+    def get(self, path: str, max_size: int) -> HttpResponse:
+        """Fetch a path of at most `max_size` bytes, waiting for a busy server.
+
+        Raises:
+            Unreachable: there is no response, or it is too large or a redirect to another site.
+        """
+        target = self.url + path
+        for _ in range(_MAX_REDIRECTS):
+            response = self._ask_patiently(target, max_size)
+            if response.status not in _REDIRECT_STATUSES:
+                return response
+            target = _resolve_redirect(target, response.headers.get("location", ""))
+        raise Unreachable("leads around in a circle", where=target)
+
+    def _ask_patiently(self, target: str, max_size: int) -> HttpResponse:
+        for waits_left in range(_MAX_WAITS, -1, -1):
+            response = self._ask(target, max_size)
+            if response.status not in _BUSY_STATUSES or not waits_left:
+                break
+            requested = parse_retry_after(response.headers.get("retry-after"))
+            time.sleep(min(requested, _MAX_WAIT_SECONDS) if requested is not None else 1)
+        return response
+
+    def _ask(self, target: str, max_size: int) -> HttpResponse:
+        url = urlsplit(target)
+        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        headers = {"Accept-Encoding": "gzip, identity"}
+        try:
+            response = self.http.ask("GET", path, headers=headers, max_size=max_size)
+        except ssl.SSLCertVerificationError as error:
+            hint = "Name the authority that certifies it with --ca."
+            raise Unreachable(
+                f"it is not certified: {error.verify_message}", where=target, hint=hint
+            ) from error
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
+            problem = str(error) or type(error).__name__
+            raise Unreachable(
+                f"no answer: {problem}", where=target, hint=suggest_connection_fix(error, target)
+            ) from error
+        return _decompress_response(response, max_size, target)
+
+
+def _resolve_redirect(target: str, location: str) -> str:
+    """Return the address of a redirect, which must be on the same site."""
+    try:
+        new, old = urlsplit(urljoin(target, location)), urlsplit(target)
+        if (new.scheme, new.hostname, new.port) == (old.scheme, old.hostname, old.port):
+            return new._replace(fragment="").geturl()
+    except ValueError:
+        pass  # Not an address.
+    raise Unreachable(
+        f"leads to another place, {location[:200]!r}, which was not asked for", where=target
+    )
+
+
+def _decompress_response(response: HttpResponse, max_size: int, target: str) -> HttpResponse:
+    """Decompress a response, without letting it exceed its maximum size."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding == "identity":
+        return response
+    if encoding != "gzip":
+        raise Unreachable(
+            f"an answer in an encoding that was not asked for: {encoding[:40]}", where=target
+        )
+    inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
+    try:
+        inflated = inflater.decompress(response.body, max_size + 1)
+    except zlib.error as error:
+        raise Unreachable(
+            f"an answer that cannot be decompressed: {error}", where=target
+        ) from error
+    if len(inflated) > max_size:
+        raise Unreachable(
+            f"an answer of more than {max_size} bytes, which is more than there can be",
+            where=target,
+        )
+    if not inflater.eof or inflater.unused_data:
+        raise Unreachable(
+            "an answer that cannot be decompressed: it is cut off, or more comes after it",
+            where=target,
+        )
+    return replace(response, body=inflated)

@@ -1,18 +1,20 @@
-"""The numbers of COSE: header labels, claims, algorithms, keys. Step: sign, verify.
+"""COSE: registry numbers, signed messages (COSE_Sign1), and signature algorithms.
 
-Follows the IANA registries for RFC 9052, 9053, 9360, 9597, 9679, 9864, 9921, 9942, 9964 and 9995.
+A statement is a COSE_Sign1 message: an array of protected header, unprotected header, payload and
+signature (RFC 9052, sections 3 and 4). Verification uses the protected header exactly as received.
+Inputs that implementations read differently are refused: a label in both headers, repeated keys,
+indefinite lengths, integers that are not in their shortest form, and trailing bytes.
 
-Signature algorithms by their COSE numbers: which key each takes, and how it verifies and signs.
-Step: sign, verify.
+    >>> from vacr.signing import parse_sign1
+    >>> message = parse_sign1(bytes.fromhex("d2 84 43a10126 a0 4568656c6c6f 4100"))
+    >>> message.protected, message.payload
+    ({1: -7}, b'hello')
+    >>> message.to_be_signed(b"hello").hex()
+    '846a5369676e61747572653143a10126404568656c6c6f'
 
-Follows RFC 9053, RFC 8230 (PS), RFC 9864 (numbers that name the curve too) and RFC 9964 (ML-DSA).
-
-COSE_Sign1: bytes ⇄ the four parts of a signed message. Step: sign, verify. Follows RFC 9052
-sections 3, 4.2 and 4.4.
-
-The protected header is kept as the bytes that were received, and those are what is verified. What
-implementations disagree about is refused: a label in both headers, repeated keys, indefinite
-lengths, heads longer than need be, bytes after the message.
+The numbers follow the IANA registries for RFC 9052, 9053, 9360, 9597, 9679, 9864, 9921, 9942, 9964
+and 9995. The algorithms follow RFC 9053, RFC 8230 (RSA-PSS), RFC 9864 (fully specified numbers)
+and RFC 9964 (ML-DSA).
 """
 
 from __future__ import annotations
@@ -34,6 +36,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
 
+PublicKey = Any
+"""A public key of `cryptography`; the library has no type that covers all kinds."""
+PrivateKey = Any
+
 SIGN1_TAG = 18
 
 # Header parameters.
@@ -44,7 +50,7 @@ HEADER_TRACE_METADATA = 100
 HEADER_PAYLOAD_HASH_ALG, HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION = 258, 259, 260
 HEADER_TIMESTAMP_THEN_COSE, HEADER_COSE_THEN_TIMESTAMP = 269, 270
 HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP = 394, 395, 396
-# Of ours; numbers below -65536 are left for private use.
+# Defined by vacr; the registry reserves numbers below -65536 for private use.
 HEADER_EVIDENCE = -75100
 
 # CWT claims.
@@ -63,7 +69,7 @@ ALG_PS256, ALG_PS384, ALG_PS512 = -37, -38, -39
 ALG_ML_DSA_44, ALG_ML_DSA_65, ALG_ML_DSA_87 = -48, -49, -50
 ALG_SHA256, ALG_SHA384, ALG_SHA512 = -16, -43, -44
 
-# Keys: parameters of all, then of each type.
+# Key parameters: the common ones, then those of each key type.
 KEY_TYPE, KEY_ALG = 1, 3
 KEY_TYPE_OKP, KEY_TYPE_EC2, KEY_TYPE_RSA, KEY_TYPE_AKP = 1, 2, 3, 7
 KEY_CURVE, KEY_X, KEY_Y = -1, -2, -3
@@ -95,38 +101,226 @@ HEADER_NAMES = {
     HEADER_EVIDENCE: "evidence",
 }
 
-
-def format_header_label(label: object) -> str:
-    """Name a header label as people know it."""
-    known = HEADER_NAMES.get(label) if type(label) is int else None
-    return known or repr(label)
-
-
-PublicKey = Any
-"""A public key of `cryptography`, which has no type for all of them."""
-PrivateKey = Any
-
 HASH_FUNCTIONS = {
     ALG_SHA256: hashlib.sha256,
     ALG_SHA384: hashlib.sha384,
     ALG_SHA512: hashlib.sha512,
 }
-"""Hash algorithms by their COSE numbers."""
+"""The hash algorithms, by COSE number."""
+
+_SIGN1_PART_COUNT = 4
+_MAX_SIGN1_DEPTH = 16
+_MAX_SIGN1_ITEMS = 20_000
+# Verification reports or ignores these, so a statement cannot make them critical.
+_IGNORED_HEADERS = {HEADER_TYP, HEADER_X5U, HEADER_X5BAG, HEADER_PAYLOAD_LOCATION, HEADER_EVIDENCE}
+_RECEIPT_HEADERS = {HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP}
+UNDERSTOOD_STATEMENT_HEADERS = frozenset(HEADER_NAMES) - _IGNORED_HEADERS - _RECEIPT_HEADERS
+"""The labels that a statement's `crit` header may name: the ones verification acts on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign1:
+    """A signed message. `payload` is None if it is detached: transmitted separately."""
+
+    protected_bytes: bytes
+    protected: dict[Any, Any]
+    unprotected: dict[Any, Any]
+    payload: bytes | None
+    signature: bytes
+    tagged: bool = True
+
+    def to_be_signed(self, payload: bytes) -> bytes:
+        """Return the bytes that the signature covers."""
+        return encode_sig_structure(self.protected_bytes, payload)
+
+    def encode(self) -> bytes:
+        """Encode the message, tagged if it was read with a tag."""
+        parts = [self.protected_bytes, self.unprotected, self.payload, self.signature]
+        return encode_deterministic_cbor(cbor2.CBORTag(SIGN1_TAG, parts) if self.tagged else parts)
+
+
+def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS) -> Sign1:
+    """Parse a message, tagged or not; `understood` are the labels that `crit` may name.
+
+    Raises:
+        InvalidStatement: the bytes are not a COSE_Sign1 message, or are ambiguous.
+    """
+    value = _decode_sign1_cbor(data, "not CBOR", "cbor")
+    tagged = isinstance(value, cbor2.CBORTag)
+    if isinstance(value, cbor2.CBORTag):
+        if value.tag != SIGN1_TAG:
+            raise InvalidStatement(f"tag {value.tag}, not {SIGN1_TAG} (COSE_Sign1)", reason="tag")
+        value = value.value
+    if not isinstance(value, list | tuple) or len(value) != _SIGN1_PART_COUNT:
+        raise InvalidStatement("not an array of four parts", reason="structure")
+    protected_bytes, unprotected, payload, signature = value
+    if (
+        type(protected_bytes) is not bytes
+        or type(signature) is not bytes
+        or not isinstance(payload, bytes | None)
+    ):
+        raise InvalidStatement(
+            "parts of the wrong types: header, payload and signature are byte strings",
+            reason="structure",
+        )
+    protected: Any = {}
+    if protected_bytes:
+        protected = _decode_sign1_cbor(
+            protected_bytes, "the protected header is not CBOR", "protected"
+        )
+    if not isinstance(protected, dict) or not isinstance(unprotected, dict):
+        raise InvalidStatement("a header that is no map", reason="structure")
+    _check_header_labels(protected, unprotected)
+    _check_critical_headers(protected, unprotected, understood)
+    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
+
+
+def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
+    try:
+        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, most=_MAX_SIGN1_ITEMS)
+    except UnreadableInput as error:
+        raise InvalidStatement(f"{problem}: {error}", reason=reason) from error
+
+
+def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
+    for label in (*protected, *unprotected):
+        if type(label) not in (int, str):
+            raise InvalidStatement(
+                f"a header label of another type than number or text: {label!r}",
+                reason="label-type",
+            )
+    for label in protected.keys() & unprotected.keys():
+        raise InvalidStatement(
+            f"{format_header_label(label)} is in both headers", reason="label-twice"
+        )
+
+
+def _check_critical_headers(
+    protected: dict[Any, Any], unprotected: dict[Any, Any], understood: frozenset[int]
+) -> None:
+    """Refuse a message whose `crit` names a header we do not act on (RFC 9052, section 3.1)."""
+    if HEADER_CRIT in unprotected:
+        raise InvalidStatement("crit is not protected", reason="crit-unprotected")
+    if HEADER_CRIT not in protected:
+        return
+    critical = protected[HEADER_CRIT]
+    if not isinstance(critical, list | tuple) or not critical:
+        raise InvalidStatement("crit is not a list of labels", reason="crit-malformed")
+    for label in critical:
+        if type(label) not in (int, str) or label not in understood:
+            raise InvalidStatement(
+                f"crit names {format_header_label(label)}, which is not understood",
+                reason="crit-unknown",
+            )
+        if label not in protected:
+            raise InvalidStatement(
+                f"crit names {format_header_label(label)}, which is not protected",
+                reason="crit-absent",
+            )
+
+
+def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
+    """Encode the `Sig_structure` of RFC 9052, section 4.4.
+
+    An empty protected header is an empty byte string there, even if the message has an empty map.
+    """
+    body_protected = b"" if protected == b"\xa0" else protected
+    external_aad = b""
+    return encode_deterministic_cbor(["Signature1", body_protected, external_aad, payload])
+
+
+def encode_protected_header(headers: dict[Any, Any]) -> bytes:
+    """Encode a protected header; an empty one is an empty byte string."""
+    return encode_deterministic_cbor(headers) if headers else b""
+
+
+def format_header_label(label: object) -> str:
+    """Return the registered name of a header label, or its `repr` if it has none."""
+    name = HEADER_NAMES.get(label) if type(label) is int else None
+    return name or repr(label)
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A signature algorithm; `fits` returns whether a public key can be used with it."""
+
+    number: int
+    name: str
+    fits: Callable[[PublicKey], bool]
+    verify: Callable[[PublicKey, bytes, bytes], None]
+    sign: Callable[[PrivateKey, bytes], bytes]
+
+
+def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
+    """Check a signature over data.
+
+    Raises:
+        InvalidStatement: the algorithm is unknown or does not accept the key, or the signature does
+            not verify.
+    """
+    algorithm = get_algorithm(number)
+    if not algorithm.fits(key):
+        raise InvalidStatement(f"{algorithm.name} takes no key of this kind", reason="alg-key")
+    try:
+        algorithm.verify(key, signature, data)
+    except (InvalidSignature, UnsupportedAlgorithm) as error:
+        raise InvalidStatement(
+            "the signature is not this key's over these bytes", reason="signature"
+        ) from error
+
+
+def get_algorithm(number: Any) -> Algorithm:
+    """Return an algorithm by its COSE number.
+
+    Raises:
+        InvalidStatement: no known algorithm has that number.
+    """
+    algorithm = ALGORITHMS.get(number) if type(number) is int else None
+    if algorithm is None:
+        raise InvalidStatement(f"no signature algorithm {number!r}", reason="alg-unknown")
+    return algorithm
+
+
+def get_algorithm_number(name: str) -> int:
+    """Return the COSE number of an algorithm, by its name in any case.
+
+    Raises:
+        UsageError: no algorithm has that name.
+    """
+    if name.lower() not in ALGORITHM_NUMBERS:
+        names = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
+        raise UsageError(f"no algorithm {name}", hint=f"Known: {names}.")
+    return ALGORITHM_NUMBERS[name.lower()]
+
+
+def choose_algorithm_number(key: PublicKey) -> int:
+    """Return the default algorithm for a key: the number that most implementations know.
+
+    Raises:
+        InvalidStatement: no algorithm accepts such a key.
+    """
+    for algorithm in ALGORITHMS.values():
+        if algorithm.fits(key):
+            return algorithm.number
+    raise InvalidStatement("no algorithm takes a key of this kind", reason="alg-key")
+
+
+# The algorithms themselves: for each, the keys it accepts, and how it verifies and signs.
 
 MIN_RSA_BITS = 2048
+# Larger RSA keys would let a sender cost the verifier milliseconds per signature.
 _MAX_RSA_BITS, _MAX_RSA_EXPONENT_BITS = 8192, 64
-"""Whoever sends larger ones has others work for milliseconds."""
-# The orders of the curves: a signature holds two numbers, each at least 1 and below the order.
+# The order of each curve: a signature is two integers, each at least 1 and below the order.
 _CURVE_ORDERS = {
     "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
-    "secp384r1": 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
-    "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501, RUF100
+    "secp384r1": 2**384 - 0x389CB27E0BC8D220A7E5F24DB74F58851313E695333AD68D,
+    "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501, RUF100 - one number
 }
 _EDWARDS_KEY_CLASSES = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
 _PRIME_25519, _PRIME_448 = 2**255 - 19, 2**448 - 2**224 - 1
 _ORDER_8_POINT_Y = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
-# How points of small order are written, by the length of a key; some implementations also take
-# numbers above the prime.
+# The y coordinates of points of small order, by the length of a key. Some implementations also
+# accept encodings that are not below the prime.
 _SMALL_ORDER_POINTS = {
     32: {
         0,
@@ -141,35 +335,24 @@ _SMALL_ORDER_POINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithm:
-    """One algorithm; `fits` tells whether a key is one of its keys."""
-
-    number: int
-    name: str
-    fits: Callable[[PublicKey], bool]
-    verify: Callable[[PublicKey, bytes, bytes], None]
-    sign: Callable[[PrivateKey, bytes], bytes]
-
-
 def _has_small_order(key: PublicKey) -> bool:
-    """Tell whether a key is a point of small order: signatures by it over anything can be made
-    without a secret.
+    """Return whether a key is a point of small order.
+
+    Anyone can make signatures that verify under such a key, without knowing a secret.
     """
     if not isinstance(key, _EDWARDS_KEY_CLASSES):
         return False
     point = key.public_bytes_raw()
-    y = int.from_bytes(point, "little") & ~(
-        1 << (8 * len(point) - 1)
-    )  # the first bit is the sign of x
+    sign_of_x = 1 << (8 * len(point) - 1)
+    y = int.from_bytes(point, "little") & ~sign_of_x
     return y in _SMALL_ORDER_POINTS[len(point)]
 
 
-def _build_simple_algorithm(number: int, name: str, *kinds: type) -> Algorithm:
+def _build_simple_algorithm(number: int, name: str, *key_classes: type) -> Algorithm:
     return Algorithm(
         number,
         name,
-        lambda key: isinstance(key, kinds) and not _has_small_order(key),
+        lambda key: isinstance(key, key_classes) and not _has_small_order(key),
         lambda key, signature, data: key.verify(signature, data),
         lambda key, data: bytes(key.sign(data)),
     )
@@ -178,15 +361,18 @@ def _build_simple_algorithm(number: int, name: str, *kinds: type) -> Algorithm:
 def _build_ecdsa_algorithm(
     number: int, name: str, curve: ec.EllipticCurve, digest: hashes.HashAlgorithm
 ) -> Algorithm:
+    """Build an ECDSA algorithm, whose signatures are two integers of fixed length, not DER."""
     size = (curve.key_size + 7) // 8
+    order = _CURVE_ORDERS[curve.name]
 
     def verify(key: PublicKey, signature: bytes, data: bytes) -> None:
         if len(signature) != 2 * size:
             raise InvalidStatement(
                 f"a signature of {len(signature)} bytes, not {2 * size}", reason="signature-length"
             )
-        r, s = int.from_bytes(signature[:size], "big"), int.from_bytes(signature[size:], "big")
-        if not 0 < r < _CURVE_ORDERS[curve.name] or not 0 < s < _CURVE_ORDERS[curve.name]:
+        r = int.from_bytes(signature[:size], "big")
+        s = int.from_bytes(signature[size:], "big")
+        if not 0 < r < order or not 0 < s < order:
             raise InvalidStatement(
                 "a number of the signature is outside its range", reason="signature-range"
             )
@@ -211,13 +397,13 @@ def _is_pss_key(key: PublicKey) -> bool:
 
 
 def _build_pss_algorithm(number: int, name: str, digest: hashes.HashAlgorithm) -> Algorithm:
-    pad = padding.PSS(padding.MGF1(digest), digest.digest_size)
+    pss = padding.PSS(padding.MGF1(digest), digest.digest_size)
     return Algorithm(
         number,
         name,
         _is_pss_key,
-        lambda key, signature, data: key.verify(signature, data, pad, digest),
-        lambda key, data: bytes(key.sign(data, pad, digest)),
+        lambda key, signature, data: key.verify(signature, data, pss, digest),
+        lambda key, data: bytes(key.sign(data, pss, digest)),
     )
 
 
@@ -245,184 +431,3 @@ ALGORITHMS = {
 }
 
 ALGORITHM_NUMBERS = {algorithm.name.lower(): algorithm.number for algorithm in ALGORITHMS.values()}
-
-
-def get_algorithm_number(name: str) -> int:
-    """Give the number of an algorithm by its name.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
-    if name.lower() not in ALGORITHM_NUMBERS:
-        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
-        raise UsageError(f"no algorithm {name}", hint=f"Known: {known}.")
-    return ALGORITHM_NUMBERS[name.lower()]
-
-
-def get_algorithm(number: Any) -> Algorithm:
-    """Give an algorithm by its number.
-
-    Raises:
-        InvalidStatement: there is none of that number.
-    """
-    found = ALGORITHMS.get(number) if type(number) is int else None
-    if found is None:
-        raise InvalidStatement(f"no signature algorithm {number!r}", reason="alg-unknown")
-    return found
-
-
-def choose_algorithm_number(key: PublicKey) -> int:
-    """Give the algorithm that a key signs with unless told otherwise: the number that most
-    implementations know.
-
-    Raises:
-        InvalidStatement: no algorithm takes such a key.
-    """
-    for algorithm in ALGORITHMS.values():
-        if algorithm.fits(key):
-            return algorithm.number
-    raise InvalidStatement("no algorithm takes a key of this kind", reason="alg-key")
-
-
-def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
-    """Check a signature.
-
-    Raises:
-        InvalidStatement: the algorithm is not known or takes no such key, or the signature is not
-            the key's over the data.
-    """
-    algorithm = get_algorithm(number)
-    if not algorithm.fits(key):
-        raise InvalidStatement(f"{algorithm.name} takes no key of this kind", reason="alg-key")
-    try:
-        algorithm.verify(key, signature, data)
-    except (InvalidSignature, UnsupportedAlgorithm) as error:
-        raise InvalidStatement(
-            "the signature is not this key's over these bytes", reason="signature"
-        ) from error
-
-
-_SIGN1_PART_COUNT = 4
-_MAX_SIGN1_DEPTH = 16
-_MAX_SIGN1_ITEMS = 20_000
-
-_IGNORED_HEADERS = {HEADER_TYP, HEADER_X5U, HEADER_X5BAG, HEADER_PAYLOAD_LOCATION, HEADER_EVIDENCE}
-_RECEIPT_HEADERS = {HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP}
-UNDERSTOOD_STATEMENT_HEADERS = frozenset(HEADER_NAMES) - _IGNORED_HEADERS - _RECEIPT_HEADERS
-"""The labels that `crit` of a statement may name: those that verification acts on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign1:
-    """A signed message; without a payload it is detached, and the payload comes by another way."""
-
-    protected_bytes: bytes
-    protected: dict[Any, Any]
-    unprotected: dict[Any, Any]
-    payload: bytes | None
-    signature: bytes
-    tagged: bool = True
-
-    def to_be_signed(self, payload: bytes) -> bytes:
-        """Give the bytes that the signature is over."""
-        return encode_sig_structure(self.protected_bytes, payload)
-
-    def encode(self) -> bytes:
-        """Write the message, as it was tagged or not."""
-        parts = [self.protected_bytes, self.unprotected, self.payload, self.signature]
-        return encode_deterministic_cbor(cbor2.CBORTag(SIGN1_TAG, parts) if self.tagged else parts)
-
-
-def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
-    """Give the `Sig_structure`; an empty protected header is an empty string there, however it was
-    written.
-    """
-    return encode_deterministic_cbor(
-        ["Signature1", b"" if protected == b"\xa0" else protected, b"", payload]
-    )
-
-
-def encode_protected_header(headers: dict[Any, Any]) -> bytes:
-    """Write a protected header."""
-    return encode_deterministic_cbor(headers) if headers else b""
-
-
-def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS) -> Sign1:
-    """Read a message, tagged or not; `understood` are the labels that `crit` may name.
-
-    Raises:
-        InvalidStatement: the bytes are no message, or one that could be read in two ways.
-    """
-    value = _decode_sign1_cbor(data, "not CBOR", "cbor")
-    tagged = False
-    if isinstance(value, cbor2.CBORTag):
-        if value.tag != SIGN1_TAG:
-            raise InvalidStatement(f"tag {value.tag}, not {SIGN1_TAG} (COSE_Sign1)", reason="tag")
-        value = value.value
-        tagged = True
-    if not isinstance(value, list | tuple) or len(value) != _SIGN1_PART_COUNT:
-        raise InvalidStatement("not an array of four parts", reason="structure")
-    protected_bytes, unprotected, payload, signature = value
-    if (
-        type(protected_bytes) is not bytes
-        or type(signature) is not bytes
-        or not isinstance(payload, bytes | None)
-    ):
-        raise InvalidStatement(
-            "parts of the wrong types: header, payload and signature are byte strings",
-            reason="structure",
-        )
-    protected = (
-        _decode_sign1_cbor(protected_bytes, "the protected header is not CBOR", "protected")
-        if protected_bytes
-        else {}
-    )
-    if not isinstance(protected, dict) or not isinstance(unprotected, dict):
-        raise InvalidStatement("a header that is no map", reason="structure")
-    _check_header_labels(protected, unprotected)
-    _check_critical_headers(protected, unprotected, understood)
-    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
-
-
-def _decode_sign1_cbor(data: bytes, told: str, reason: str) -> Any:
-    try:
-        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, most=_MAX_SIGN1_ITEMS)
-    except UnreadableInput as error:
-        raise InvalidStatement(f"{told}: {error}", reason=reason) from error
-
-
-def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
-    for label in (*protected, *unprotected):
-        if type(label) not in (int, str):
-            raise InvalidStatement(
-                f"a header label of another type than number or text: {label!r}",
-                reason="label-type",
-            )
-    for label in protected.keys() & unprotected.keys():
-        raise InvalidStatement(
-            f"{format_header_label(label)} is in both headers", reason="label-twice"
-        )
-
-
-def _check_critical_headers(
-    protected: dict[Any, Any], unprotected: dict[Any, Any], understood: frozenset[int]
-) -> None:
-    """Refuse a message that says it must not be understood in part; RFC 9052 section 3.1."""
-    if HEADER_CRIT in unprotected:
-        raise InvalidStatement("crit is not protected", reason="crit-unprotected")
-    if HEADER_CRIT not in protected:
-        return
-    critical = protected[HEADER_CRIT]
-    if not isinstance(critical, list | tuple) or not critical:
-        raise InvalidStatement("crit is not a list of labels", reason="crit-malformed")
-    for label in critical:
-        if type(label) not in (int, str) or label not in understood:
-            raise InvalidStatement(
-                f"crit names {format_header_label(label)}, which is not understood",
-                reason="crit-unknown",
-            )
-        if label not in protected:
-            raise InvalidStatement(
-                f"crit names {format_header_label(label)}, which is not protected",
-                reason="crit-absent",
-            )

@@ -1,5 +1,15 @@
-"""Keys that a device keeps, through PKCS#11; a key is named by a URI (RFC 7512). Needs the extra
-`hsm`.
+"""Signing keys in a hardware security module, reached through PKCS#11. Needs the extra `hsm`.
+
+A PKCS#11 URI (RFC 7512) names the key: the token, the object in it, and the driver to load.
+
+    >>> from vacr.errors import UsageError
+    >>> from vacr.signing import load_signer
+    >>> uri = "pkcs11:token=vacr;object=signing"   # without ?module-path=/usr/lib/…
+    >>> try:
+    ...     load_signer(uri, algorithm=None, passphrase=None, force=False)
+    ... except UsageError:
+    ...     print("refused: no driver is named")
+    refused: no driver is named
 """
 
 from __future__ import annotations
@@ -49,19 +59,19 @@ _EDDSA_ALGORITHMS = (ALG_EDDSA, ALG_ED25519)
 
 @dataclass(frozen=True)
 class HsmSigner:
-    """Signs with a key that never leaves its device."""
+    """A key that signs inside its device and never leaves it."""
 
     public_key: PublicKey
     algorithm: int
     ask: Callable[[bytes], bytes] = field(repr=False)
     close: Callable[[], None] = field(repr=False)
-    """Ends the session with the device, which may have but one at a time."""
+    """Closes the session; some devices allow only one at a time."""
 
     def sign(self, data: bytes) -> bytes:
         """Sign bytes.
 
         Raises:
-            Unreachable: the device does not.
+            Unreachable: the device does not sign.
         """
         from pkcs11.exceptions import PKCS11Error
 
@@ -72,12 +82,12 @@ class HsmSigner:
 
 
 def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
-    """Find a key in a device.
+    """Open a session with a device and find the key that a URI names.
 
     Raises:
-        UsageError: the URI names no module, or the extra is not installed, or the algorithm takes
-            no such key.
-        Unreachable: the device, the token or the key is not there, or the PIN is wrong.
+        UsageError: the URI names no module, the extra is not installed, or the algorithm does not
+            accept the key.
+        Unreachable: the device, token or key is missing, or the PIN is wrong.
     """
     try:
         import pkcs11
@@ -86,34 +96,40 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         raise UsageError(
             "keys in devices need the extra hsm", hint="pip install 'vacr[hsm]'"
         ) from error
-    named = _parse_pkcs11_uri(uri)
-    if "module-path" not in named:
+    attributes = _parse_pkcs11_uri(uri)
+    if "module-path" not in attributes:
         raise UsageError("the key's URI names no module-path", hint=_KEY_URI_EXAMPLE)
     session = None
     try:
-        token = pkcs11.lib(named["module-path"]).get_token(token_label=named.get("token"))
-        session = token.open(
-            user_pin=_decode_pin(pin) if pin is not None else named.get("pin-value")
-        )
-        private = _find_single_key(session, pkcs11.ObjectClass.PRIVATE_KEY, named)
-        public = _find_single_key(session, pkcs11.ObjectClass.PUBLIC_KEY, named)
+        token = pkcs11.lib(attributes["module-path"]).get_token(token_label=attributes.get("token"))
+        user_pin = _decode_pin(pin) if pin is not None else attributes.get("pin-value")
+        session = token.open(user_pin=user_pin)
+        private = _find_single_key(session, pkcs11.ObjectClass.PRIVATE_KEY, attributes)
+        public = _find_single_key(session, pkcs11.ObjectClass.PUBLIC_KEY, attributes)
         key = _read_public_key(public)
     except (PKCS11Error, RuntimeError, ValueError) as error:
         if session is not None:
             session.close()
-        told = str(error) or type(error).__name__
-        # Of the URI only these are shown: a PIN may be anywhere in it.
+        problem = str(error) or type(error).__name__
+        # Show only these parts of the URI: a PIN may be anywhere else in it.
         where = "pkcs11:" + ";".join(
-            f"{name}={named[name]}" for name in ("token", "object") if name in named
+            f"{name}={attributes[name]}" for name in ("token", "object") if name in attributes
         )
         raise Unreachable(
-            f"the key cannot be used: {told}", where=where, hint=_KEY_URI_EXAMPLE
+            f"the key cannot be used: {problem}", where=where, hint=_KEY_URI_EXAMPLE
         ) from error
     algorithm = choose_algorithm_number(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
         session.close()
         raise UsageError(f"{ALGORITHMS[algorithm].name} takes no key of this kind")
     return HsmSigner(key, algorithm, _make_sign_function(private, algorithm), session.close)
+
+
+def _parse_pkcs11_uri(uri: str) -> dict[str, str]:
+    """Return the attributes in the path and the query of a PKCS#11 URI."""
+    path, _, query = uri.partition(":")[2].partition("?")
+    pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
+    return {name: unquote(value) for name, _, value in pairs}
 
 
 def _decode_pin(pin: bytes) -> str:
@@ -123,32 +139,40 @@ def _decode_pin(pin: bytes) -> str:
         raise ValueError("the PIN is not text") from None
 
 
-def _find_single_key(session: Any, kind: Any, named: dict[str, str]) -> Any:
-    """Give the one key of a kind that is named."""
+def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]) -> Any:
+    """Return the only key of a class that the URI's attributes name."""
     from pkcs11 import Attribute
 
-    wanted = {Attribute.CLASS: kind} | (
-        {Attribute.LABEL: named["object"]} if "object" in named else {}
-    )
-    found = list(session.get_objects(wanted))
-    if not found:
+    template = {Attribute.CLASS: object_class}
+    if "object" in attributes:
+        template[Attribute.LABEL] = attributes["object"]
+    keys = list(session.get_objects(template))
+    if not keys:
         raise ValueError(
             "there is no such key, or it shows itself only with the PIN, which "
             "--passphrase-file gives"
         )
-    if len(found) > 1:
+    if len(keys) > 1:
         raise ValueError("more than one key fits: name it with object=")
-    return found[0]
+    return keys[0]
 
 
-def _parse_pkcs11_uri(uri: str) -> dict[str, str]:
-    path, _, query = uri.partition(":")[2].partition("?")
-    pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
-    return {name: unquote(value) for name, _, value in pairs}
+def _read_public_key(public: Any) -> PublicKey:
+    """Convert a public key of the device to one of `cryptography`."""
+    from pkcs11 import Attribute, KeyType
+    from pkcs11.util.ec import encode_ec_public_key
+
+    if public.key_type == KeyType.RSA:
+        n = int.from_bytes(public[Attribute.MODULUS], "big")
+        e = int.from_bytes(public[Attribute.PUBLIC_EXPONENT], "big")
+        return rsa.RSAPublicNumbers(e, n).public_key()
+    if public.key_type == KeyType.EC_EDWARDS:
+        return ed25519.Ed25519PublicKey.from_public_bytes(public[Attribute.EC_POINT][-32:])
+    return serialization.load_der_public_key(encode_ec_public_key(public))
 
 
 def _make_sign_function(private: Any, algorithm: int) -> Callable[[bytes], bytes]:
-    """Give what asks a device for a signature, in the form that COSE has."""
+    """Return a function that asks the device for a signature in the form COSE has."""
     from pkcs11 import MGF, Mechanism
 
     if algorithm in _ECDSA_HASHES:
@@ -159,23 +183,10 @@ def _make_sign_function(private: Any, algorithm: int) -> Callable[[bytes], bytes
         return lambda data: bytes(private.sign(data, mechanism=Mechanism.EDDSA))
     if algorithm in _PSS_HASH_BITS:
         bits = _PSS_HASH_BITS[algorithm]
-        how = (Mechanism[f"SHA{bits}"], MGF[f"SHA{bits}"], bits // 8)
+        pss_parameters = (Mechanism[f"SHA{bits}"], MGF[f"SHA{bits}"], bits // 8)
         return lambda data: bytes(
-            private.sign(data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=how)
+            private.sign(
+                data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=pss_parameters
+            )
         )
     raise UsageError(f"{ALGORITHMS[algorithm].name} is not asked of devices")
-
-
-def _read_public_key(public: Any) -> PublicKey:
-    from pkcs11 import Attribute, KeyType
-    from pkcs11.util.ec import encode_ec_public_key
-
-    if public.key_type == KeyType.RSA:
-        n, e = (
-            int.from_bytes(public[one], "big")
-            for one in (Attribute.MODULUS, Attribute.PUBLIC_EXPONENT)
-        )
-        return rsa.RSAPublicNumbers(e, n).public_key()
-    if public.key_type == KeyType.EC_EDWARDS:
-        return ed25519.Ed25519PublicKey.from_public_bytes(public[Attribute.EC_POINT][-32:])
-    return serialization.load_der_public_key(encode_ec_public_key(public))

@@ -1,9 +1,17 @@
-"""Keys: PEM and COSE_Key ⇄ keys that sign and verify, and the name of a key. Step: sign, verify.
+"""Signing keys: how they sign, how PEM and COSE_Key represent them, and what names them.
 
-Follows RFC 9052 section 7, RFC 9053 section 7, RFC 8230 and RFC 9964; a key is named by its
-thumbprint, RFC 9679.
+A key is named by its thumbprint: the SHA-256 of its COSE_Key parameters (RFC 9679). Statements
+name their signer by it, so two encodings of one key have one name.
 
-What makes a signature: a key at hand, or one that another device keeps. Step: sign.
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.signing import KeySigner, build_cose_key, compute_thumbprint_uri
+    >>> signer = KeySigner(Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    >>> signer, sorted(build_cose_key(signer.public_key))
+    (KeySigner(EdDSA), [-2, -1, 1])
+    >>> compute_thumbprint_uri(signer.public_key)
+    'urn:ietf:params:oauth:ckt:sha-256:b33u9l1UppkF0wmlPLE_x-m5pAoyyg_UoJxxGZw_B80'
+
+COSE_Key follows RFC 9052 section 7, RFC 9053 section 7, RFC 8230 (RSA) and RFC 9964 (ML-DSA).
 """
 
 from __future__ import annotations
@@ -79,32 +87,86 @@ _KEY_GENERATORS: dict[str, Callable[[], PrivateKey]] = {
     "ml-dsa-87": mldsa.MLDSA87PrivateKey.generate,
 }
 NEW_KEY_ALGORITHMS = tuple(_KEY_GENERATORS)
-"""The algorithms that a key can be made for."""
+"""The algorithms that `generate_key` makes keys for."""
 
 
-def generate_key(kind: str) -> PrivateKey:
-    """Make a key for an algorithm.
+class Signer(Protocol):
+    """A key that signs: in memory, or in a device."""
+
+    @property
+    def algorithm(self) -> int:
+        """The COSE number of the algorithm."""
+        ...
+
+    @property
+    def public_key(self) -> PublicKey:
+        """The key that verifies the signatures."""
+        ...
+
+    def sign(self, data: bytes) -> bytes:
+        """Sign bytes, and return the signature in the form COSE has for the algorithm."""
+        ...
+
+
+@dataclass(frozen=True)
+class KeySigner:
+    """A private key that signs, by its default algorithm unless `number` names another."""
+
+    key: PrivateKey
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the algorithm accepts the key.
+
+        Raises:
+            UsageError: it does not.
+        """
+        if self.number is not None and not ALGORITHMS[self.number].fits(self.public_key):
+            raise UsageError(f"{ALGORITHMS[self.number].name} takes no key of this kind")
+
+    def __repr__(self) -> str:
+        """Name the algorithm only, so that a key never appears in a log."""
+        return f"KeySigner({ALGORITHMS[self.algorithm].name})"
+
+    @property
+    def algorithm(self) -> int:
+        """The COSE number of the algorithm."""
+        return choose_algorithm_number(self.public_key) if self.number is None else self.number
+
+    @property
+    def public_key(self) -> PublicKey:
+        """The key that verifies the signatures."""
+        return self.key.public_key()
+
+    def sign(self, data: bytes) -> bytes:
+        """Sign bytes."""
+        return ALGORITHMS[self.algorithm].sign(self.key, data)
+
+
+def generate_key(algorithm: str) -> PrivateKey:
+    """Generate a key for an algorithm.
 
     Raises:
-        UsageError: there is no such algorithm, or this machine's library cannot make its keys.
+        UsageError: the algorithm is unknown, or the cryptographic library does not support it.
     """
-    if kind not in _KEY_GENERATORS:
+    if algorithm not in _KEY_GENERATORS:
         raise UsageError(
-            f"no keys are made for {kind!r}", hint=f"Known: {', '.join(NEW_KEY_ALGORITHMS)}."
+            f"no keys are made for {algorithm!r}", hint=f"Known: {', '.join(NEW_KEY_ALGORITHMS)}."
         )
     try:
-        return _KEY_GENERATORS[kind]()
+        return _KEY_GENERATORS[algorithm]()
     except UnsupportedAlgorithm as error:
         raise UsageError(
-            f"the cryptographic library here has no {kind}", hint="Update the package cryptography."
+            f"the cryptographic library here has no {algorithm}",
+            hint="Update the package cryptography.",
         ) from error
 
 
 def encode_private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
-    """Write a private key as PKCS#8, encrypted if there is a passphrase.
+    """Encode a private key as PKCS#8 in PEM, encrypted if a passphrase is given.
 
     Raises:
-        UsageError: the passphrase is empty, or longer than one may be.
+        UsageError: the passphrase is empty or too long.
     """
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
@@ -113,31 +175,30 @@ def encode_private_pem(key: PrivateKey, passphrase: bytes | None = None) -> byte
                 f"a passphrase has from 1 to {_MAX_PASSPHRASE_LENGTH} bytes, not {len(passphrase)}"
             )
         encryption = serialization.BestAvailableEncryption(passphrase)
-    written: bytes = key.private_bytes(
+    pem: bytes = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
     )
-    return written
+    return pem
 
 
 def encode_public_pem(key: PublicKey) -> bytes:
-    """Write a public key as SubjectPublicKeyInfo."""
-    written: bytes = key.public_bytes(
+    """Encode a public key as SubjectPublicKeyInfo in PEM."""
+    pem: bytes = key.public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return written
+    return pem
 
 
 def is_encrypted_pem(pem: bytes) -> bool:
-    """Tell whether a private key needs a passphrase."""
+    """Return whether a private key in PEM needs a passphrase."""
     return b"ENCRYPTED" in pem
 
 
 def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
-    """Read a private key.
+    """Parse a private key in PEM. Errors never quote the input, which may hold a secret.
 
     Raises:
-        UnreadableInput: it is no private key, or the passphrase is missing or wrong. What was found
-            is not told.
+        UnreadableInput: the input is not a private key, or the passphrase is missing or wrong.
     """
     if b"PUBLIC KEY-----" in pem and b"PRIVATE KEY-----" not in pem:
         raise UnreadableInput(
@@ -151,19 +212,19 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
             pem, passphrase if is_encrypted_pem(pem) else None
         )
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        told = (
+        problem = (
             "the passphrase is wrong, or the key is damaged"
             if is_encrypted_pem(pem)
             else "not a private key in PEM"
         )
-        raise UnreadableInput(told, hint="vacr key generate makes one.") from error
+        raise UnreadableInput(problem, hint="vacr key generate makes one.") from error
 
 
 def parse_public_keys(data: bytes) -> list[PublicKey]:
-    """Read public keys: those in a PEM text, a COSE key, or a set of them.
+    """Parse public keys: PEM texts, a COSE_Key, or a COSE_KeySet.
 
     Raises:
-        UnreadableInput: there is none that can be read.
+        UnreadableInput: no public key can be read.
     """
     if b"PRIVATE KEY-----" in data:
         raise UnreadableInput(
@@ -173,8 +234,8 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
             return [
-                serialization.load_pem_public_key(one)
-                for one in _PEM_PUBLIC_KEY_START.split(data)[1:]
+                serialization.load_pem_public_key(pem)
+                for pem in _PEM_PUBLIC_KEY_START.split(data)[1:]
             ]
         value = decode_cbor(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
@@ -182,161 +243,110 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
     return _parse_cose_key_set(value) if isinstance(value, list) else [parse_cose_key(value)]
 
 
-def _parse_cose_key_set(value: list[Any]) -> list[PublicKey]:
-    """Make keys of a set; those of kinds that are not known do not keep the others back, RFC 9052
-    section 7.
-    """
-    found, failed = [], UnreadableInput("a set of keys without any")
-    for item in value:
+def _parse_cose_key_set(items: list[Any]) -> list[PublicKey]:
+    """Parse a COSE_KeySet, ignoring keys of unknown kinds (RFC 9052, section 7)."""
+    keys, last_error = [], UnreadableInput("a set of keys without any")
+    for item in items:
         try:
-            found.append(parse_cose_key(item))
+            keys.append(parse_cose_key(item))
         except UnreadableInput as error:
-            failed = error
-    if not found:
-        raise failed
-    return found
+            last_error = error
+    if not keys:
+        raise last_error
+    return keys
 
 
 def build_cose_key(key: PublicKey) -> dict[int, Any]:
-    """Give the parameters of a public key that its thumbprint is made of.
+    """Return the COSE_Key parameters of a public key that its thumbprint covers.
 
     Raises:
-        UnreadableInput: COSE has no form for such a key.
+        UnreadableInput: COSE has no representation for such a key.
     """
-    if isinstance(key, ed25519.Ed25519PublicKey):
-        return {
-            KEY_TYPE: KEY_TYPE_OKP,
-            KEY_CURVE: CURVE_ED25519,
-            KEY_X: key.public_bytes_raw(),
-        }
-    if isinstance(key, ed448.Ed448PublicKey):
-        return {
-            KEY_TYPE: KEY_TYPE_OKP,
-            KEY_CURVE: CURVE_ED448,
-            KEY_X: key.public_bytes_raw(),
-        }
+    for curve, key_class in _EDWARDS_KEY_CLASSES.items():
+        if isinstance(key, key_class):
+            return {KEY_TYPE: KEY_TYPE_OKP, KEY_CURVE: curve, KEY_X: key.public_bytes_raw()}
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVE_NUMBERS:
-        size, numbers = (key.curve.key_size + 7) // 8, key.public_numbers()
-        x, y = numbers.x.to_bytes(size, "big"), numbers.y.to_bytes(size, "big")
+        size, point = (key.curve.key_size + 7) // 8, key.public_numbers()
         return {
             KEY_TYPE: KEY_TYPE_EC2,
             KEY_CURVE: _CURVE_NUMBERS[key.curve.name],
-            KEY_X: x,
-            KEY_Y: y,
+            KEY_X: point.x.to_bytes(size, "big"),
+            KEY_Y: point.y.to_bytes(size, "big"),
         }
     if isinstance(key, rsa.RSAPublicKey):
-        numbers_ = key.public_numbers()
+        numbers = key.public_numbers()
         return {
             KEY_TYPE: KEY_TYPE_RSA,
-            KEY_RSA_N: _encode_minimal_integer(numbers_.n),
-            KEY_RSA_E: _encode_minimal_integer(numbers_.e),
+            KEY_RSA_N: _encode_minimal_integer(numbers.n),
+            KEY_RSA_E: _encode_minimal_integer(numbers.e),
         }
-    for number, kind in _ML_DSA_KEY_CLASSES.items():
-        if isinstance(key, kind):
+    for algorithm, key_class in _ML_DSA_KEY_CLASSES.items():
+        if isinstance(key, key_class):
             return {
                 KEY_TYPE: KEY_TYPE_AKP,
-                KEY_ALG: number,
+                KEY_ALG: algorithm,
                 KEY_AKP_PUBLIC: key.public_bytes_raw(),
             }
     raise UnreadableInput(f"a key of a kind that COSE has no form for: {type(key).__name__}")
-
-
-def parse_cose_key(value: Any) -> PublicKey:
-    """Make a public key of COSE parameters.
-
-    Raises:
-        UnreadableInput: they make none.
-    """
-    try:
-        return _parse_cose_parameters(dict(value))
-    except (ValueError, TypeError, KeyError, OverflowError, UnsupportedAlgorithm) as error:
-        raise UnreadableInput("not a COSE key of a known kind") from error
-
-
-def _parse_cose_parameters(value: dict[Any, Any]) -> PublicKey:
-    match kind := value[KEY_TYPE]:
-        case _ if kind == KEY_TYPE_OKP:
-            return _EDWARDS_KEY_CLASSES[value[KEY_CURVE]].from_public_bytes(value[KEY_X])
-        case _ if kind == KEY_TYPE_EC2:
-            curve, x, y = _EC_CURVES[value[KEY_CURVE]], value[KEY_X], value[KEY_Y]
-            if isinstance(y, bool):  # the point is compressed, and this is the sign of y
-                return ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes([2 + y]) + x)
-            return ec.EllipticCurvePublicKey.from_encoded_point(curve, b"\x04" + x + y)
-        case _ if kind == KEY_TYPE_RSA:
-            n, e = (int.from_bytes(value[label], "big") for label in (KEY_RSA_N, KEY_RSA_E))
-            return rsa.RSAPublicNumbers(e, n).public_key()
-        case _ if kind == KEY_TYPE_AKP:
-            return _ML_DSA_KEY_CLASSES[value[KEY_ALG]].from_public_bytes(value[KEY_AKP_PUBLIC])
-    raise ValueError("a key type that is not known")
 
 
 def _encode_minimal_integer(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
+def parse_cose_key(value: Any) -> PublicKey:
+    """Parse the parameters of a COSE_Key.
+
+    Raises:
+        UnreadableInput: they are not a key of a known kind.
+    """
+    try:
+        parameters = dict(value)
+        return _COSE_KEY_PARSERS[parameters[KEY_TYPE]](parameters)
+    except (ValueError, TypeError, KeyError, OverflowError, UnsupportedAlgorithm) as error:
+        raise UnreadableInput("not a COSE key of a known kind") from error
+
+
+def _parse_okp_key(parameters: dict[Any, Any]) -> PublicKey:
+    return _EDWARDS_KEY_CLASSES[parameters[KEY_CURVE]].from_public_bytes(parameters[KEY_X])
+
+
+def _parse_ec2_key(parameters: dict[Any, Any]) -> PublicKey:
+    curve, x, y = _EC_CURVES[parameters[KEY_CURVE]], parameters[KEY_X], parameters[KEY_Y]
+    if isinstance(y, bool):  # A compressed point: `y` is the sign of the coordinate.
+        return ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes([2 + y]) + x)
+    return ec.EllipticCurvePublicKey.from_encoded_point(curve, b"\x04" + x + y)
+
+
+def _parse_rsa_key(parameters: dict[Any, Any]) -> PublicKey:
+    n = int.from_bytes(parameters[KEY_RSA_N], "big")
+    e = int.from_bytes(parameters[KEY_RSA_E], "big")
+    return rsa.RSAPublicNumbers(e, n).public_key()
+
+
+def _parse_akp_key(parameters: dict[Any, Any]) -> PublicKey:
+    key_class = _ML_DSA_KEY_CLASSES[parameters[KEY_ALG]]
+    return key_class.from_public_bytes(parameters[KEY_AKP_PUBLIC])
+
+
+_COSE_KEY_PARSERS = {
+    KEY_TYPE_OKP: _parse_okp_key,
+    KEY_TYPE_EC2: _parse_ec2_key,
+    KEY_TYPE_RSA: _parse_rsa_key,
+    KEY_TYPE_AKP: _parse_akp_key,
+}
+
+
 def compute_thumbprint(key: PublicKey) -> bytes:
-    """Give the name of a key: the SHA-256 of its COSE form."""
+    """Return the thumbprint that names a key: the SHA-256 of its COSE_Key (RFC 9679)."""
     return hashlib.sha256(encode_deterministic_cbor(build_cose_key(key))).digest()
 
 
 def compute_thumbprint_uri(key: PublicKey) -> str:
-    """Give the name of a key as a URI."""
+    """Return the thumbprint of a key as a URI."""
     return format_thumbprint_uri(compute_thumbprint(key))
 
 
-def format_thumbprint_uri(name: bytes) -> str:
-    """Write the thumbprint of a key as a URI."""
-    return THUMBPRINT_URI_PREFIX + base64.urlsafe_b64encode(name).rstrip(b"=").decode()
-
-
-class Signer(Protocol):
-    """What `sign` asks for a signature."""
-
-    @property
-    def algorithm(self) -> int:
-        """The COSE number of the algorithm."""
-        ...
-
-    @property
-    def public_key(self) -> PublicKey:
-        """The key that verifies."""
-        ...
-
-    def sign(self, data: bytes) -> bytes:
-        """Sign bytes, in the form that COSE has for the algorithm."""
-        ...
-
-
-@dataclass(frozen=True)
-class KeySigner:
-    """Signs with a private key; its algorithm is the usual one of the key unless it is named."""
-
-    key: PrivateKey
-    number: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check that the algorithm takes the key.
-
-        Raises:
-            UsageError: it does not.
-        """
-        if self.number is not None and not ALGORITHMS[self.number].fits(self.public_key):
-            raise UsageError(f"{ALGORITHMS[self.number].name} takes no key of this kind")
-
-    def __repr__(self) -> str:
-        """Say nothing about the key."""
-        return f"KeySigner({ALGORITHMS[self.algorithm].name})"
-
-    @property
-    def algorithm(self) -> int:
-        """The COSE number of the algorithm."""
-        return choose_algorithm_number(self.public_key) if self.number is None else self.number
-
-    @property
-    def public_key(self) -> PublicKey:
-        """The key that verifies."""
-        return self.key.public_key()
-
-    def sign(self, data: bytes) -> bytes:
-        """Sign bytes."""
-        return ALGORITHMS[self.algorithm].sign(self.key, data)
+def format_thumbprint_uri(thumbprint: bytes) -> str:
+    """Format a thumbprint as a URI."""
+    return THUMBPRINT_URI_PREFIX + base64.urlsafe_b64encode(thumbprint).rstrip(b"=").decode()

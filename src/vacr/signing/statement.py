@@ -1,13 +1,20 @@
-"""Bytes + signer → a signed statement. Step: sign. Follows RFC 9943 (what a statement says) and RFC
-9995 (hash envelopes).
+"""Sign a record or a native session, as a statement (RFC 9943).
 
-There are three profiles: a `hash-envelope` holds the SHA-256 of the bytes, `attached` holds the
-bytes, `detached` holds nothing and says by its content type what belongs to it.
+A statement has one of three profiles. A `hash-envelope` contains the SHA-256 of the payload (RFC
+9995), `attached` contains the payload itself, and `detached` contains neither. All of them name
+the issuer, the subject and the content type in the protected header.
 
-`trace-metadata`: what a signed record is about, beside the signature. Step: sign, verify.
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.signing import KeySigner, parse_sign1, sign
+    >>> signer = KeySigner(Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    >>> message = parse_sign1(sign(b"hello", signer))
+    >>> message.payload.hex()      # the SHA-256 of the payload
+    '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
+    >>> sorted(message.protected)  # alg, kid, CWT claims, hash algorithm, content type
+    [1, 4, 15, 258, 259]
 
-It stands in the unprotected header: nobody signs it. Whoever has the record makes it again and
-compares.
+`trace-metadata` summarises a record for readers that do not open it. It is in the unprotected
+header, so it is not signed: verification builds it again from the record and compares.
 """
 
 from __future__ import annotations
@@ -44,12 +51,14 @@ from vacr.signing.keys import Signer, compute_thumbprint, compute_thumbprint_uri
 HASH_ENVELOPE, DETACHED, ATTACHED = "hash-envelope", "detached", "attached"
 STATEMENT_PROFILES = (HASH_ENVELOPE, DETACHED, ATTACHED)
 
+TRACE_FORMATS = {"3.0.0-draft": "ietf-vac-v3.0", "2.0.0-draft": "ietf-vac-v2.0"}
+"""The trace format id of a record, by schema version. A native session has its reader's format."""
+_UINT_END = 2**64
+
 
 @dataclass(frozen=True, slots=True)
 class StatementClaims:
-    """What the signer says: who they are, what it is about, and when they signed, in seconds of the
-    epoch.
-    """
+    """The signer's claims: issuer, subject, and the time of signing in seconds since 1970."""
 
     issuer: str | None = None
     subject: str | None = None
@@ -68,13 +77,14 @@ def sign(
     unprotected: Mapping[int, Any] | None = None,
     protected: Mapping[int, Any] | None = None,
 ) -> bytes:
-    """Sign bytes; for a hash envelope their SHA-256 is enough, so that they need not be in memory.
+    """Sign a payload and return the statement.
 
-    The issuer is named by the key and the subject by the bytes, unless `claims` name them. The
-    statement carries the key, by itself or in the chain of its certificates.
+    A hash envelope needs only the payload's SHA-256, `digest`, so a large file need not be in
+    memory. Unless `claims` say otherwise, the issuer is the key's thumbprint and the subject is
+    the payload's digest. The statement carries the key, by itself or in the certificate chain.
 
     Raises:
-        UsageError: there is no such profile, or it needs what was not given.
+        UsageError: the profile is unknown, or an argument that it needs is missing.
     """
     if profile not in STATEMENT_PROFILES:
         raise UsageError(f"no profile {profile!r}", hint=f"Known: {', '.join(STATEMENT_PROFILES)}.")
@@ -90,30 +100,31 @@ def sign(
         payload = digest
     else:
         headers[HEADER_CONTENT_TYPE] = content_type
-    written = encode_protected_header({**headers, **(protected or {})})
-    signature = signer.sign(encode_sig_structure(written, payload or b""))
-    beside = {
-        **({} if chain else {HEADER_KCCS: build_kccs(signer.public_key)}),
-        **(unprotected or {}),
-    }
+    protected_bytes = encode_protected_header({**headers, **(protected or {})})
+    signature = signer.sign(encode_sig_structure(protected_bytes, payload or b""))
+    carried_key = {} if chain else {HEADER_KCCS: build_kccs(signer.public_key)}
     return Sign1(
-        written, headers, beside, None if profile == DETACHED else payload, signature
+        protected_bytes,
+        headers,
+        {**carried_key, **(unprotected or {})},
+        None if profile == DETACHED else payload,
+        signature,
     ).encode()
 
 
 def _build_protected_header(
     signer: Signer, claims: StatementClaims, digest: bytes, chain: Sequence[x509.Certificate]
 ) -> dict[int, Any]:
-    said: dict[int, Any] = {
+    cwt_claims: dict[int, Any] = {
         CLAIM_ISS: claims.issuer or compute_thumbprint_uri(signer.public_key),
         CLAIM_SUB: claims.subject or f"urn:sha-256:{digest.hex()}",
     }
     if claims.issued_at is not None:
-        said[CLAIM_IAT] = claims.issued_at
+        cwt_claims[CLAIM_IAT] = claims.issued_at
     headers: dict[int, Any] = {
         HEADER_ALG: signer.algorithm,
         HEADER_KID: compute_thumbprint(signer.public_key),
-        HEADER_CWT_CLAIMS: said,
+        HEADER_CWT_CLAIMS: cwt_claims,
     }
     if chain:
         if compute_thumbprint(chain[0].public_key()) != compute_thumbprint(signer.public_key):
@@ -121,7 +132,7 @@ def _build_protected_header(
                 "the first certificate is not the key's",
                 hint="A chain begins with the signer's certificate.",
             )
-        if not is_issuer_uri(said[CLAIM_ISS]):
+        if not is_issuer_uri(cwt_claims[CLAIM_ISS]):
             raise UsageError(
                 "with certificates, the issuer has to be a URI",
                 hint="For example: --issuer https://example.org",
@@ -133,27 +144,8 @@ def _build_protected_header(
     return headers
 
 
-TRACE_FORMATS = {"3.0.0-draft": "ietf-vac-v3.0", "2.0.0-draft": "ietf-vac-v2.0"}
-"""Schema version → trace format id of a record; that of a native session is its reader's."""
-
-
-_UINT_END = 2**64
-
-
-def get_trace_format(version: Any) -> str:
-    """Give the trace format id of a record by its version, which may be anything."""
-    return TRACE_FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"
-
-
-def _is_timestamp(value: Any) -> bool:
-    """Tell whether a value can stand for a time, whatever its form: a record that is not valid may
-    hold anything there.
-    """
-    return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
-
-
 def build_trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str, Any] | None:
-    """Summarise a record; nothing for a session without a start, of which there is no summary."""
+    """Summarise a record, or return None for a session without an id or a start."""
     session = record.get("session")
     if not isinstance(session, dict) or not _is_timestamp(session.get("session-start")):
         return None
@@ -170,3 +162,13 @@ def build_trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str,
     if _is_timestamp(session.get("session-end")):
         summary["timestamp-end"] = session["session-end"]
     return summary
+
+
+def _is_timestamp(value: Any) -> bool:
+    """Return whether a value can be a time; an invalid record may hold anything there."""
+    return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
+
+
+def get_trace_format(version: Any) -> str:
+    """Return the trace format id of a record, by its version; "unknown" for any other value."""
+    return TRACE_FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"

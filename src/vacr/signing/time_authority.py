@@ -1,4 +1,4 @@
-"""A timestamp authority, asked over HTTP. Follows RFC 3161 section 3.4."""
+"""The client of a timestamp authority, over HTTP (RFC 3161, section 3.4)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ _HTTP_OK = 200
 _ADDRESS_EXAMPLE = "For example: --timestamp https://tsa.example.org/"
 
 
-def ask_time_authority(url: str, question: bytes) -> bytes:
-    """Send a question to an authority, and give its reply.
+def ask_time_authority(url: str, request: bytes) -> bytes:
+    """Send a timestamp request to an authority and return its reply.
 
     Raises:
-        UsageError: the address is none.
-        Unreachable: there is no reply.
+        UsageError: the address is invalid.
+        Unreachable: the authority does not reply.
     """
-    place = parse_service_address(url, "timestamp authority", _ADDRESS_EXAMPLE)
-    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    connection = kind(place.host, place.port, timeout=_TIMEOUT_SECONDS)
+    address = parse_service_address(url, "timestamp authority", _ADDRESS_EXAMPLE)
+    connection_class = (
+        http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    )
+    connection = connection_class(address.host, address.port, timeout=_TIMEOUT_SECONDS)
     try:
         connection.request(
-            "POST", place.path, question, {"Content-Type": "application/timestamp-query"}
+            "POST", address.path, request, {"Content-Type": "application/timestamp-query"}
         )
         response = connection.getresponse()
         reply = response.read(_MAX_REPLY_SIZE)

@@ -1,5 +1,7 @@
-"""Timestamps of RFC 3161. Step: sign, verify. Follows RFC 9921: 269 is over the payload, 270 over
-the signature.
+"""Timestamp tokens (RFC 3161) in a statement's headers.
+
+RFC 9921 has two headers for them: 269 covers the payload, 270 covers the signature. Only the
+second one proves when a statement was signed.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ from vacr.errors import InvalidStatement
 
 _GRANTED_STATUS_DER = b"\x30\x03\x02\x01\x00"
 _DER_SEQUENCE = 0x30
-_OPENSSL_ERROR_PATTERN = re.compile(r'data: "([^"]*)"')
-"""Where the library, which repeats OpenSSL's list of errors, says what is wrong."""
 _DER_LONG_FORM = 0x80
 _HASHES_BY_OID = {
     "2.16.840.1.101.3.4.2.1": hashlib.sha256,
@@ -32,24 +32,25 @@ _HASHES_BY_OID = {
     "2.16.840.1.101.3.4.2.3": hashlib.sha512,
 }
 
+# The library quotes OpenSSL's list of errors; this is the readable part of each.
+_OPENSSL_ERROR_PATTERN = re.compile(r'data: "([^"]*)"')
+
 
 def encode_stamped_signature(signature: bytes) -> bytes:
-    """Give the bytes that a timestamp of a signature is over: the signature as CBOR has it, with
-    its head.
-    """
+    """Encode the signature as a CBOR byte string, which is what its timestamp covers."""
     return cbor2.dumps(signature)
 
 
 def build_timestamp_request(signature: bytes) -> bytes:
-    """Write the question for a timestamp of a signature."""
+    """Build the request for a timestamp of a signature."""
     return TimestampRequestBuilder().data(encode_stamped_signature(signature)).build().as_bytes()
 
 
 def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
-    """Take the token out of an authority's reply.
+    """Return the timestamp token in an authority's reply.
 
     Raises:
-        InvalidStatement: it is no reply, grants nothing, or is about something else.
+        InvalidStatement: the reply is malformed, refuses the request, or covers other data.
     """
     try:
         response = decode_timestamp_response(reply)
@@ -63,11 +64,10 @@ def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
 
 
 def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> datetime:
-    """Check a timestamp over some bytes; gives its time.
+    """Check a timestamp token over data, and return its time.
 
     Raises:
-        InvalidStatement: it is no timestamp, is over other bytes, or comes from nobody who is
-            trusted.
+        InvalidStatement: it is malformed, covers other data, or no trusted authority signed it.
     """
     if not isinstance(token, bytes):
         raise InvalidStatement("a timestamp that is no byte string", reason="timestamp-malformed")
@@ -76,19 +76,20 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
         _check_imprint(response, data)
         VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
     except VerificationError as error:
-        told = _OPENSSL_ERROR_PATTERN.findall(str(error)) or [str(error)]
+        problems = _OPENSSL_ERROR_PATTERN.findall(str(error)) or [str(error)]
         raise InvalidStatement(
-            f"the timestamp does not hold: {told[-1]}", reason="timestamp-untrusted"
+            f"the timestamp does not hold: {problems[-1]}", reason="timestamp-untrusted"
         ) from error
     except ValueError as error:
         raise InvalidStatement(
             f"a timestamp that cannot be read: {error}", reason="timestamp-malformed"
         ) from error
-    when: datetime = response.tst_info.gen_time
-    return when
+    time: datetime = response.tst_info.gen_time
+    return time
 
 
 def _check_imprint(response: Any, data: bytes) -> None:
+    """Check that a token covers the data, by the hash in it."""
     imprint = response.tst_info.message_imprint
     algorithm = _HASHES_BY_OID.get(imprint.hash_algorithm.dotted_string)
     if algorithm is None or algorithm(data).digest() != imprint.message:
@@ -96,7 +97,7 @@ def _check_imprint(response: Any, data: bytes) -> None:
 
 
 def _encode_der_sequence(content: bytes) -> bytes:
-    """Wrap bytes as a sequence of DER."""
+    """Wrap bytes in a DER sequence."""
     size = len(content)
     if size < _DER_LONG_FORM:
         return bytes((_DER_SEQUENCE, size)) + content

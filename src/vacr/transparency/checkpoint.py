@@ -1,20 +1,20 @@
-"""Signed notes: text with lines of signatures under it, and the keys that check them. Step:
-register, verify.
+"""Checkpoints: the size and root of a log, signed by the log and cosigned by witnesses.
 
-Follows C2SP signed-note. Known are Ed25519 (type 1) and, for checkpoints, Ed25519 cosignatures
-(type 4, see `checkpoint`). Lines of other keys are kept and ignored, as others may add theirs at
-any time.
+A checkpoint is a signed note (C2SP signed-note): a text, an empty line, and signature lines, each
+with the name of its key. Anybody may add lines, so lines of unknown keys are kept and ignored.
 
-Checkpoints: the size and the root of a log, signed as a note, and what witnesses sign of them.
-Step: register, verify.
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.transparency import *
+    >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    >>> note = sign_checkpoint(Checkpoint("log.example", 3, bytes(32)), key)
+    >>> note.decode().splitlines()[:3]
+    ['log.example', '3', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=']
+    >>> verify_checkpoint(note, build_verifier_key("log.example", key.public_key())).size
+    3
 
-Follows C2SP tlog-checkpoint and, for cosignatures, tlog-cosignature with Ed25519
-(`cosignature/v1`).
-
-What a witness is asked: a checkpoint, and the proof that it continues the one seen before. Step:
-register.
-
-Follows C2SP tlog-witness, `add-checkpoint`.
+A witness is asked to cosign a checkpoint by a submission (C2SP tlog-witness, `add-checkpoint`): the
+checkpoint, and the proof that it continues the last one the witness saw. Checkpoints follow C2SP
+tlog-checkpoint, cosignatures follow tlog-cosignature with Ed25519 (`cosignature/v1`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ NOTE_KEY_ED25519, NOTE_KEY_COSIGNATURE = 1, 4
 NOTE_KEY_KINDS = (NOTE_KEY_ED25519, NOTE_KEY_COSIGNATURE)
 
 MAX_NOTE_SIZE = 1 << 18
-"""What a note may have at most, in bytes: room for some dozen signatures of the largest kind there
-is.
-"""
+"""The maximum size of a note: room for some dozen signatures of the largest kind."""
 MAX_NOTE_SIGNATURES = 100
 
 _SIGNATURE_LINE_PREFIX = "— "
@@ -49,45 +47,29 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_NAME_PATTERN = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 _VERIFIER_KEY_HINT = "A key to verify notes with looks like example.org/log+0123abcd+AQ…"
 
-
-def check_key_name(name: str) -> None:
-    """Check that something can be the name of a key.
-
-    Raises:
-        UsageError: it is empty, or has spaces or a plus in it.
-    """
-    if _KEY_NAME_PATTERN.fullmatch(name) is None:
-        raise UsageError(
-            f"{name!r} cannot be the name of a key",
-            hint="It has no spaces and no +, such as example.org/log.",
-        )
-
-
-def decode_exact_base64(text: str) -> bytes:
-    """Read base64 in the only form that each value has.
-
-    Raises:
-        ValueError: it is none, or in another form.
-    """
-    data = base64.b64decode(text, validate=True)
-    if base64.b64encode(data).decode() != text:
-        raise binascii.Error("bits that are not used are set")
-    return data
+MAX_TREE_SIZE = (1 << 63) - 1
+_DECIMAL_PATTERN = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+_MIN_CHECKPOINT_LINES = 3
+_TIMESTAMP_SIZE = 8
+MAX_PROOF_HASHES = 63
+MAX_SUBMISSION_SIZE = MAX_NOTE_SIZE + 32 + 64 * MAX_PROOF_HASHES
+"""The maximum size of a submission, in bytes."""
+_OLD_SIZE_PREFIX = "old "
 
 
 @dataclass(frozen=True)
 class VerifierKey:
-    """A key that checks signatures of notes: whose it is, of which kind, and its bytes."""
+    """A public key that verifies signed notes: its name, its signature type and its bytes."""
 
     name: str
     kind: int
     public: bytes
 
     def __post_init__(self) -> None:
-        """Check that it can be one.
+        """Check the parts of the key.
 
         Raises:
-            UsageError: it cannot.
+            UsageError: one is invalid.
         """
         check_key_name(self.name)
         if self.kind not in NOTE_KEY_KINDS or len(self.public) != _PUBLIC_KEY_SIZE:
@@ -97,34 +79,33 @@ class VerifierKey:
 
     @cached_property
     def id(self) -> bytes:
-        """What lines of signatures name it by, beside its name."""
-        return hashlib.sha256(
-            self.name.encode() + b"\n" + bytes([self.kind]) + self.public
-        ).digest()[:_KEY_ID_SIZE]
+        """The short hash that signature lines have next to the name."""
+        signed = self.name.encode() + b"\n" + bytes([self.kind]) + self.public
+        return hashlib.sha256(signed).digest()[:_KEY_ID_SIZE]
 
     def __str__(self) -> str:
-        """Write it as it is handed around."""
-        return f"{self.name}+{self.id.hex()}+{base64.b64encode(bytes([self.kind]) + self.public).decode()}"
+        """Format the key as it is published: name, id and key, with plus signs between."""
+        encoded_key = base64.b64encode(bytes([self.kind]) + self.public).decode()
+        return f"{self.name}+{self.id.hex()}+{encoded_key}"
 
     def check(self, signature: bytes, data: bytes) -> None:
-        """Check a signature.
+        """Check a signature over data.
 
         Raises:
-            InvalidStatement: it is not this key's over the data.
+            InvalidStatement: this key did not make it.
         """
         try:
             ed25519.Ed25519PublicKey.from_public_bytes(self.public).verify(signature, data)
         except (InvalidSignature, ValueError) as error:
-            told = f"a signature in the name of {self.name} is not of that key over this text"
-            raise InvalidStatement(told, reason="note-signature") from error
+            problem = f"a signature in the name of {self.name} is not of that key over this text"
+            raise InvalidStatement(problem, reason="note-signature") from error
 
 
 def parse_verifier_key(text: str) -> VerifierKey:
-    """Read a key as it is handed around: name, id in hexadecimal and base64 of the kind and the
-    bytes, with a plus between.
+    """Parse a key as it is published: name, id in hexadecimal, and type and bytes in base64.
 
     Raises:
-        UsageError: it is none, or of a kind that is not known.
+        UsageError: it is malformed, or of an unknown type.
     """
     name, _, rest = text.partition("+")
     try:
@@ -144,17 +125,30 @@ def parse_verifier_key(text: str) -> VerifierKey:
 def build_verifier_key(
     name: str, key: ed25519.Ed25519PublicKey, kind: int = NOTE_KEY_ED25519
 ) -> VerifierKey:
-    """Give the key that checks notes, of a public key and a name.
+    """Build the verifier key for a public key and a name.
 
     Raises:
-        UsageError: the name cannot be one.
+        UsageError: the name is invalid.
     """
     return VerifierKey(name, kind, key.public_bytes_raw())
 
 
+def check_key_name(name: str) -> None:
+    """Check that a text can be the name of a key.
+
+    Raises:
+        UsageError: it is empty, or contains spaces or a plus sign.
+    """
+    if _KEY_NAME_PATTERN.fullmatch(name) is None:
+        raise UsageError(
+            f"{name!r} cannot be the name of a key",
+            hint="It has no spaces and no +, such as example.org/log.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class NoteSignature:
-    """A line of a note: who says to have signed it, and what they give for a signature."""
+    """A signature line of a note: a key's name and id, and the signature it claims."""
 
     name: str
     key_id: bytes
@@ -163,38 +157,44 @@ class NoteSignature:
     @property
     def line(self) -> str:
         """The line, as it is in a note."""
-        return f"{_SIGNATURE_LINE_PREFIX}{self.name} {base64.b64encode(self.key_id + self.blob).decode()}\n"
+        encoded_signature = base64.b64encode(self.key_id + self.blob).decode()
+        return f"{_SIGNATURE_LINE_PREFIX}{self.name} {encoded_signature}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class SignedNote:
-    """A text with its signatures, none of which is checked yet."""
+    """A text with its signatures, not verified yet."""
 
     text: str
     signatures: tuple[NoteSignature, ...]
 
     def encode(self) -> bytes:
-        """Write it."""
-        return (self.text + "\n" + "".join(one.line for one in self.signatures)).encode()
+        """Encode the note."""
+        return (
+            self.text + "\n" + "".join(signature.line for signature in self.signatures)
+        ).encode()
 
     def blobs(self, key: VerifierKey) -> list[bytes]:
-        """Give what is said to be signatures of a key."""
-        return [one.blob for one in self.signatures if (one.name, one.key_id) == (key.name, key.id)]
+        """Return the signatures that claim to be of a key."""
+        return [
+            signature.blob
+            for signature in self.signatures
+            if (signature.name, signature.key_id) == (key.name, key.id)
+        ]
 
     def verify(self, *keys: VerifierKey) -> None:
-        """Check that one of some keys signed it, and that no line in the name of any of them is
-        false.
+        """Check that one of the keys signed the note, and that none of their signatures is false.
 
         Raises:
-            InvalidStatement: none of them did, or one is said to have and did not.
+            InvalidStatement: none of them signed it, or a signature is false.
         """
         data = self.text.encode()
-        found = [
+        claimed = [
             (key, blob) for key in keys if key.kind == NOTE_KEY_ED25519 for blob in self.blobs(key)
         ]
-        for key, blob in found:
+        for key, blob in claimed:
             key.check(blob, data)
-        if not found:
+        if not claimed:
             names = ", ".join(sorted({str(key) for key in keys}))
             raise InvalidStatement(
                 f"not signed by the key that it has to be signed by: {names}",
@@ -203,11 +203,11 @@ class SignedNote:
 
 
 def sign_note_text(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> NoteSignature:
-    """Sign a text in a name.
+    """Sign the text of a note with a named key.
 
     Raises:
-        UsageError: the name cannot be one, or the text is none of a note: it ends with a line and
-            has no control characters.
+        UsageError: the name is invalid, or the text does not end with a newline or contains control
+            characters.
     """
     try:
         data = text.encode()
@@ -222,10 +222,10 @@ def sign_note_text(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> Note
 
 
 def parse_signed_note(data: bytes) -> SignedNote:
-    """Read a note.
+    """Parse a note.
 
     Raises:
-        InvalidStatement: it is none, or larger than one may be.
+        InvalidStatement: it is malformed or too large.
     """
     if len(data) > MAX_NOTE_SIZE:
         raise InvalidStatement(
@@ -233,28 +233,28 @@ def parse_signed_note(data: bytes) -> SignedNote:
             reason="note-size",
         )
     try:
-        whole = data.decode()
+        content = data.decode()
     except UnicodeDecodeError as error:
         raise InvalidStatement("a note that is not UTF-8", reason="note-characters") from error
-    if _CONTROL_CHARACTERS.search(whole):
+    if _CONTROL_CHARACTERS.search(content):
         raise InvalidStatement("a note with control characters", reason="note-characters")
-    # The text may have empty lines of its own: the last one is what ends it.
-    end = whole.rfind("\n\n")
-    if end < 0 or not whole.endswith("\n") or end + 2 == len(whole):
+    # The text may contain empty lines; the last one in the note ends it.
+    text_end = content.rfind("\n\n")
+    if text_end < 0 or not content.endswith("\n") or text_end + 2 == len(content):
         raise InvalidStatement(
             "not a note: there are no lines of signatures after an empty line", reason="note-form"
         )
-    lines = whole[end + 2 : -1].split("\n")
+    lines = content[text_end + 2 : -1].split("\n")
     if len(lines) > MAX_NOTE_SIGNATURES:
         raise InvalidStatement(f"a note with {len(lines)} signatures", reason="note-size")
-    return SignedNote(whole[: end + 1], tuple(map(parse_signature_line, lines)))
+    return SignedNote(content[: text_end + 1], tuple(map(parse_signature_line, lines)))
 
 
 def parse_signature_line(line: str) -> NoteSignature:
-    """Read the line of a signature, without its end.
+    """Parse a signature line without its newline.
 
     Raises:
-        InvalidStatement: it is none.
+        InvalidStatement: it is malformed.
     """
     name, _, encoded = line.removeprefix(_SIGNATURE_LINE_PREFIX).partition(" ")
     try:
@@ -270,16 +270,21 @@ def parse_signature_line(line: str) -> NoteSignature:
     return NoteSignature(name, data[:_KEY_ID_SIZE], data[_KEY_ID_SIZE:])
 
 
-MAX_TREE_SIZE = (1 << 63) - 1
+def decode_exact_base64(text: str) -> bytes:
+    """Decode base64, accepting only the one encoding that each value has.
 
-_DECIMAL_PATTERN = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
-_MIN_CHECKPOINT_LINES = 3
-_TIMESTAMP_SIZE = 8
+    Raises:
+        ValueError: the text is not that encoding.
+    """
+    data = base64.b64decode(text, validate=True)
+    if base64.b64encode(data).decode() != text:
+        raise binascii.Error("bits that are not used are set")
+    return data
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a log says that it is at a moment."""
+    """The size and root of a log at a moment; `origin` is the log's name."""
 
     origin: str
     size: int
@@ -288,7 +293,7 @@ class Checkpoint:
 
     @property
     def text(self) -> str:
-        """What is signed."""
+        """The text that is signed."""
         lines = (
             self.origin,
             str(self.size),
@@ -298,38 +303,11 @@ class Checkpoint:
         return "".join(f"{line}\n" for line in lines)
 
 
-def parse_tree_size(text: str) -> int:
-    """Read the size of a tree.
-
-    Raises:
-        InvalidStatement: it is no number, is written in another form than the shortest, or no tree
-            is so large.
-    """
-    if _DECIMAL_PATTERN.fullmatch(text) is None or int(text) > MAX_TREE_SIZE:
-        raise InvalidStatement(f"not the size of a tree: {text[:40]!r}", reason="checkpoint-form")
-    return int(text)
-
-
-def parse_base64_hash(text: str) -> bytes:
-    """Read a hash.
-
-    Raises:
-        InvalidStatement: it is none.
-    """
-    try:
-        found = decode_exact_base64(text)
-    except ValueError:
-        found = b""
-    if len(found) != HASH_SIZE:
-        raise InvalidStatement(f"not a hash in base64: {text[:60]!r}", reason="checkpoint-form")
-    return found
-
-
 def parse_checkpoint(text: str) -> Checkpoint:
-    """Read the text of a checkpoint, whoever signed it.
+    """Parse the text of a checkpoint, regardless of who signed it.
 
     Raises:
-        InvalidStatement: it is none.
+        InvalidStatement: it is malformed.
     """
     lines = text.removesuffix("\n").split("\n")
     if not text.endswith("\n") or len(lines) < _MIN_CHECKPOINT_LINES or not all(lines):
@@ -345,29 +323,55 @@ def parse_checkpoint(text: str) -> Checkpoint:
     )
 
 
+def parse_tree_size(text: str) -> int:
+    """Parse the size of a tree.
+
+    Raises:
+        InvalidStatement: it is not a decimal number in its shortest form, or too large.
+    """
+    if _DECIMAL_PATTERN.fullmatch(text) is None or int(text) > MAX_TREE_SIZE:
+        raise InvalidStatement(f"not the size of a tree: {text[:40]!r}", reason="checkpoint-form")
+    return int(text)
+
+
+def parse_base64_hash(text: str) -> bytes:
+    """Parse a hash in base64.
+
+    Raises:
+        InvalidStatement: it is malformed.
+    """
+    try:
+        digest = decode_exact_base64(text)
+    except ValueError:
+        digest = b""
+    if len(digest) != HASH_SIZE:
+        raise InvalidStatement(f"not a hash in base64: {text[:60]!r}", reason="checkpoint-form")
+    return digest
+
+
 def sign_checkpoint(checkpoint: Checkpoint, key: ed25519.Ed25519PrivateKey) -> bytes:
     """Sign a checkpoint in the name of its log.
 
     Raises:
-        UsageError: what it holds cannot be written, or its origin cannot be the name of a key.
+        UsageError: its text would not parse to the same checkpoint, or its origin is not a valid
+            name of a key.
     """
     try:
-        data = SignedNote(
-            checkpoint.text, (sign_note_text(checkpoint.text, checkpoint.origin, key),)
-        ).encode()
-        same = parse_checkpoint(parse_signed_note(data).text) == checkpoint
+        signature = sign_note_text(checkpoint.text, checkpoint.origin, key)
+        note = SignedNote(checkpoint.text, (signature,)).encode()
+        is_same = parse_checkpoint(parse_signed_note(note).text) == checkpoint
     except InvalidStatement as error:
         raise UsageError(f"no checkpoint can say this: {error}") from error
-    if not same:
+    if not is_same:
         raise UsageError("no checkpoint can say this: a line holds the end of a line")
-    return data
+    return note
 
 
 def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
-    """Read a checkpoint that one of some keys of a log signed.
+    """Return the checkpoint in a note, after checking that one of a log's keys signed it.
 
     Raises:
-        InvalidStatement: none of them did, or it is of another log.
+        InvalidStatement: none of the keys did, or it is of another log.
     """
     note = parse_signed_note(data)
     note.verify(*keys)
@@ -382,11 +386,10 @@ def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
 def cosign_checkpoint(
     text: str, time: int, name: str, key: ed25519.Ed25519PrivateKey
 ) -> NoteSignature:
-    """Sign the text of a checkpoint as a witness who saw nothing larger at a time, in seconds since
-    1970.
+    """Cosign a checkpoint as a witness that saw no larger one at `time`, in seconds since 1970.
 
     Raises:
-        UsageError: the name cannot be one.
+        UsageError: the name is invalid.
     """
     signature = key.sign(_encode_cosigned_message(text, time))
     return NoteSignature(
@@ -397,24 +400,22 @@ def cosign_checkpoint(
 
 
 def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
-    """Give the time at which a witness signed; the latest, if they did more than once.
+    """Return the time at which a witness cosigned a checkpoint; the latest of several.
 
     Raises:
-        InvalidStatement: they did not, or a line in their name is false.
+        InvalidStatement: the witness did not, or a signature in its name is false.
     """
-    found = note.blobs(key) if key.kind == NOTE_KEY_COSIGNATURE else []
-    for blob in found:
-        if _decode_cosignature_time(blob) > MAX_TREE_SIZE:
+    blobs = note.blobs(key) if key.kind == NOTE_KEY_COSIGNATURE else []
+    for blob in blobs:
+        time = _decode_cosignature_time(blob)
+        if time > MAX_TREE_SIZE:
             raise InvalidStatement(
                 "a cosignature of a time that there is none of", reason="note-signature"
             )
-        key.check(
-            blob[_TIMESTAMP_SIZE:],
-            _encode_cosigned_message(note.text, _decode_cosignature_time(blob)),
-        )
-    if not found:
+        key.check(blob[_TIMESTAMP_SIZE:], _encode_cosigned_message(note.text, time))
+    if not blobs:
         raise InvalidStatement(f"not cosigned by {key}", reason="note-unsigned")
-    return max(map(_decode_cosignature_time, found))
+    return max(map(_decode_cosignature_time, blobs))
 
 
 def _decode_cosignature_time(blob: bytes) -> int:
@@ -425,28 +426,19 @@ def _encode_cosigned_message(text: str, time: int) -> bytes:
     return f"cosignature/v1\ntime {time}\n{text}".encode()
 
 
-MAX_PROOF_HASHES = 63
-MAX_SUBMISSION_SIZE = MAX_NOTE_SIZE + 32 + 64 * MAX_PROOF_HASHES
-"""What a submission may have at most, in bytes."""
-
-_OLD_SIZE_PREFIX = "old "
-
-
 @dataclass(frozen=True, slots=True)
 class CheckpointSubmission:
-    """The size of the tree that the witness has seen, the proof from there, and the signed
-    checkpoint.
-    """
+    """A request for a cosignature: the size the witness saw last, a proof, and the signed note."""
 
     old: int
     proof: Sequence[bytes]
     note: bytes
 
     def encode(self) -> bytes:
-        """Write it."""
+        """Encode the submission."""
         lines = (
             f"{_OLD_SIZE_PREFIX}{self.old}",
-            *(base64.b64encode(one).decode() for one in self.proof),
+            *(base64.b64encode(node).decode() for node in self.proof),
             "",
             "",
         )
@@ -454,15 +446,15 @@ class CheckpointSubmission:
 
 
 def parse_checkpoint_submission(data: bytes) -> CheckpointSubmission:
-    """Read a submission; of the checkpoint nothing is read yet.
+    """Parse a submission, except for the checkpoint in it.
 
     Raises:
-        InvalidStatement: it is none.
+        InvalidStatement: it is malformed.
     """
-    head, ended, note = data.partition(b"\n\n")
-    # What is not ASCII is no base64 either.
+    head, separator, note = data.partition(b"\n\n")
+    # A replaced character fails later: it is not base64.
     first, *hashes = head.decode("ascii", "replace").split("\n")
-    if not ended or not first.startswith(_OLD_SIZE_PREFIX):
+    if not separator or not first.startswith(_OLD_SIZE_PREFIX):
         raise InvalidStatement(
             "not a submission: an old size, hashes, an empty line, a checkpoint",
             reason="submission-form",
@@ -474,6 +466,6 @@ def parse_checkpoint_submission(data: bytes) -> CheckpointSubmission:
         )
     return CheckpointSubmission(
         parse_tree_size(first.removeprefix(_OLD_SIZE_PREFIX)),
-        [parse_base64_hash(one) for one in hashes],
+        [parse_base64_hash(node) for node in hashes],
         note,
     )

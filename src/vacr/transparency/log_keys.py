@@ -1,11 +1,18 @@
-"""What a log says of itself, signed: its name, its keys, its rules. Step: register, verify.
+"""The description that a log signs of itself, and the chain of its keys.
 
-The first entry of a log is its description, signed by the key in it; the digest of that entry is
-the identity of the log, which no move and no new key changes. New keys are told by another
-description, as an entry, signed by the key before.
+The first entry of a log is its description: its name, its keys and its rules, signed with the
+receipt key in it. The digest of that entry is the log's identity, and neither a move nor a new key
+changes it. A later description, signed with the previous key, announces new keys.
 
-The keys that a log has had: each is announced by an entry that the key before signed. Step:
-verify.
+    >>> from vacr.signing import KeySigner, generate_key
+    >>> from vacr.transparency import LogDescription, compute_log_identity, parse_first_description
+    >>> signer, checkpoints = KeySigner(generate_key("es256")), generate_key("eddsa").public_key()
+    >>> description = LogDescription("log.example", signer.public_key, checkpoints, created=0)
+    >>> entry = description.statement(signer)
+    >>> compute_log_identity(entry)
+    'ni:///sha-256;...'
+    >>> parse_first_description(entry).origin
+    'log.example'
 """
 
 from __future__ import annotations
@@ -44,20 +51,20 @@ TREE_ALGORITHM = "RFC9162_SHA256"
 
 @dataclass(frozen=True, slots=True)
 class LogDescription:
-    """What a log says of itself."""
+    """A log's description of itself."""
 
     origin: str
-    """Its name, as checkpoints have it and receipts have for their subject."""
+    """The log's name: the origin of its checkpoints and the subject of its receipts."""
     receipt_key: PublicKey
     checkpoint_key: ed25519.Ed25519PublicKey
     created: int
     entry_rule: str = ENTRY_RULE_STATEMENT
     log: str | None = None
-    """The identity of the log; the first description cannot name it."""
+    """The log's identity; the first description cannot contain it."""
 
     def statement(self, signer: Signer) -> bytes:
-        """Sign it, as an entry; the first by the key in it, the others by the key before."""
-        said = {
+        """Sign the description as an entry, with its own key or, later, the previous key."""
+        content = {
             "origin": self.origin,
             "receipt-key": build_cose_key(self.receipt_key),
             "checkpoint-key": build_cose_key(self.checkpoint_key),
@@ -65,72 +72,66 @@ class LogDescription:
             "entry": self.entry_rule,
         }
         if self.log is not None:
-            said["log"] = self.log
-        claims = StatementClaims(subject=self.origin, issued_at=self.created)
-        payload = encode_deterministic_cbor(said)
-        return build_log_entry(
-            parse_sign1(
-                sign(
-                    payload,
-                    signer,
-                    profile=ATTACHED,
-                    content_type=DESCRIPTION_CONTENT_TYPE,
-                    claims=claims,
-                )
-            )
+            content["log"] = self.log
+        signed = sign(
+            encode_deterministic_cbor(content),
+            signer,
+            profile=ATTACHED,
+            content_type=DESCRIPTION_CONTENT_TYPE,
+            claims=StatementClaims(subject=self.origin, issued_at=self.created),
         )
+        return build_log_entry(parse_sign1(signed))
 
 
 def compute_log_identity(entry: bytes) -> str:
-    """Name a log by its first entry, as a URI (RFC 6920)."""
-    return (
-        "ni:///sha-256;"
-        + base64.urlsafe_b64encode(hashlib.sha256(entry).digest()).rstrip(b"=").decode()
-    )
+    """Return the identity of a log: the digest of its first entry, as a URI (RFC 6920)."""
+    digest = hashlib.sha256(entry).digest()
+    return "ni:///sha-256;" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def parse_first_description(entry: bytes) -> LogDescription:
-    """Read the first entry of a log, and check that the key in it signed it.
+    """Parse the first entry of a log, and check that the key in it signed it.
 
     Raises:
-        InvalidStatement: it is no description, or the key did not.
+        InvalidStatement: it is not a description, or another key signed it.
     """
-    found = _parse_description_entry(entry)
-    if found is None:
+    parsed = _parse_description_entry(entry)
+    if parsed is None:
         raise InvalidStatement(
             "the first entry is not the log's description of itself", reason="log-description"
         )
-    message, description = found
+    message, description = parsed
     _check_description_signature(message, description.receipt_key)
     return description
 
 
 def parse_description(entry: bytes) -> LogDescription:
-    """Read a description that is known to be one.
+    """Parse an entry that must be a description, without checking its signature.
 
     Raises:
-        InvalidStatement: it is none.
+        InvalidStatement: it is not a description.
     """
-    found = _parse_description_entry(entry)
-    if found is None:
+    parsed = _parse_description_entry(entry)
+    if parsed is None:
         raise InvalidStatement(
             "an entry that should describe the log does not", reason="log-description"
         )
-    return found[1]
+    return parsed[1]
 
 
 def parse_next_description(entry: bytes, before: LogDescription, log: str) -> LogDescription | None:
-    """Read the description that an entry is, if it is one and of this log: the key before has
-    signed it.
-    """
+    """Return the description in an entry, if it is one of this log, signed with the key before."""
     try:
-        found = _parse_description_entry(entry)
-        if found is None or found[1].log != log or found[1].origin != before.origin:
+        parsed = _parse_description_entry(entry)
+        if parsed is None:
             return None
-        _check_description_signature(found[0], before.receipt_key)
+        message, description = parsed
+        if description.log != log or description.origin != before.origin:
+            return None
+        _check_description_signature(message, before.receipt_key)
     except InvalidStatement:
-        return None  # anybody may register what looks like one
-    return found[1]
+        return None  # Anybody may register an entry that looks like a description.
+    return description
 
 
 def _check_description_signature(message: Sign1, key: PublicKey) -> None:
@@ -143,6 +144,7 @@ def _check_description_signature(message: Sign1, key: PublicKey) -> None:
 
 
 def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | None:
+    """Return the message and the description in an entry, or None if it is something else."""
     if DESCRIPTION_CONTENT_TYPE.encode() not in entry:
         return None
     message = parse_sign1(entry)
@@ -161,29 +163,32 @@ def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | Non
         ) from error
 
 
-def _parse_description_payload(said: Any, protected: dict[Any, Any]) -> LogDescription:
-    checkpoint_key = parse_cose_key(said["checkpoint-key"])
+def _parse_description_payload(content: Any, protected: dict[Any, Any]) -> LogDescription:
+    checkpoint_key = parse_cose_key(content["checkpoint-key"])
     if not isinstance(checkpoint_key, ed25519.Ed25519PublicKey):
         raise TypeError("checkpoints are signed by Ed25519")
     if (
-        said["tree"] != TREE_ALGORITHM
-        or said["entry"] not in ENTRY_RULES
-        or not isinstance(said["origin"], str)
+        content["tree"] != TREE_ALGORITHM
+        or content["entry"] not in ENTRY_RULES
+        or not isinstance(content["origin"], str)
     ):
         raise ValueError("a tree or a rule that is not known")
     created = protected[HEADER_CWT_CLAIMS][CLAIM_IAT]
     if type(created) is not int:
         raise TypeError("no time")
-    key = parse_cose_key(said["receipt-key"])
+    receipt_key = parse_cose_key(content["receipt-key"])
     return LogDescription(
-        said["origin"], key, checkpoint_key, created, said["entry"], said.get("log")
+        content["origin"],
+        receipt_key,
+        checkpoint_key,
+        created,
+        content["entry"],
+        content.get("log"),
     )
 
 
 class LogKeyChain:
-    """Follows the descriptions among the entries of a log, from the first or from any later
-    one on.
-    """
+    """Follow the descriptions among the entries of a log, from any entry on."""
 
     def __init__(
         self,
@@ -192,11 +197,10 @@ class LogKeyChain:
         identity: str = "",
         receipt_key: PublicKey | None = None,
     ) -> None:
-        """Start from what is known: the current key for checkpoints, and the key that announces the
-        next.
+        """Start with the known keys: `current` for checkpoints, `receipt_key` to announce the next.
 
-        Without an identity it starts at the first entry. Without a current key that has to describe
-        the log.
+        Without an identity, the chain starts at the first entry. Without a current key, the first
+        entry must be the log's description.
         """
         self.origin = origin
         self.current = self.previous = current
@@ -209,48 +213,50 @@ class LogKeyChain:
             self.description = LogDescription(origin, receipt_key, key, 0, log=identity)
 
     def read(self, index: int, entry: bytes) -> None:
-        """Read an entry; they come in order.
+        """Read an entry; entries come in order.
 
         Raises:
-            InvalidStatement: it is the first, and does not describe the log as it has to.
+            InvalidStatement: it is the first entry, and not a valid description of the log.
         """
         if index == 0:
-            self._first(entry)
-        elif self.description is not None:
-            found = parse_next_description(entry, self.description, self.identity)
-            if found is not None:
-                self.description = found
-                self.previous, self.current = (
-                    self.current,
-                    build_verifier_key(self.origin, found.checkpoint_key),
-                )
-                self.changed_at = index
-                self.rotations += 1
+            self._read_first(entry)
+            return
+        if self.description is None:
+            return
+        description = parse_next_description(entry, self.description, self.identity)
+        if description is not None:
+            self.description = description
+            self.previous = self.current
+            self.current = build_verifier_key(self.origin, description.checkpoint_key)
+            self.changed_at = index
+            self.rotations += 1
 
-    def _first(self, entry: bytes) -> None:
+    def _read_first(self, entry: bytes) -> None:
         self.identity = compute_log_identity(entry)
         try:
-            found = parse_first_description(entry)
+            description = parse_first_description(entry)
         except InvalidStatement:
             if self.current is None:
                 raise
-            return  # A log of another make, whose key was given: it cannot announce another.
-        if found.origin != self.origin:
-            told = f"the log describes itself as {found.origin}, and signs as {self.origin}"
-            raise InvalidStatement(told, reason="log-origin")
+            return  # Another kind of log, whose key was given. It cannot announce new keys.
+        if description.origin != self.origin:
+            raise InvalidStatement(
+                f"the log describes itself as {description.origin}, and signs as {self.origin}",
+                reason="log-origin",
+            )
         try:
-            self.previous = self.current = build_verifier_key(self.origin, found.checkpoint_key)
+            key = build_verifier_key(self.origin, description.checkpoint_key)
         except UsageError as error:
             raise InvalidStatement(
                 f"the name of the log cannot be one: {error.message}", reason="log-origin"
             ) from error
-        self.description = found
+        self.previous = self.current = key
+        self.description = description
 
     def keys_at(self, size: int) -> tuple[VerifierKey, ...]:
-        """Give the keys that may sign a checkpoint of so many entries; the last is the one for all
-        larger ones.
+        """Return the keys that may sign a checkpoint of a size; the last one signs all larger ones.
 
-        Where the last entry announces a key, the checkpoint may be by it or by the one before.
+        If the last entry announces a key, either that key or the one before may have signed.
         """
         keys = (self.previous, self.current) if self.changed_at == size - 1 else (self.current,)
         return tuple(dict.fromkeys(key for key in keys if key is not None))

@@ -1,25 +1,26 @@
-"""What of a statement is in a log: the entry, whose hash is a leaf of the tree. Step: register,
-verify.
+"""Receipts of a log, the entries they are for, and statements that contain them.
 
-Follows RFC 9943 section 6.3. RFC 9942 does not say which bytes are the entry, and implementations
-differ. So the rule has a name: `statement` are the bytes that were received with an empty map in
-place of the unprotected header, `digest` is their SHA-256.
+A log appends an entry for a statement and returns a receipt (RFC 9942): its signature over the root
+of its tree, with the proof that the entry is under that root. The root itself is not in the
+receipt, because the proof yields it; so one signature serves all entries of a batch. The tree size
+and the entry's position are not protected, the root is.
 
-Bundles: 256 entries of a log one after the other, each with its length before it. Step:
-register. Follows C2SP tlog-tiles.
+    >>> from vacr.signing import KeySigner, generate_key, parse_sign1, sign
+    >>> from vacr.transparency import *
+    >>> statement = sign(b"a record", KeySigner(generate_key("eddsa")))
+    >>> leaf = hash_leaf(build_log_entry(parse_sign1(statement)))
+    >>> log = KeySigner(generate_key("es256"))
+    >>> header = encode_receipt_header(log, "https://log.example", "log.example", 1_700_000_000)
+    >>> head = sign_tree_head(log, header, size=1, root=leaf)      # a log with one entry
+    >>> transparent = add_receipt(statement, head.inclusion(index=0, path=[]))
+    >>> [receipt] = list_encoded_receipts(parse_sign1(transparent))
+    >>> parse_receipt(receipt).check(leaf, log.public_key)         # raises if it does not verify
 
-Receipts: a log's signature over its root, with the proof that an entry is under it. Step:
-register, verify. Follows RFC 9942.
+RFC 9942 leaves open which bytes of a statement are the entry, so the rule has a name: `statement`
+is the statement as received with an empty unprotected header, `digest` is its SHA-256. Either way
+receipts, which are in the unprotected header, can be added at any time (RFC 9943, section 6.3).
 
-The signature is over the root alone, which is not in the receipt: whoever has the statement gets it
-from the proof. So one signature serves all entries of a batch. The size of the tree and the
-position of the entry are not protected; the root is.
-
-Transparent statements: signed statements with the receipts of logs in them. Step: register,
-verify. Follows RFC 9942.
-
-The receipts are a list of byte strings in the unprotected header. The signature does not cover
-them, and the entry in a log is the statement without them: so a receipt can be added at any time.
+Logs publish entries in bundles of 256 (C2SP tlog-tiles), each entry after its length.
 """
 
 from __future__ import annotations
@@ -66,27 +67,39 @@ ENTRY_RULE_STATEMENT, ENTRY_RULE_DIGEST = "statement", "digest"
 ENTRY_RULES = (ENTRY_RULE_STATEMENT, ENTRY_RULE_DIGEST)
 
 MAX_ENTRY_SIZE = 65_535
-"""What an entry may have at most: a tile of entries has two bytes for the length of each."""
+"""The maximum size of an entry: bundles have two bytes for the length."""
 
+
+_LENGTH_PREFIX_SIZE = 2
+MAX_BUNDLE_SIZE = TILE_WIDTH * (_LENGTH_PREFIX_SIZE + MAX_ENTRY_SIZE)
+RECEIPT_CRIT_LABELS = frozenset((HEADER_ALG, HEADER_KID, HEADER_CWT_CLAIMS, HEADER_VDS))
+"""The labels that the `crit` header of a receipt may name."""
+UNKNOWN_TREE_REASON = "receipt-tree"
+"""The reason for refusing a receipt for another kind of tree, which others may be able to check."""
+_MAX_PROOFS = 16
+_PROOF_MEMBER_COUNT = 3
+MAX_RECEIPTS = 64
+"""The maximum number of receipts in a statement."""
+
+_TAGGED_ARRAY_OF_FOUR, _ARRAY_OF_FOUR = b"\xd2\x84", b"\x84"
 _CBOR_EMPTY_MAP, _CBOR_NULL = b"\xa0", b"\xf6"
 
 
 def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
-    """Give the entry of a statement.
+    """Return the entry of a statement.
 
-    Reading refused all heads but the shortest, so that these are the bytes as they were received,
-    but for the one map.
+    Parsing accepts only the shortest encodings, so these are the bytes as received, except for the
+    unprotected header.
 
     Raises:
-        UsageError: there is no such rule.
+        UsageError: the rule is unknown.
     """
     if rule not in ENTRY_RULES:
         raise UsageError(f"no rule {rule!r} for entries", hint=f"Known: {', '.join(ENTRY_RULES)}.")
     payload = _CBOR_NULL if message.payload is None else encode_byte_string(message.payload)
-    head = b"\xd2\x84" if message.tagged else b"\x84"
     entry = b"".join(
         (
-            head,
+            _TAGGED_ARRAY_OF_FOUR if message.tagged else _ARRAY_OF_FOUR,
             encode_byte_string(message.protected_bytes),
             _CBOR_EMPTY_MAP,
             payload,
@@ -96,65 +109,9 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
     return entry if rule == ENTRY_RULE_STATEMENT else hashlib.sha256(entry).digest()
 
 
-_LENGTH_PREFIX_SIZE = 2
-
-MAX_BUNDLE_SIZE = TILE_WIDTH * (_LENGTH_PREFIX_SIZE + MAX_ENTRY_SIZE)
-
-
-def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
-    """Write entries.
-
-    Raises:
-        UsageError: there are too many or none, or one is too large.
-    """
-    if not 0 < len(entries) <= TILE_WIDTH:
-        raise UsageError(f"a bundle has from 1 to {TILE_WIDTH} entries, not {len(entries)}")
-    for entry in entries:
-        if len(entry) > MAX_ENTRY_SIZE:
-            raise UsageError(
-                f"an entry of {len(entry)} bytes; more than {MAX_ENTRY_SIZE} are not taken"
-            )
-    return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
-
-
-def decode_entry_bundle(data: bytes, count: int) -> list[bytes]:
-    """Read as many entries as there have to be.
-
-    Raises:
-        InvalidStatement: there are more or fewer, or the last is cut off.
-    """
-    entries: list[bytes] = []
-    at = 0
-    while at < len(data) and len(entries) < count:
-        start = at + _LENGTH_PREFIX_SIZE
-        at = start + int.from_bytes(data[at:start], "big")
-        if start > len(data) or at > len(data):
-            raise InvalidStatement(
-                f"entry {len(entries)} of the bundle is cut off", reason="bundle-form"
-            )
-        entries.append(data[start:at])
-    if at != len(data) or len(entries) != count:
-        raise InvalidStatement(
-            f"a bundle that does not hold the {count} entries that it has to", reason="bundle-form"
-        )
-    return entries
-
-
-RECEIPT_CRIT_LABELS = frozenset((HEADER_ALG, HEADER_KID, HEADER_CWT_CLAIMS, HEADER_VDS))
-"""The labels that `crit` of a receipt may name."""
-
-UNKNOWN_TREE_REASON = "receipt-tree"
-"""Why a receipt for another kind of tree is refused: it may be a good one, for those who know that
-kind.
-"""
-
-_MAX_PROOFS = 16
-_PROOF_MEMBER_COUNT = 3
-
-
 @dataclass(frozen=True, slots=True)
 class TreeHead:
-    """A root that a log has signed: what all receipts for a tree of this size have in common."""
+    """A root that a log signed: the common part of all receipts for a tree of this size."""
 
     size: int
     root: bytes
@@ -162,28 +119,28 @@ class TreeHead:
     signature: bytes
 
     def inclusion(self, index: int, path: Sequence[bytes]) -> bytes:
-        """Write the receipt for an entry."""
-        return self._receipt(VDP_INCLUSION, [self.size, index, list(path)])
+        """Encode the receipt for an entry."""
+        return self._encode_receipt(VDP_INCLUSION, [self.size, index, list(path)])
 
     def consistency(self, older: int, path: Sequence[bytes]) -> bytes:
-        """Write the receipt that shows that an older tree is the beginning of this one."""
-        return self._receipt(VDP_CONSISTENCY, [older, self.size, list(path)])
+        """Encode the receipt that proves that an older tree is the beginning of this one."""
+        return self._encode_receipt(VDP_CONSISTENCY, [older, self.size, list(path)])
 
-    def _receipt(self, kind: int, proof: list[Any]) -> bytes:
-        unprotected = cbor2.dumps({HEADER_VDP: {kind: [cbor2.dumps(proof)]}})
+    def _encode_receipt(self, proof_type: int, proof: list[Any]) -> bytes:
+        unprotected = cbor2.dumps({HEADER_VDP: {proof_type: [cbor2.dumps(proof)]}})
         return b"".join(
             (
-                b"\xd2\x84",
+                _TAGGED_ARRAY_OF_FOUR,
                 encode_byte_string(self.protected),
                 unprotected,
-                b"\xf6",
+                _CBOR_NULL,
                 encode_byte_string(self.signature),
             )
         )
 
 
 def encode_receipt_header(signer: Signer, issuer: str, subject: str, issued_at: int) -> bytes:
-    """Write the header that the receipts of a log have for a batch."""
+    """Encode the protected header that all receipts of a batch share."""
     claims = {CLAIM_ISS: issuer, CLAIM_SUB: subject, CLAIM_IAT: issued_at}
     kid = compute_thumbprint(signer.public_key)
     return encode_protected_header(
@@ -210,24 +167,24 @@ class InclusionProof:
     path: list[bytes]
 
     def root(self, leaf: bytes) -> bytes:
-        """Give the root that it leads to.
+        """Return the root that the proof leads to.
 
         Raises:
-            InvalidStatement: it leads nowhere.
+            InvalidStatement: the proof does not fit a tree of this size.
         """
         return compute_inclusion_root(leaf, self.index, self.size, self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyProof:
-    """A proof that a tree is the beginning of another."""
+    """A proof that a tree is the beginning of a newer one."""
 
     older: int
     newer: int
     path: list[bytes]
 
     def root(self, older_root: bytes) -> bytes:
-        """Give the root of the newer tree.
+        """Return the root of the newer tree.
 
         Raises:
             InvalidStatement: the older tree is not its beginning.
@@ -237,7 +194,7 @@ class ConsistencyProof:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt that was read, and not yet verified."""
+    """A parsed receipt, not verified yet."""
 
     message: Sign1
     inclusions: tuple[InclusionProof, ...] = ()
@@ -245,14 +202,14 @@ class Receipt:
 
     @property
     def kid(self) -> Any:
-        """The name of the key, as the receipt says."""
+        """The id of the log's key, as the receipt names it."""
         return self.message.protected.get(HEADER_KID)
 
     @property
     def claims(self) -> dict[Any, Any]:
-        """What the log says of itself; true where the signature is."""
-        found = self.message.protected.get(HEADER_CWT_CLAIMS)
-        return dict(found) if isinstance(found, dict) else {}
+        """The log's claims, as good as the signature."""
+        claims = self.message.protected.get(HEADER_CWT_CLAIMS)
+        return dict(claims) if isinstance(claims, dict) else {}
 
     def check(self, root: bytes, key: PublicKey) -> None:
         """Check that a key signed a root.
@@ -270,15 +227,17 @@ class Receipt:
                 algorithm, key, self.message.signature, self.message.to_be_signed(root)
             )
         except InvalidStatement as error:
-            told = f"the log's key did not sign the root that the proof leads to: {error.message}"
-            raise InvalidStatement(told, reason=f"receipt-{error.reason}") from error
+            problem = (
+                f"the log's key did not sign the root that the proof leads to: {error.message}"
+            )
+            raise InvalidStatement(problem, reason=f"receipt-{error.reason}") from error
 
 
 def parse_receipt(data: Any) -> Receipt:
-    """Read a receipt.
+    """Parse a receipt.
 
     Raises:
-        InvalidStatement: it is none, or for another kind of tree.
+        InvalidStatement: it is malformed, or for another kind of tree.
     """
     if type(data) is not bytes:
         raise InvalidStatement("a receipt that is no byte string", reason="receipt-malformed")
@@ -294,10 +253,11 @@ def parse_receipt(data: Any) -> Receipt:
         raise InvalidStatement(
             "the kind of the tree or the algorithm is not protected", reason="receipt-unprotected"
         )
-    kind = message.protected.get(HEADER_VDS)
-    if type(kind) is not int or kind != VDS_RFC9162_SHA256:
+    tree_type = message.protected.get(HEADER_VDS)
+    if type(tree_type) is not int or tree_type != VDS_RFC9162_SHA256:
         raise InvalidStatement(
-            f"a receipt for a kind of tree that is not known: {kind!r}", reason=UNKNOWN_TREE_REASON
+            f"a receipt for a kind of tree that is not known: {tree_type!r}",
+            reason=UNKNOWN_TREE_REASON,
         )
     proofs = message.unprotected.get(HEADER_VDP)
     if (
@@ -306,17 +266,14 @@ def parse_receipt(data: Any) -> Receipt:
         or not proofs
     ):
         raise InvalidStatement("a receipt without proofs", reason="receipt-malformed")
-    included = tuple(
-        InclusionProof(*_decode_proof(one)) for one in _check_proof_list(proofs.get(VDP_INCLUSION))
-    )
-    consistent = tuple(
-        ConsistencyProof(*_decode_proof(one))
-        for one in _check_proof_list(proofs.get(VDP_CONSISTENCY))
-    )
-    return Receipt(message, included, consistent)
+    inclusions = _list_proofs(proofs.get(VDP_INCLUSION))
+    inclusion_proofs = tuple(InclusionProof(*_decode_proof(proof)) for proof in inclusions)
+    consistencies = _list_proofs(proofs.get(VDP_CONSISTENCY))
+    consistency_proofs = tuple(ConsistencyProof(*_decode_proof(proof)) for proof in consistencies)
+    return Receipt(message, inclusion_proofs, consistency_proofs)
 
 
-def _check_proof_list(proofs: Any) -> list[Any]:
+def _list_proofs(proofs: Any) -> list[Any]:
     if proofs is None:
         return []
     if not isinstance(proofs, list | tuple) or not 0 < len(proofs) <= _MAX_PROOFS:
@@ -325,6 +282,7 @@ def _check_proof_list(proofs: Any) -> list[Any]:
 
 
 def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
+    """Decode a proof: two numbers and a path."""
     try:
         value = (
             decode_shortest_cbor(data, max_depth=2, most=_PROOF_MEMBER_COUNT + 100)
@@ -347,73 +305,37 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
     return first, second, path
 
 
-MAX_RECEIPTS = 64
-"""How many receipts a statement may have."""
-
-
 def add_receipt(
     statement: bytes, receipt: bytes, key: PublicKey | None = None, rule: str = ENTRY_RULE_STATEMENT
 ) -> bytes:
-    """Put a receipt into a statement, in the place of those that the same key of its log has
-    signed.
+    """Add a receipt to a statement, replacing the ones signed with the same log's key.
 
-    Only a signature tells of which log a receipt is: by a name, one log could have the receipts of
-    another thrown away. So without the key that signed it all others stay.
+    Only a signature proves which log a receipt is from. If names counted, one log could have the
+    receipts of another removed. So without `key`, all other receipts stay.
 
     Raises:
-        InvalidStatement: one of them cannot be read, or there is no room for one more.
+        InvalidStatement: a receipt cannot be read, or the statement has too many.
     """
     message = parse_sign1(statement)
     parse_receipt(receipt)
     leaf = hash_leaf(build_log_entry(message, rule))
     kept = [
-        one
-        for one in list_encoded_receipts(message)
-        if not _is_receipt_signed_by(one, leaf, key) and one != receipt
+        other
+        for other in list_encoded_receipts(message)
+        if not _is_receipt_signed_by(other, leaf, key) and other != receipt
     ]
     if len(kept) >= MAX_RECEIPTS:
         raise InvalidStatement(
             f"there are {len(kept)} receipts in the statement already", reason="receipt-malformed"
         )
-    return replace(
-        message, unprotected={**message.unprotected, HEADER_RECEIPTS: [*kept, receipt]}
-    ).encode()
+    unprotected = {**message.unprotected, HEADER_RECEIPTS: [*kept, receipt]}
+    return replace(message, unprotected=unprotected).encode()
 
 
-def parse_receipts(message: Sign1) -> list[Receipt]:
-    """Read the receipts in a statement.
-
-    Raises:
-        InvalidStatement: one of them is none.
-    """
-    return [parse_receipt(one) for one in list_encoded_receipts(message)]
-
-
-def list_encoded_receipts(message: Sign1) -> list[Any]:
-    """Give the receipts in a statement as they are written.
-
-    Raises:
-        InvalidStatement: they are no list, or in the wrong header.
-    """
-    if HEADER_RECEIPTS in message.protected:
-        raise InvalidStatement(
-            "receipts in the protected header, where no log can have put them",
-            reason="receipt-protected",
-        )
-    if HEADER_RECEIPTS not in message.unprotected:
-        return []
-    written = message.unprotected[HEADER_RECEIPTS]
-    if not isinstance(written, list | tuple) or not 0 < len(written) <= MAX_RECEIPTS:
-        raise InvalidStatement(
-            f"receipts that are no list of up to {MAX_RECEIPTS}", reason="receipt-malformed"
-        )
-    return list(written)
-
-
-def _is_receipt_signed_by(written: Any, leaf: bytes, key: PublicKey | None) -> bool:
-    """Tell whether a key signed a receipt."""
+def _is_receipt_signed_by(encoded: Any, leaf: bytes, key: PublicKey | None) -> bool:
+    """Return whether a key signed a receipt for an entry."""
     try:
-        receipt = parse_receipt(written)
+        receipt = parse_receipt(encoded)
     except InvalidStatement as error:
         if error.reason == UNKNOWN_TREE_REASON:
             return False
@@ -423,5 +345,74 @@ def _is_receipt_signed_by(written: Any, leaf: bytes, key: PublicKey | None) -> b
             receipt.check(proof.root(leaf), key)
             return True
     except InvalidStatement:
-        pass  # by somebody else, or about something else
+        pass  # Signed with another key, or for another entry.
     return False
+
+
+def parse_receipts(message: Sign1) -> list[Receipt]:
+    """Parse the receipts in a statement.
+
+    Raises:
+        InvalidStatement: one cannot be read.
+    """
+    return [parse_receipt(encoded) for encoded in list_encoded_receipts(message)]
+
+
+def list_encoded_receipts(message: Sign1) -> list[Any]:
+    """Return the receipts in a statement, still encoded.
+
+    Raises:
+        InvalidStatement: they are not a list, or in the protected header.
+    """
+    if HEADER_RECEIPTS in message.protected:
+        raise InvalidStatement(
+            "receipts in the protected header, where no log can have put them",
+            reason="receipt-protected",
+        )
+    if HEADER_RECEIPTS not in message.unprotected:
+        return []
+    receipts = message.unprotected[HEADER_RECEIPTS]
+    if not isinstance(receipts, list | tuple) or not 0 < len(receipts) <= MAX_RECEIPTS:
+        raise InvalidStatement(
+            f"receipts that are no list of up to {MAX_RECEIPTS}", reason="receipt-malformed"
+        )
+    return list(receipts)
+
+
+def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
+    """Encode entries as a bundle.
+
+    Raises:
+        UsageError: there are too many or none, or one is too large.
+    """
+    if not 0 < len(entries) <= TILE_WIDTH:
+        raise UsageError(f"a bundle has from 1 to {TILE_WIDTH} entries, not {len(entries)}")
+    for entry in entries:
+        if len(entry) > MAX_ENTRY_SIZE:
+            raise UsageError(
+                f"an entry of {len(entry)} bytes; more than {MAX_ENTRY_SIZE} are not taken"
+            )
+    return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
+
+
+def decode_entry_bundle(data: bytes, count: int) -> list[bytes]:
+    """Decode a bundle of `count` entries.
+
+    Raises:
+        InvalidStatement: it holds more or fewer entries, or the last one is cut off.
+    """
+    entries: list[bytes] = []
+    end = 0
+    while end < len(data) and len(entries) < count:
+        start = end + _LENGTH_PREFIX_SIZE
+        end = start + int.from_bytes(data[end:start], "big")
+        if start > len(data) or end > len(data):
+            raise InvalidStatement(
+                f"entry {len(entries)} of the bundle is cut off", reason="bundle-form"
+            )
+        entries.append(data[start:end])
+    if end != len(data) or len(entries) != count:
+        raise InvalidStatement(
+            f"a bundle that does not hold the {count} entries that it has to", reason="bundle-form"
+        )
+    return entries

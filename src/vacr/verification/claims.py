@@ -1,8 +1,17 @@
-"""What the signer says beside the signature: who they are, what it is about, and when. Step:
-verify. Follows RFC 8392.
+"""The content of a statement: its profile, the payload it covers, and the signer's claims.
 
-What a statement is about: its profile, and the bytes it covers. Step: verify. Follows RFC 9995
-for hash envelopes.
+The profile defines which bytes a statement covers. Its CWT claims (RFC 8392) name the issuer, the
+subject and the time of signing. Both are in the protected header, and must satisfy the policy.
+
+    >>> from datetime import UTC, datetime
+    >>> from vacr.verification.claims import parse_claims
+    >>> claims = {1: "https://example.org", 6: 1_700_000_000}    # iss, iat
+    >>> parse_claims(claims, datetime(2024, 1, 1, tzinfo=UTC)) == claims
+    True
+    >>> parse_claims(claims, datetime(2020, 1, 1, tzinfo=UTC))
+    Traceback (most recent call last):
+    ...
+    vacr.errors.InvalidStatement: it says that it will be signed at 2023-11-14T22:13:20Z
 """
 
 from __future__ import annotations
@@ -35,7 +44,7 @@ from vacr.signing import (
     is_issuer_uri,
 )
 from vacr.verification.policy import Policy
-from vacr.verification.trust import TrustedSigner, matches_claimed_issuer
+from vacr.verification.trust import TrustedSigner, format_time, matches_claimed_issuer
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
@@ -45,125 +54,18 @@ _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
     CLAIM_NBF: _TIME_TYPES,
     CLAIM_EXP: _TIME_TYPES,
 }
-"""The types of the claims that are looked at."""
+"""The types of the claims that verification reads."""
 _TIME_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _MAX_CLOCK_SKEW = 300
-"""By how many seconds a signer's clock may be wrong by ours."""
-
-
-def check_claims(
-    message: Sign1, policy: Policy, signer: TrustedSigner, now: datetime
-) -> dict[Any, Any]:
-    """Check what the signer says beside the signature, and give it; a statement may say nothing.
-
-    Raises:
-        InvalidStatement: it is not what it has to be, or not what is asked for.
-    """
-    if HEADER_CWT_CLAIMS in message.unprotected:
-        raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
-    claims = parse_claims(message.protected.get(HEADER_CWT_CLAIMS, {}), now)
-    issuer = claims.get(CLAIM_ISS)
-    if (
-        HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
-    ) and not is_issuer_uri(issuer):
-        raise InvalidStatement(
-            "with certificates, the issuer has to be a URI", reason="issuer-not-uri"
-        )
-    if policy.issuer is not None:
-        if issuer != policy.issuer:
-            raise InvalidStatement(
-                f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer"
-            )
-        if (
-            signer.path
-            and not _is_thumbprint_uri(issuer)
-            and not matches_claimed_issuer(signer.path[0], issuer)
-        ):
-            raise InvalidStatement(
-                "the signer's certificate is for another issuer", reason="issuer-unbound"
-            )
-    if _is_thumbprint_uri(issuer) and issuer != signer.uri:
-        raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
-    if policy.subject is not None and claims.get(CLAIM_SUB) != policy.subject:
-        raise InvalidStatement(
-            f"the subject is {claims.get(CLAIM_SUB)!r}, not {policy.subject!r}", reason="subject"
-        )
-    return claims
-
-
-def parse_claims(said: Any, now: datetime) -> dict[Any, Any]:
-    """Read claims, and check their types and their times.
-
-    Raises:
-        InvalidStatement: they are none, or do not hold now.
-    """
-    if not isinstance(said, dict):
-        raise InvalidStatement("claims that are no map", reason="claims-malformed")
-    # 1, 1.0 and true are three labels in CBOR, and one in Python.
-    if not all(type(label) in (int, str) for label in said):
-        raise InvalidStatement(
-            "a claim whose label is neither number nor text", reason="claims-malformed"
-        )
-    for label, kinds in _CLAIM_TYPES.items():
-        if label in said and type(said[label]) not in kinds:
-            raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
-    _check_claim_times(said, now)
-    return dict(said)
-
-
-def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
-    """Say who the issuer is, and whether that is more than what the signer says."""
-    issuer = claims.get(CLAIM_ISS)
-    if issuer is None:
-        return "no issuer is named"
-    return (
-        f"by {issuer}"
-        if policy.issuer is not None or _is_thumbprint_uri(issuer)
-        else f"by {issuer}, as they say"
-    )
-
-
-def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
-    """Check when it says that it was signed, and between which times it says that it holds; RFC
-    8392 section 3.1.
-    """
-    said = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
-    if not all(0 <= time < _TIME_END for time in said.values()):
-        raise InvalidStatement("a time that no calendar has", reason="claims-malformed")
-    latest, earliest = now.timestamp() + _MAX_CLOCK_SKEW, now.timestamp() - _MAX_CLOCK_SKEW
-    if said.get(CLAIM_IAT, 0) > latest:
-        raise InvalidStatement(
-            f"it says that it will be signed at {_format_time(said[CLAIM_IAT])}",
-            reason="issued-in-future",
-        )
-    if said.get(CLAIM_NBF, 0) > latest:
-        raise InvalidStatement(
-            f"it says that it holds from {_format_time(said[CLAIM_NBF])} on",
-            reason="claims-not-yet",
-        )
-    if said.get(CLAIM_EXP, latest) < earliest:
-        raise InvalidStatement(
-            f"it says that it held until {_format_time(said[CLAIM_EXP])}", reason="claims-expired"
-        )
-
-
-def _format_time(time: float) -> str:
-    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _is_thumbprint_uri(issuer: Any) -> bool:
-    """Tell whether an issuer is named by a key, which then has to be the one that signed."""
-    return isinstance(issuer, str) and issuer.startswith(THUMBPRINT_URI_PREFIX)
-
-
+"""The tolerated difference between the signer's clock and ours, in seconds."""
 _ENVELOPE_HEADERS = (HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION)
 
 
 def detect_profile(message: Sign1) -> str:
-    """Tell the profile of a statement, and check what its headers must and must not have.
+    """Return the profile of a statement, and check that its headers fit the profile.
 
     Raises:
-        InvalidStatement: they contradict each other.
+        InvalidStatement: the headers contradict each other.
     """
     for label in (HEADER_PAYLOAD_HASH_ALG, *_ENVELOPE_HEADERS):
         if label in message.unprotected:
@@ -202,10 +104,10 @@ def _check_hash_envelope(message: Sign1) -> None:
 
 
 def get_signed_payload(message: Sign1, payload: bytes | None) -> bytes:
-    """Give the payload that the signature is over: the one inside, or else the one that was given.
+    """Return the payload that the signature covers: the attached one, or the given one.
 
     Raises:
-        InvalidStatement: there is none.
+        InvalidStatement: neither is available.
     """
     signed = message.payload if message.payload is not None else payload
     if not signed:
@@ -218,10 +120,10 @@ def get_signed_payload(message: Sign1, payload: bytes | None) -> bytes:
 
 
 def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
-    """Check that given bytes are those that the statement is about, and give them.
+    """Check that a payload is the one the statement covers, and return it.
 
     Raises:
-        InvalidStatement: they are not, or there are none.
+        InvalidStatement: it is another payload, or it is missing.
     """
     if profile != HASH_ENVELOPE:
         signed = get_signed_payload(message, payload)
@@ -238,10 +140,8 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
         raise InvalidStatement(
             "the bytes that the statement is about are missing", reason="payload-missing", hint=hint
         )
-    if (
-        HASH_FUNCTIONS[message.protected[HEADER_PAYLOAD_HASH_ALG]](payload).digest()
-        != message.payload
-    ):
+    hash_function = HASH_FUNCTIONS[message.protected[HEADER_PAYLOAD_HASH_ALG]]
+    if hash_function(payload).digest() != message.payload:
         raise InvalidStatement(
             "the bytes are not those that were signed", reason="content-mismatch"
         )
@@ -249,12 +149,123 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
 
 
 def parse_signed_record(data: bytes) -> tuple[dict[str, Any], RecordEncoding] | None:
-    """Give the record that bytes are, and its form; nothing for anything else."""
+    """Return the record in a payload and its encoding, or None if the payload is not a record."""
     try:
-        value, form = detect_and_decode(data)
+        value, encoding = detect_and_decode(data)
     except UnreadableInput:
         return None
     is_record = (
         isinstance(value, dict) and "version" in value and ("session" in value or "files" in value)
     )
-    return (value, form) if is_record else None
+    return (value, encoding) if is_record else None
+
+
+def check_claims(
+    message: Sign1, policy: Policy, signer: TrustedSigner, now: datetime
+) -> dict[Any, Any]:
+    """Check the signer's claims against the policy and the signer, and return them.
+
+    A statement without claims is valid, unless the policy requires an issuer or a subject.
+
+    Raises:
+        InvalidStatement: a claim is malformed, does not hold now, or contradicts the policy.
+    """
+    if HEADER_CWT_CLAIMS in message.unprotected:
+        raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
+    claims = parse_claims(message.protected.get(HEADER_CWT_CLAIMS, {}), now)
+    _check_issuer(claims.get(CLAIM_ISS), message, policy, signer)
+    subject = claims.get(CLAIM_SUB)
+    if policy.subject is not None and subject != policy.subject:
+        raise InvalidStatement(
+            f"the subject is {subject!r}, not {policy.subject!r}", reason="subject"
+        )
+    return claims
+
+
+def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSigner) -> None:
+    """Check the issuer's name; only a certificate or a thumbprint binds it to the signer."""
+    has_certificate = HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
+    if has_certificate and not is_issuer_uri(issuer):
+        raise InvalidStatement(
+            "with certificates, the issuer has to be a URI", reason="issuer-not-uri"
+        )
+    if policy.issuer is not None:
+        if issuer != policy.issuer:
+            raise InvalidStatement(
+                f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer"
+            )
+        if (
+            signer.path
+            and not _is_thumbprint_uri(issuer)
+            and not matches_claimed_issuer(signer.path[0], issuer)
+        ):
+            raise InvalidStatement(
+                "the signer's certificate is for another issuer", reason="issuer-unbound"
+            )
+    if _is_thumbprint_uri(issuer) and issuer != signer.uri:
+        raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
+
+
+def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
+    """Check the types and the times of claims, and return a copy.
+
+    Raises:
+        InvalidStatement: they are malformed, or do not hold at the time `now`.
+    """
+    if not isinstance(claims, dict):
+        raise InvalidStatement("claims that are no map", reason="claims-malformed")
+    # 1, 1.0 and true are three labels in CBOR, and one in Python.
+    if not all(type(label) in (int, str) for label in claims):
+        raise InvalidStatement(
+            "a claim whose label is neither number nor text", reason="claims-malformed"
+        )
+    for label, types in _CLAIM_TYPES.items():
+        if label in claims and type(claims[label]) not in types:
+            raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
+    _check_claim_times(claims, now)
+    return dict(claims)
+
+
+def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
+    """Check the times of issue, start and expiry (RFC 8392, section 3.1)."""
+    times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
+    if not all(0 <= time < _TIME_END for time in times.values()):
+        raise InvalidStatement("a time that no calendar has", reason="claims-malformed")
+    latest = now.timestamp() + _MAX_CLOCK_SKEW
+    earliest = now.timestamp() - _MAX_CLOCK_SKEW
+    if times.get(CLAIM_IAT, 0) > latest:
+        raise InvalidStatement(
+            f"it says that it will be signed at {_format_seconds(times[CLAIM_IAT])}",
+            reason="issued-in-future",
+        )
+    if times.get(CLAIM_NBF, 0) > latest:
+        raise InvalidStatement(
+            f"it says that it holds from {_format_seconds(times[CLAIM_NBF])} on",
+            reason="claims-not-yet",
+        )
+    if times.get(CLAIM_EXP, latest) < earliest:
+        raise InvalidStatement(
+            f"it says that it held until {_format_seconds(times[CLAIM_EXP])}",
+            reason="claims-expired",
+        )
+
+
+def _format_seconds(seconds: float) -> str:
+    return format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def _is_thumbprint_uri(issuer: Any) -> bool:
+    """Return whether an issuer is a key's thumbprint; it must then be the signer's key."""
+    return isinstance(issuer, str) and issuer.startswith(THUMBPRINT_URI_PREFIX)
+
+
+def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
+    """Describe the issuer, and whether anything but the signer's word supports the name."""
+    issuer = claims.get(CLAIM_ISS)
+    if issuer is None:
+        return "no issuer is named"
+    return (
+        f"by {issuer}"
+        if policy.issuer is not None or _is_thumbprint_uri(issuer)
+        else f"by {issuer}, as they say"
+    )

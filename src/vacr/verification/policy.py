@@ -1,7 +1,7 @@
-"""What was checked, in order, and how each check ended. Step: verify.
+"""The verification policy, and the checks that a verification reports.
 
-What a verifier asks of a signature. Step: verify. Trust has no default: a policy without keys
-and roots trusts nobody.
+Trust has no default: a policy without keys and roots trusts no signer. A verification makes its
+checks in the order of `CHECK_NAMES` and ends with the first failure.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 
 from vacr.errors import InvalidStatement, VacrError
-from vacr.evidence import EvidenceRequirement
 from vacr.signing import ALGORITHMS, PublicKey
 from vacr.transparency import ENTRY_RULE_STATEMENT
+
+if TYPE_CHECKING:
+    from vacr.evidence import EvidenceRequirement
 
 CHECK_PASSED, CHECK_FAILED, CHECK_UNDECIDED = "passed", "failed", "not decidable"
 
@@ -35,12 +38,52 @@ CHECK_NAMES = (
     "source",
     "evidence",
 )
-"""The checks, in the order they are made."""
+"""The names of the checks, in the order they are made."""
+
+CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The trusted keys, and the requirements on a statement."""
+
+    keys: tuple[PublicKey, ...] = ()
+    """Public keys that are trusted directly."""
+    roots: tuple[x509.Certificate, ...] = ()
+    """Root certificates that a certificate chain may end in."""
+    issuer: str | None = None
+    subject: str | None = None
+    algorithms: frozenset[int] = field(default_factory=lambda: frozenset(ALGORITHMS))
+    extended_key_usage: str | None = None
+    """A usage (OID) that the signer's certificate must have.
+
+    A certificate that lists usages must list this one or code signing.
+    """
+    timestamp_roots: tuple[x509.Certificate, ...] = ()
+    needs_timestamp: bool = False
+    log_keys: tuple[PublicKey, ...] = ()
+    """Public keys of transparency logs.
+
+    With any, a statement needs a receipt of one of these logs.
+    """
+    entry_rule: str = ENTRY_RULE_STATEMENT
+    """How the logs derive an entry from a statement; see `vacr.transparency.build_log_entry`."""
+    lenient_receipts: bool = False
+    """Accept a receipt with an empty path, for the only entry of a log.
+
+    RFC 9942 does not allow it.
+    """
+    needs_record: bool = False
+    """Require that the payload is a record."""
+    schema_version: str | None = None
+    """The major schema version that a record must have."""
+    evidence: EvidenceRequirement | None = None
+    """The evidence required about how a record was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, how it ended, and what was found."""
+    """A finished check: its name, its outcome and its finding."""
 
     name: str
     outcome: str
@@ -50,75 +93,41 @@ class Check:
 
 @dataclass(slots=True)
 class Checks:
-    """The checks of one verification, while it goes on."""
+    """The checks of a verification in progress."""
 
-    made: list[Check] = field(default_factory=list)
+    finished: list[Check] = field(default_factory=list)
 
-    def passed(self, name: str, told: str) -> None:
-        """Say that a check passed."""
-        self.made.append(Check(name, CHECK_PASSED, told))
+    def add_passed(self, name: str, finding: str) -> None:
+        """Add a check that passed."""
+        self.finished.append(Check(name, CHECK_PASSED, finding))
 
-    def undecided(self, name: str, told: str) -> None:
-        """Say that a check cannot be made with what is at hand."""
-        self.made.append(Check(name, CHECK_UNDECIDED, told))
+    def add_undecided(self, name: str, finding: str) -> None:
+        """Add a check that the verifier cannot make, such as one without trusted keys."""
+        self.finished.append(Check(name, CHECK_UNDECIDED, finding))
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """Do a part of a check; what fails in it is kept under its name, and ends the
-        verification.
+    def run(self, name: str) -> Iterator[None]:
+        """Run a part of a check, and turn an error in it into a failed check.
+
+        Raises:
+            VerificationFailed: the part raised an error.
         """
         try:
             yield
         except VacrError as error:
-            found = (
+            failure = (
                 error
                 if isinstance(error, InvalidStatement)
                 else InvalidStatement(str(error), reason="unreadable")
             )
-            self.made.append(Check(name, CHECK_FAILED, str(found), found.reason))
-            raise VerificationFailed(found, tuple(self.made)) from error
+            self.finished.append(Check(name, CHECK_FAILED, str(failure), failure.reason))
+            raise VerificationFailed(failure, tuple(self.finished)) from error
 
 
 class VerificationFailed(InvalidStatement):
-    """A verification that ended with a check that failed; `checks` are those made until then."""
+    """A verification that a failed check ended; `checks` are the checks up to and including it."""
 
     def __init__(self, error: InvalidStatement, checks: tuple[Check, ...]) -> None:
-        """Keep the reason and what was checked before."""
+        """Copy the message and the reason of an error, and keep the checks."""
         super().__init__(error.message, reason=error.reason, where=error.where, hint=error.hint)
         self.checks = checks
-
-
-CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
-
-
-@dataclass(frozen=True)
-class Policy:
-    """Who is trusted, and what else has to hold."""
-
-    keys: tuple[PublicKey, ...] = ()
-    """Keys that are trusted as they are."""
-    roots: tuple[x509.Certificate, ...] = ()
-    """Certificates that a chain has to end in."""
-    issuer: str | None = None
-    subject: str | None = None
-    algorithms: frozenset[int] = field(default_factory=lambda: frozenset(ALGORITHMS))
-    extended_key_usage: str | None = None
-    """A usage that the signer's certificate has to have; one that names usages has to name code
-    signing or this.
-    """
-    timestamp_roots: tuple[x509.Certificate, ...] = ()
-    needs_timestamp: bool = False
-    log_keys: tuple[PublicKey, ...] = ()
-    """Keys of transparency logs; with any, a statement has to have a receipt of one of them."""
-    entry_rule: str = ENTRY_RULE_STATEMENT
-    """What of a statement is in those logs, see `receipts.entries`."""
-    lenient_receipts: bool = False
-    """Whether a receipt may be for the only entry of a log, whose path is empty; RFC 9942 has no
-    form for it.
-    """
-    needs_record: bool = False
-    """Whether what was signed has to be a record, and not anything else."""
-    schema_version: str | None = None
-    """The major version of the schema that a record has to follow."""
-    evidence: EvidenceRequirement | None = None
-    """What has to vouch for how a record was recorded."""

@@ -1,9 +1,14 @@
-"""Receipts of transparency logs: that a log which is trusted has the statement. Step: verify.
-Follows RFC 9942 and RFC 9943.
+"""Receipts: proofs that a trusted transparency log contains a statement (RFC 9942, RFC 9943).
 
-A receipt is checked with nothing but itself, the statement and the log's key. What it says of the
-size of the tree and of the place of the entry is not signed: the root is, and that the statement is
-under it.
+A receipt is checked with nothing but itself, the statement and the log's public key. The log signs
+the root of its tree; the inclusion proof leads from the statement to that root. The tree size and
+the entry's position in a receipt are not signed by themselves.
+
+    >>> from datetime import UTC, datetime
+    >>> from vacr.verification import VerifiedReceipt
+    >>> logged = datetime(2026, 1, 2, tzinfo=UTC)
+    >>> str(VerifiedReceipt("https://log.example", "log.example/2026", 8, 3, logged, key=None))
+    'in https://log.example, entry 3 of 8, 2026-01-02T00:00:00Z'
 """
 
 from __future__ import annotations
@@ -43,9 +48,7 @@ _NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "no name", 200
 
 @dataclass(frozen=True, slots=True)
 class VerifiedReceipt:
-    """What a receipt shows: which log has the statement, where in a tree of which size, and when it
-    had it at the latest.
-    """
+    """The facts that a receipt proves: the log, the entry's position, and the latest time."""
 
     issuer: str
     subject: str
@@ -55,70 +58,14 @@ class VerifiedReceipt:
     key: PublicKey
 
     def __str__(self) -> str:
-        """Say it in a line."""
-        when = f", {self.time:%Y-%m-%dT%H:%M:%SZ}" if self.time is not None else ""
-        return f"in {self.issuer}, entry {self.index} of {self.size}{when}"
-
-
-def check_receipts(
-    message: Sign1, policy: Policy, now: datetime, checks: Checks
-) -> tuple[VerifiedReceipt, ...]:
-    """Check the receipts in a statement; gives those of logs that are trusted.
-
-    Raises:
-        InvalidStatement: there is none of a trusted log, or one that says it is does not hold.
-    """
-    written = list_encoded_receipts(message)
-    if not policy.log_keys:
-        if written:
-            checks.undecided("receipt", "there is one, and no log is trusted")
-        return ()
-    if not written:
-        hint = "vacr register FILE --service URL puts one into it."
-        raise InvalidStatement(
-            "there is no receipt of a log in it", reason="receipt-missing", hint=hint
-        )
-    leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
-    found = [_check_trusted_receipt(one, leaf, policy, now) for one in written]
-    held = tuple(one for one in found if one is not None)
-    if not held:
-        told = f"no receipt is of a log that is trusted: {', '.join(map(_describe_receipt_log, written))}"
-        hint = (
-            "Name the key of the log with --log-key. If the log has changed its keys, get "
-            "them again."
-        )
-        raise InvalidStatement(told, reason="receipt-untrusted", hint=hint)
-    for logged in held:
-        checks.passed("receipt", str(logged))
-    if len(held) < len(found):
-        checks.undecided("receipt", f"{len(found) - len(held)} more, of logs that are not trusted")
-    return held
-
-
-def check_receipt(
-    message: Sign1,
-    receipt: bytes,
-    log_keys: Sequence[PublicKey],
-    now: datetime,
-    *,
-    rule: str = ENTRY_RULE_STATEMENT,
-) -> VerifiedReceipt:
-    """Check a receipt for a statement, which need not be in it.
-
-    Raises:
-        InvalidStatement: it is none, is about something else, or none of the keys signed it.
-    """
-    policy = Policy(log_keys=tuple(log_keys), entry_rule=rule)
-    return _check_inclusion_receipt(
-        parse_receipt(receipt), hash_leaf(build_log_entry(message, rule)), policy, now
-    )
+        """Describe the receipt in a line."""
+        time = f", {self.time:%Y-%m-%dT%H:%M:%SZ}" if self.time is not None else ""
+        return f"in {self.issuer}, entry {self.index} of {self.size}{time}"
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedConsistency:
-    """What a receipt of consistency shows: which log only grew, from which size to which, and the
-    root that it has signed.
-    """
+    """The facts that a consistency receipt proves: a log only grew, from one size to another."""
 
     issuer: str
     subject: str
@@ -129,39 +76,62 @@ class VerifiedConsistency:
     key: PublicKey
 
 
-def check_consistency_receipt(
-    receipt: bytes, older_root: bytes, log_keys: Sequence[PublicKey], now: datetime
-) -> VerifiedConsistency:
-    """Check a receipt that shows that a tree, whose root is known, is the beginning of a newer one.
+def check_receipts(
+    message: Sign1, policy: Policy, now: datetime, checks: Checks
+) -> tuple[VerifiedReceipt, ...]:
+    """Check the receipts in a statement, and return the ones of trusted logs.
 
     Raises:
-        InvalidStatement: it is none, the older tree is not that beginning, or none of the keys
-            signed the newer root.
+        InvalidStatement: no receipt is of a trusted log, or a receipt that names a trusted log is
+            invalid.
     """
-    read = parse_receipt(receipt)
-    if len(read.consistencies) != 1 or read.inclusions:
+    encoded_receipts = list_encoded_receipts(message)
+    if not policy.log_keys:
+        if encoded_receipts:
+            checks.add_undecided("receipt", "there is one, and no log is trusted")
+        return ()
+    if not encoded_receipts:
+        hint = "vacr register FILE --service URL puts one into it."
         raise InvalidStatement(
-            "a receipt that proves something else than that a log only grew", reason="receipt-kind"
+            "there is no receipt of a log in it", reason="receipt-missing", hint=hint
         )
-    (proof,) = read.consistencies
-    root = proof.root(older_root)
-    key = _find_receipt_signer(read, root, log_keys)
-    issuer, subject, time = _parse_log_claims(read, now)
-    return VerifiedConsistency(issuer, subject, proof.older, proof.newer, root, time, key)
+    leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
+    outcomes = [_check_trusted_receipt(one, leaf, policy, now) for one in encoded_receipts]
+    verified = tuple(receipt for receipt in outcomes if receipt is not None)
+    if not verified:
+        logs = ", ".join(map(_describe_receipt_log, encoded_receipts))
+        hint = (
+            "Name the key of the log with --log-key. If the log has changed its keys, get "
+            "them again."
+        )
+        raise InvalidStatement(
+            f"no receipt is of a log that is trusted: {logs}",
+            reason="receipt-untrusted",
+            hint=hint,
+        )
+    for receipt in verified:
+        checks.add_passed("receipt", str(receipt))
+    untrusted = len(outcomes) - len(verified)
+    if untrusted:
+        checks.add_undecided("receipt", f"{untrusted} more, of logs that are not trusted")
+    return verified
 
 
 def _check_trusted_receipt(
-    written: Any, leaf: bytes, policy: Policy, now: datetime
+    encoded: Any, leaf: bytes, policy: Policy, now: datetime
 ) -> VerifiedReceipt | None:
-    """Check a receipt in a statement; nothing where it is of a log that is not trusted, so that
-    nobody here can tell.
+    """Check a receipt in a statement, or return None for a log that is not trusted.
+
+    An invalid receipt is an error only if it names a trusted log's key. Anybody can add other
+    receipts to a statement, so they must not make it fail.
     """
     try:
-        receipt = parse_receipt(written)
+        receipt = parse_receipt(encoded)
     except InvalidStatement as error:
-        if error.reason != UNKNOWN_TREE_REASON or _is_trusted_log_key(
-            parse_sign1(written, RECEIPT_CRIT_LABELS).protected.get(HEADER_KID), policy
-        ):
+        if error.reason != UNKNOWN_TREE_REASON:
+            raise
+        key_id = parse_sign1(encoded, RECEIPT_CRIT_LABELS).protected.get(HEADER_KID)
+        if _is_trusted_log_key(key_id, policy):
             raise
         return None
     try:
@@ -172,20 +142,36 @@ def _check_trusted_receipt(
         return None
 
 
-def _describe_receipt_log(written: Any) -> str:
-    """Say of which log a receipt is, by its own words."""
-    message = parse_sign1(written, RECEIPT_CRIT_LABELS)
-    claims, kid = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
-    log = str(claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME)[
-        :_MAX_LOG_NAME_LENGTH
-    ]
-    return f"one says it is of {log}" + (
-        f", by key {kid[:8].hex()}" if isinstance(kid, bytes) else ""
+def _is_trusted_log_key(key_id: Any, policy: Policy) -> bool:
+    return any(matches_key_id(key, key_id) for key in policy.log_keys)
+
+
+def _describe_receipt_log(encoded: Any) -> str:
+    """Describe the log that a receipt claims to be of."""
+    message = parse_sign1(encoded, RECEIPT_CRIT_LABELS)
+    claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
+    issuer = claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME
+    key = f", by key {key_id[:8].hex()}" if isinstance(key_id, bytes) else ""
+    return f"one says it is of {str(issuer)[:_MAX_LOG_NAME_LENGTH]}{key}"
+
+
+def check_receipt(
+    message: Sign1,
+    receipt: bytes,
+    log_keys: Sequence[PublicKey],
+    now: datetime,
+    *,
+    rule: str = ENTRY_RULE_STATEMENT,
+) -> VerifiedReceipt:
+    """Check a receipt for a statement, whether or not the statement contains it.
+
+    Raises:
+        InvalidStatement: it is malformed, covers another entry, or none of the keys signed it.
+    """
+    policy = Policy(log_keys=tuple(log_keys), entry_rule=rule)
+    return _check_inclusion_receipt(
+        parse_receipt(receipt), hash_leaf(build_log_entry(message, rule)), policy, now
     )
-
-
-def _is_trusted_log_key(kid: Any, policy: Policy) -> bool:
-    return any(matches_key_id(key, kid) for key in policy.log_keys)
 
 
 def _check_inclusion_receipt(
@@ -198,24 +184,8 @@ def _check_inclusion_receipt(
     return VerifiedReceipt(issuer, subject, proof.size, proof.index, time, key)
 
 
-def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
-    """Give the names that a receipt has for its log, and when it was signed, if it says so."""
-    try:
-        claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
-    except InvalidStatement as error:
-        raise InvalidStatement(
-            f"the log says in a receipt: {error.message}", reason=f"receipt-{error.reason}"
-        ) from error
-    issuer, subject, time = claims.get(CLAIM_ISS), claims.get(CLAIM_SUB), claims.get(CLAIM_IAT)
-    if issuer is None or subject is None:
-        raise InvalidStatement(
-            "a receipt that does not name its log", reason="receipt-claims-missing"
-        )
-    return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None
-
-
 def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
-    """Give the root that the proofs of a receipt lead to."""
+    """Return the root that all proofs of a receipt lead to."""
     if not receipt.inclusions or receipt.consistencies:
         raise InvalidStatement(
             "a receipt that proves something else than that an entry is in a log",
@@ -238,16 +208,53 @@ def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> by
     return roots.pop()
 
 
-def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[PublicKey]) -> PublicKey:
-    """Give the key that signed a root: most likely the one that is named, but that is only
-    a hint.
+def check_consistency_receipt(
+    receipt: bytes, older_root: bytes, log_keys: Sequence[PublicKey], now: datetime
+) -> VerifiedConsistency:
+    """Check a receipt that proves that a tree with a known root is the beginning of a newer one.
+
+    Raises:
+        InvalidStatement: it is malformed, the older tree is not the beginning of the newer one, or
+            none of the keys signed the newer root.
     """
-    refused = None
+    parsed = parse_receipt(receipt)
+    if len(parsed.consistencies) != 1 or parsed.inclusions:
+        raise InvalidStatement(
+            "a receipt that proves something else than that a log only grew", reason="receipt-kind"
+        )
+    (proof,) = parsed.consistencies
+    root = proof.root(older_root)
+    key = _find_receipt_signer(parsed, root, log_keys)
+    issuer, subject, time = _parse_log_claims(parsed, now)
+    return VerifiedConsistency(issuer, subject, proof.older, proof.newer, root, time, key)
+
+
+def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[PublicKey]) -> PublicKey:
+    """Return the key that signed a root; `kid` is only a hint about which to try first."""
+    first_error = None
     for key in sorted(log_keys, key=lambda key: not matches_key_id(key, receipt.kid)):
         try:
             receipt.check(root, key)
         except InvalidStatement as error:
-            refused = refused or error
+            first_error = first_error or error
         else:
             return key
-    raise refused or InvalidStatement("no key to verify a receipt with", reason="receipt-untrusted")
+    raise first_error or InvalidStatement(
+        "no key to verify a receipt with", reason="receipt-untrusted"
+    )
+
+
+def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
+    """Return a receipt's issuer, subject and time of signing, if it has one."""
+    try:
+        claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
+    except InvalidStatement as error:
+        raise InvalidStatement(
+            f"the log says in a receipt: {error.message}", reason=f"receipt-{error.reason}"
+        ) from error
+    issuer, subject, time = claims.get(CLAIM_ISS), claims.get(CLAIM_SUB), claims.get(CLAIM_IAT)
+    if issuer is None or subject is None:
+        raise InvalidStatement(
+            "a receipt that does not name its log", reason="receipt-claims-missing"
+        )
+    return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None

@@ -1,11 +1,17 @@
-"""What vouches for how a record was recorded: evidence, or a verifier's result. Step: verify.
-Follows RFC 9334.
+"""The signed record: its metadata, validity, attribution, source and evidence.
 
-It is given, or in the statement's header, which nobody signed: it counts because it names the
-digest of the record itself.
+A valid signature only proves who signed which bytes. These checks compare the bytes with
+everything that depends on them: the unsigned summary in the header, the schema, the attribution
+(computed again), the native session (converted again), and evidence about the recording.
 
-What signed bytes say: a record that is valid, is what it says it is, and is what its source
-yields. Step: verify.
+    >>> from vacr.signing import KeySigner, generate_key, parse_sign1, sign
+    >>> from vacr.verification import Checks, Policy
+    >>> from vacr.verification.record import VerificationInputs, check_signed_record
+    >>> message = parse_sign1(sign(b"some text", KeySigner(generate_key("eddsa"))))
+    >>> inputs, checks = VerificationInputs(sources=(), base=None, joint=lambda: None), Checks()
+    >>> check_signed_record(message, b"some text", Policy(), inputs, checks)    # not a record
+    >>> [(check.name, check.outcome) for check in checks.finished]
+    [('record', 'not decidable')]
 """
 
 from __future__ import annotations
@@ -27,7 +33,6 @@ from vacr.attribution import (
     list_unattributed_variants,
 )
 from vacr.errors import InvalidStatement, VacrError
-from vacr.evidence import check_evidence_requirement, find_attached_message, find_journal_head
 from vacr.model import Record
 from vacr.record import (
     RecordEncoding,
@@ -51,34 +56,6 @@ from vacr.verification.claims import parse_signed_record
 from vacr.verification.policy import Checks, Policy
 from vacr.version import __version__
 
-
-def check_evidence(
-    message: Sign1,
-    payload: bytes,
-    record: dict[str, Any] | None,
-    given: bytes | None,
-    policy: Policy,
-    now: datetime,
-    checks: Checks,
-) -> None:
-    """Check that what vouches for signed bytes is as good as the policy asks for, and names the
-    journal that the record names.
-
-    Raises:
-        InvalidStatement: it is not, or there is nothing.
-    """
-    if policy.evidence is None:
-        if given is not None or HEADER_EVIDENCE in message.unprotected:
-            checks.undecided("evidence", "there is some, and it was not asked for")
-        return
-    found = given if given is not None else find_attached_message(message)
-    journal = find_journal_head(record) if record is not None else None
-    told = check_evidence_requirement(
-        found, hashlib.sha256(payload).digest(), policy.evidence, now, journal
-    )
-    checks.passed("evidence", told)
-
-
 _REQUIRED_METADATA = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
 _OPTIONAL_METADATA = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
 _CONTENT_HASH_ALG = "sha-256"
@@ -88,7 +65,7 @@ _DIGEST_URN_PREFIX = "urn:sha-256:"
 
 @dataclass(frozen=True, slots=True)
 class VerificationInputs:
-    """What a verifier has beside the statement."""
+    """The inputs of a verifier besides the statement: native session, base files, joint records."""
 
     sources: tuple[Source, ...]
     base: BaseFiles | None
@@ -98,75 +75,74 @@ class VerificationInputs:
 def check_signed_record(
     message: Sign1, payload: bytes, policy: Policy, inputs: VerificationInputs, checks: Checks
 ) -> dict[str, Any] | None:
-    """Check what signed bytes say; gives the record that they are.
+    """Check the record in a signed payload, and return it, or None if it is not one.
 
     Raises:
-        VerificationFailed: something does not hold.
+        VerificationFailed: a check failed.
     """
-    form: RecordEncoding = "json"
-    record = None
-    if found := parse_signed_record(payload):
-        record, form = found
-    with checks.of("metadata"):
+    record, encoding = parse_signed_record(payload) or (None, "json")
+    with checks.run("metadata"):
         _check_trace_metadata(message, payload, record, checks)
-    with checks.of("record"):
+    with checks.run("record"):
         _check_subject_digest(message, payload)
         if record is None:
             if policy.needs_record or policy.schema_version is not None:
                 raise InvalidStatement("what was signed is no record", reason="not-a-record")
-            checks.undecided(
+            checks.add_undecided(
                 "record", "what was signed is no record: a native session, or something else"
             )
             return None
-        made = convert_to_original_version(record, json=form == "json")
-        _check_valid_record(message, record, made, form, policy, checks)
-    with checks.of("attribution"):
-        if "file-attribution" in made:
-            _check_attribution(made, inputs, checks)
-    with checks.of("source"):
+        original = convert_to_original_version(record, json=encoding == "json")
+        _check_valid_record(message, record, original, encoding, policy, checks)
+    with checks.run("attribution"):
+        if "file-attribution" in original:
+            _check_attribution(original, inputs, checks)
+    with checks.run("source"):
         if inputs.sources:
-            _check_source(made, inputs, checks)
+            _check_source(original, inputs, checks)
     return record
 
 
 def _check_trace_metadata(
     message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks
 ) -> None:
-    """Make the summary again that stands beside the signature, mostly unsigned, and compare."""
+    """Build the summary in the header again, because it is rarely signed, and compare."""
     headers = (
         message.protected if HEADER_TRACE_METADATA in message.protected else message.unprotected
     )
     if HEADER_TRACE_METADATA not in headers:
         return
-    said = headers[HEADER_TRACE_METADATA]
+    metadata = headers[HEADER_TRACE_METADATA]
     if (
-        not isinstance(said, dict)
-        or not said.keys() >= _REQUIRED_METADATA
-        or not said.keys() <= _REQUIRED_METADATA | _OPTIONAL_METADATA
+        not isinstance(metadata, dict)
+        or not metadata.keys() >= _REQUIRED_METADATA
+        or not metadata.keys() <= _REQUIRED_METADATA | _OPTIONAL_METADATA
     ):
         raise InvalidStatement(
             "trace-metadata does not have the members it must have", reason="metadata-malformed"
         )
-    if said.get("content-hash-alg", _CONTENT_HASH_ALG) != _CONTENT_HASH_ALG or said.get(
-        "content-hash", _compute_digest(payload)
-    ) != _compute_digest(payload):
+    digest = _compute_digest(payload)
+    hash_algorithm = metadata.get("content-hash-alg", _CONTENT_HASH_ALG)
+    if hash_algorithm != _CONTENT_HASH_ALG or metadata.get("content-hash", digest) != digest:
         raise InvalidStatement(
             "trace-metadata names another content hash", reason="metadata-mismatch"
         )
-    known = _rebuild_trace_metadata(payload, record)
-    if known is None:
-        checks.undecided("metadata", "not signed, and there is nothing to compare it with")
+    expected = _rebuild_trace_metadata(payload, record)
+    if expected is None:
+        checks.add_undecided("metadata", "not signed, and there is nothing to compare it with")
         return
-    for name in sorted((_REQUIRED_METADATA | {"timestamp-end"}) & (said.keys() | known.keys())):
-        if said.get(name) != known.get(name):
+    compared = _REQUIRED_METADATA | {"timestamp-end"}
+    for name in sorted(compared & (metadata.keys() | expected.keys())):
+        if metadata.get(name) != expected.get(name):
             raise InvalidStatement(
-                f"trace-metadata says {name} {said.get(name)!r}, not {known.get(name)!r}",
+                f"trace-metadata says {name} {metadata.get(name)!r}, not {expected.get(name)!r}",
                 reason="metadata-mismatch",
             )
-    checks.passed("metadata", "as what was signed says")
+    checks.add_passed("metadata", "as what was signed says")
 
 
 def _rebuild_trace_metadata(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Build the summary of a record, or of the native session in the payload, if it is one."""
     if record is not None:
         return build_trace_metadata(record, get_trace_format(record.get("version")))
     source = Source((SourcePart("session", payload),))
@@ -176,8 +152,8 @@ def _rebuild_trace_metadata(payload: bytes, record: dict[str, Any] | None) -> di
         return None
     if reading is None:
         return None
-    made = cast("dict[str, Any]", reading.record)
-    return build_trace_metadata(made, made["vacr"]["source"]["format"])
+    native = cast("dict[str, Any]", reading.record)
+    return build_trace_metadata(native, native["vacr"]["source"]["format"])
 
 
 def _compute_digest(payload: bytes) -> str:
@@ -186,72 +162,68 @@ def _compute_digest(payload: bytes) -> str:
 
 def _check_subject_digest(message: Sign1, payload: bytes) -> None:
     subject = _get_subject(message)
-    if (
-        subject.startswith(_DIGEST_URN_PREFIX)
-        and subject != f"{_DIGEST_URN_PREFIX}{_compute_digest(payload)}"
-    ):
+    expected = f"{_DIGEST_URN_PREFIX}{_compute_digest(payload)}"
+    if subject.startswith(_DIGEST_URN_PREFIX) and subject != expected:
         raise InvalidStatement("the statement is about other bytes", reason="subject-mismatch")
 
 
 def _get_subject(message: Sign1) -> str:
-    """Give what a statement says it is about, in the one form of a URN of ours, whose letters may
-    be of either case.
-    """
+    """Return the subject of a statement in lower case; our URNs are not case-sensitive."""
     return str(message.protected.get(HEADER_CWT_CLAIMS, {}).get(CLAIM_SUB, "")).lower()
 
 
 def _check_valid_record(
     message: Sign1,
     record: dict[str, Any],
-    made: dict[str, Any],
-    form: RecordEncoding,
+    original: dict[str, Any],
+    encoding: RecordEncoding,
     policy: Policy,
     checks: Checks,
 ) -> None:
-    report = validate(record, json=form == "json")
+    """Check a record's schema, version and id; `original` is in the version vacr recorded it."""
+    version = record.get("version")
+    report = validate(record, json=encoding == "json")
     if report.findings:
         first = report.findings[0]
         raise InvalidStatement(
             f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid"
         )
-    if (
-        policy.schema_version is not None
-        and parse_major_version(record.get("version")) != policy.schema_version
-    ):
+    if policy.schema_version is not None and parse_major_version(version) != policy.schema_version:
         raise InvalidStatement(
-            f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version"
+            f"version {version}, not {policy.schema_version}", reason="schema-version"
         )
-    if is_made_by_vacr(made) and made.get("id") != compute_record_id(cast("Record", made)):
+    if is_made_by_vacr(original) and original.get("id") != compute_record_id(
+        cast("Record", original)
+    ):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
     subject = _get_subject(message)
-    if (
-        subject.startswith(_RECORD_URN_PREFIX)
-        and subject != f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
-    ):
+    expected = f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
+    if subject.startswith(_RECORD_URN_PREFIX) and subject != expected:
         raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
-    checks.passed("record", f"valid by version {record['version']}, id {record.get('id')}")
+    checks.add_passed("record", f"valid by version {record['version']}, id {record.get('id')}")
 
 
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
+    """Compute the attribution again, and compare."""
     joint = inputs.joint() if is_jointly_attributed(record) else JointRecords([record])
-    outcome, told = compare_attribution(record, joint, inputs.base)
+    outcome, finding = compare_attribution(record, joint, inputs.base)
     if outcome == ATTRIBUTION_DIFFERS:
-        raise InvalidStatement(told, reason="attribution-mismatch")
+        raise InvalidStatement(finding, reason="attribution-mismatch")
     if outcome == ATTRIBUTION_HOLDS:
-        checks.passed("attribution", told)
+        checks.add_passed("attribution", finding)
     else:
-        checks.undecided("attribution", told)
+        checks.add_undecided("attribution", finding)
 
 
 def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
-    """Make the record again from the native session, and compare."""
+    """Convert the native session again, and compare."""
     agent = record.get("recording-agent")
-    version = (
-        agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
-    )
+    version = None
+    if isinstance(agent, dict) and agent.get("name") == "vacr":
+        version = agent.get("version")
     if version != __version__:
-        # The signer says what recorded it: to believe that would be to let them choose not to be
-        # checked.
+        # The signer alone claims which program recorded it. Accepting their word would let
+        # them escape this check.
         raise InvalidStatement(
             (
                 f"recorded by another program or version ({version}), not by vacr "
@@ -261,10 +233,10 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
             reason="source-undecided",
             hint="Compare it by the program that recorded it, or verify without --source.",
         )
-    earlier = list_unattributed_variants(record) if "file-attribution" in record else [record]
-    wanted = {_encode_without_id(one) for one in earlier}
+    variants = list_unattributed_variants(record) if "file-attribution" in record else [record]
+    expected = {_encode_without_id(variant) for variant in variants}
     try:
-        made = [
+        converted = [
             reading.record
             for source in inputs.sources
             for reading in find_reader(source).read(source)
@@ -273,14 +245,44 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         raise InvalidStatement(
             f"the source cannot be read: {error}", reason="source-unreadable"
         ) from error
-    if any(_encode_without_id(one) in wanted for one in made):
-        checks.passed("source", "the same record comes out of it")
-        return
-    raise InvalidStatement("another record comes out of the source", reason="source-mismatch")
+    if not any(_encode_without_id(candidate) in expected for candidate in converted):
+        raise InvalidStatement("another record comes out of the source", reason="source-mismatch")
+    checks.add_passed("source", "the same record comes out of it")
 
 
 def _encode_without_id(record: Any) -> bytes:
-    """Give the bytes of a record but for its id, which is made of them, and too short to stand for
-    them.
-    """
+    """Encode a record without its id, a short hash of the other members."""
     return encode({name: value for name, value in record.items() if name != "id"})
+
+
+def check_evidence(
+    message: Sign1,
+    payload: bytes,
+    record: dict[str, Any] | None,
+    evidence: bytes | None,
+    policy: Policy,
+    now: datetime,
+    checks: Checks,
+) -> None:
+    """Check that evidence about a recording, or a verifier's result, satisfies the policy.
+
+    The evidence is given, or in the unprotected header. Anybody can put it there: it counts because
+    it names the digest of the payload, under a signature of its own. It must also name the journal
+    that the record names.
+
+    Raises:
+        InvalidStatement: the evidence is missing or insufficient.
+    """
+    if policy.evidence is None:
+        if evidence is not None or HEADER_EVIDENCE in message.unprotected:
+            checks.add_undecided("evidence", "there is some, and it was not asked for")
+        return
+    # Imported here, so that a verification without evidence does not load the code for it.
+    from vacr.evidence import check_evidence_requirement, find_attached_message, find_journal_head
+
+    if evidence is None:
+        evidence = find_attached_message(message)
+    journal = find_journal_head(record) if record is not None else None
+    digest = hashlib.sha256(payload).digest()
+    finding = check_evidence_requirement(evidence, digest, policy.evidence, now, journal)
+    checks.add_passed("evidence", finding)

@@ -1,7 +1,20 @@
-"""Statement + policy → what was verified, or an error. Step: verify.
+"""Verify a statement against a policy: return the verified content, or raise.
 
-The order of the checks is fixed, see `checks.NAMES`. Nothing here returns a verdict that could be
-forgotten: what does not hold raises, and what is returned is what was checked.
+The checks run in a fixed order, see `CHECK_NAMES`. A caller cannot forget to look at the verdict:
+a failed check raises, and the return value holds only checked content.
+
+    >>> from datetime import UTC, datetime
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.signing import KeySigner, sign
+    >>> from vacr.verification import Policy, verify
+    >>> signer = KeySigner(Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    >>> policy, now = Policy(keys=(signer.public_key,)), datetime(2026, 1, 1, tzinfo=UTC)
+    >>> verify(sign(b"data", signer), policy, payload=b"data", now=now).payload
+    b'data'
+    >>> verify(sign(b"data", signer), policy, payload=b"other data", now=now)
+    Traceback (most recent call last):
+    ...
+    vacr.verification.policy.VerificationFailed: the bytes are not those that were signed
 """
 
 from __future__ import annotations
@@ -42,15 +55,14 @@ from vacr.verification.trust import (
     check_carried_key,
     check_signature,
     check_validity_period,
+    format_time,
     list_candidate_signers,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedStatement:
-    """What was verified: the statement, the bytes it is about, who signed, what they said, and when
-    at the latest.
-    """
+    """A verified statement: its payload, its signer, the signer's claims, and the latest times."""
 
     message: Sign1
     profile: str
@@ -62,7 +74,7 @@ class VerifiedStatement:
     issued_at: float | None
     timestamp: datetime | None
     logged_at: datetime | None
-    """When a trusted log had it at the latest."""
+    """The earliest time at which a trusted log is known to contain the statement."""
     receipts: tuple[VerifiedReceipt, ...]
     checks: tuple[Check, ...]
 
@@ -78,127 +90,125 @@ def verify(
     evidence: bytes | None = None,
     now: datetime,
 ) -> VerifiedStatement:
-    """Verify a signed statement; `payload` is what it is about where that is not inside.
+    """Verify a signed statement; `payload` is the content it covers, unless that is attached.
 
-    What else is at hand: `source`, the native session, to make the record again; `base`, the
-    repository that an attribution was made with; `joint` gives the records that it was made
-    together with, in the order they were named; `evidence`, or the result of a verifier, where it
-    is not in the statement's header.
+    More inputs allow more checks: `source`, the native session, to convert it again; `base`, the
+    repository that an attribution was computed with; `joint`, which returns the records that were
+    attributed together, in the order they were named; `evidence`, or a verifier's result, unless it
+    is in the statement's header.
 
     Raises:
-        VerificationFailed: something does not hold; it has the checks that were made.
+        VerificationFailed: a check failed; the exception has the checks up to it.
     """
     checks = Checks()
-    with checks.of("structure"):
+    with checks.run("structure"):
         message = parse_sign1(statement)
         profile = detect_profile(message)
-        checks.passed("structure", f"COSE_Sign1, {profile}")
-    with checks.of("algorithm"):
+        checks.add_passed("structure", f"COSE_Sign1, {profile}")
+    with checks.run("algorithm"):
         algorithm = check_algorithm(message, policy)
-        checks.passed("algorithm", ALGORITHMS[algorithm].name)
-    with checks.of("trust"):
-        found = list_candidate_signers(message, algorithm, policy)
-    with checks.of("signature"):
-        signer = check_signature(message, algorithm, get_signed_payload(message, payload), found)
-    with checks.of("trust"):
+        checks.add_passed("algorithm", ALGORITHMS[algorithm].name)
+    with checks.run("trust"):
+        candidates = list_candidate_signers(message, algorithm, policy)
+    with checks.run("signature"):
+        signed = get_signed_payload(message, payload)
+        signer = check_signature(message, algorithm, signed, candidates)
+    with checks.run("trust"):
         check_carried_key(message, signer)
-        checks.passed("trust", str(signer))
-        checks.passed("signature", f"{len(message.signature)} bytes")
-    with checks.of("content"):
-        covered = check_content(message, profile, payload)
-        checks.passed("content", f"{len(covered)} bytes, as they were signed")
-    with checks.of("claims"):
-        said = check_claims(message, policy, signer, now)
-        checks.passed("claims", describe_issuer(said, policy))
-    with checks.of("receipt"):
+        checks.add_passed("trust", str(signer))
+        checks.add_passed("signature", f"{len(message.signature)} bytes")
+    with checks.run("content"):
+        content = check_content(message, profile, payload)
+        checks.add_passed("content", f"{len(content)} bytes, as they were signed")
+    with checks.run("claims"):
+        claims = check_claims(message, policy, signer, now)
+        checks.add_passed("claims", describe_issuer(claims, policy))
+    with checks.run("receipt"):
         receipts = check_receipts(message, policy, now, checks)
-        logged_at = min((one.time for one in receipts if one.time is not None), default=None)
-    with checks.of("timestamp"):
-        when = _check_timestamps(message, covered, policy, checks)
-    with checks.of("certificate"):
-        _check_certificate_validity(
-            signer, said.get(CLAIM_IAT), {"timestamp": when, "receipt": logged_at}, now, checks
-        )
-    record = check_signed_record(
-        message, covered, policy, VerificationInputs(tuple(source), base, joint), checks
-    )
-    with checks.of("evidence"):
-        check_evidence(message, covered, record, evidence, policy, now, checks)
+        log_times = [receipt.time for receipt in receipts if receipt.time is not None]
+        logged_at = min(log_times, default=None)
+    with checks.run("timestamp"):
+        timestamp = _check_timestamps(message, content, policy, checks)
+    with checks.run("certificate"):
+        proven_times = {"timestamp": timestamp, "receipt": logged_at}
+        _check_certificate_validity(signer, claims.get(CLAIM_IAT), proven_times, now, checks)
+    inputs = VerificationInputs(tuple(source), base, joint)
+    record = check_signed_record(message, content, policy, inputs, checks)
+    with checks.run("evidence"):
+        check_evidence(message, content, record, evidence, policy, now, checks)
     return VerifiedStatement(
-        message,
-        profile,
-        covered,
-        record,
-        signer,
-        said.get(CLAIM_ISS),
-        said.get(CLAIM_SUB),
-        said.get(CLAIM_IAT),
-        when,
-        logged_at,
-        receipts,
-        tuple(checks.made),
+        message=message,
+        profile=profile,
+        payload=content,
+        record=record,
+        signer=signer,
+        issuer=claims.get(CLAIM_ISS),
+        subject=claims.get(CLAIM_SUB),
+        issued_at=claims.get(CLAIM_IAT),
+        timestamp=timestamp,
+        logged_at=logged_at,
+        receipts=receipts,
+        checks=tuple(checks.finished),
     )
 
 
 def _check_timestamps(
     message: Sign1, payload: bytes, policy: Policy, checks: Checks
 ) -> datetime | None:
-    """Check the timestamps of a statement; gives the earliest time at which its signature surely
-    existed.
-    """
+    """Check the timestamps of a statement, and return the time its signature provably existed."""
     if (
         HEADER_COSE_THEN_TIMESTAMP in message.protected
         or HEADER_TIMESTAMP_THEN_COSE in message.unprotected
     ):
         raise InvalidStatement("a timestamp in the wrong header", reason="timestamp-malformed")
-    over = {}
+    stamped_data = {}
     if HEADER_TIMESTAMP_THEN_COSE in message.protected:
-        over[HEADER_TIMESTAMP_THEN_COSE] = (
-            message.payload if message.payload is not None else payload
-        )
+        stamped_payload = message.payload if message.payload is not None else payload
+        stamped_data[HEADER_TIMESTAMP_THEN_COSE] = stamped_payload
     if HEADER_COSE_THEN_TIMESTAMP in message.unprotected:
-        over[HEADER_COSE_THEN_TIMESTAMP] = encode_stamped_signature(message.signature)
-    if over and not policy.timestamp_roots:
+        stamped_data[HEADER_COSE_THEN_TIMESTAMP] = encode_stamped_signature(message.signature)
+    if stamped_data and not policy.timestamp_roots:
         if policy.needs_timestamp:
             raise InvalidStatement(
                 "no timestamp authority is trusted", reason="timestamp-untrusted"
             )
-        checks.undecided("timestamp", "there is one, and no authority is trusted")
+        checks.add_undecided("timestamp", "there is one, and no authority is trusted")
         return None
-    when = None
-    for label, data in over.items():
+    signed_at = None
+    for label, data in stamped_data.items():
         token = message.protected.get(label, message.unprotected.get(label))
         time = check_timestamp_token(token, data, policy.timestamp_roots).astimezone(UTC)
         if label == HEADER_COSE_THEN_TIMESTAMP:
-            when = time  # the other one proves that the payload existed, not that it was signed
-        checks.passed("timestamp", f"{time:%Y-%m-%dT%H:%M:%SZ}")
-    if policy.needs_timestamp and when is None:
+            signed_at = time  # The other kind proves only that the payload existed.
+        checks.add_passed("timestamp", format_time(time))
+    if policy.needs_timestamp and signed_at is None:
         raise InvalidStatement("no timestamp of the signature", reason="timestamp-missing")
-    return when
+    return signed_at
 
 
 def _check_certificate_validity(
     signer: TrustedSigner,
     issued_at: Any,
-    sure: dict[str, datetime | None],
+    proven_times: dict[str, datetime | None],
     now: datetime,
     checks: Checks,
 ) -> None:
-    """Check that the certificates were valid when the signature first surely existed, or else when
-    the signer says and now.
+    """Check that the certificates were valid at the time of signing.
 
-    `sure` are times at which it surely existed, each by the name of what proves it.
+    `proven_times` are times at which the signature provably existed, by the name of the proof; the
+    earliest counts. Without a proof, the certificates have to be valid now and at the time that the
+    signer claims.
     """
     if not signer.path:
         return
-    proofs = {when: name for name, when in sure.items() if when is not None}
+    proofs = {time: name for name, time in proven_times.items() if time is not None}
     earliest = min(proofs, default=None)
     times = [earliest or now]
     if earliest is None and issued_at is not None:
         times.append(datetime.fromtimestamp(issued_at, UTC))
     for time in times:
         check_validity_period(signer.path, time)
-    checks.passed(
-        "certificate",
-        f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now",
+    finding = (
+        f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now"
     )
+    checks.add_passed("certificate", finding)
