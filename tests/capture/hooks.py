@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vacr.capture.hook import __file__
+from vacr.capture import hook as script
 from vacr.capture.spool import HookEvent, list_spools, read_hook_events
 
-HOOK = str(Path(__file__))
+HOOK = str(Path(script.__file__))
 COMMAND = [sys.executable, "-I", "-S", HOOK]
 
 
