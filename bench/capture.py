@@ -17,9 +17,9 @@ from pathlib import Path
 from sessions import compare
 
 from vacr.capture.following import follow_session
-from vacr.capture.frames import get_session_journal_path, list_session_journals
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_journal
+from vacr.capture.session_journal import get_session_journal_path, list_session_journals
 from vacr.capture.session_places import SessionPlace
 
 _SESSIONS = 10
@@ -135,7 +135,9 @@ def journal_verify() -> None:
                 if first == 0:
                     follow_session(session, SessionPlace("claude-code", path), {})
                 else:
-                    session.change(session.state.parts[0], (first, 0, data[first : first + piece]))
+                    session.note_changes(
+                        session.state.parts[0], (first, 0, data[first : first + piece])
+                    )
             journal.checkpoint()
             journal.close()
             least, work = compare(

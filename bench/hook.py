@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from vacr.capture import hook
+from vacr.capture import hook as script
 
 _RUNS = 100
 _EVENT = (
@@ -25,7 +25,7 @@ def hook() -> None:
     empty = [sys.executable, "-c", "pass"]
     with tempfile.TemporaryDirectory() as folder:
         environment = {"VACR_STATE": folder, "PATH": os.environ["PATH"]}
-        command = [sys.executable, "-I", "-S", __file__, "claude-code"]
+        command = [sys.executable, "-I", "-S", script.__file__, "claude-code"]
         times = [(_timed(empty, environment), _timed(command, environment)) for _ in range(_RUNS)]
     least, work = (statistics.median(column) for column in zip(*times, strict=True))
     print(

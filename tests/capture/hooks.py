@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vacr.capture import hook
+from vacr.capture import hook as script
 from vacr.capture.spool import HookEvent, list_spools, read_hook_events
 
-HOOK = str(Path(hook.__file__))
+HOOK = str(Path(script.__file__))
 COMMAND = [sys.executable, "-I", "-S", HOOK]
 
 

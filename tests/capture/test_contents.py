@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture import rewrites as lines
-from vacr.capture.journal import PartContent
-from vacr.capture.rewrites import (
+from vacr.capture import line_changes as lines
+from vacr.capture.line_changes import (
     find_appended_bytes,
     find_hunks,
     find_line_changes,
     find_splice,
     find_splices,
 )
+from vacr.capture.session_journal import PartContent
 
 LINES = st.lists(
     st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12
@@ -69,9 +69,9 @@ def test_hunks_are_what_differs(steps, one, two, common):
     with patch.object(lines, "_MAX_COMPARISON_STEPS", steps):
         found = list(find_hunks(old, new))
     for hunk in found:
-        assert old[first : hunk.first] == new[begins : hunk.begins]
-        made += [*old[first : hunk.first], *new[hunk.begins : hunk.stops]]
-        first, begins = hunk.end, hunk.stops
+        assert old[first : hunk.old_start] == new[begins : hunk.new_start]
+        made += [*old[first : hunk.old_start], *new[hunk.new_start : hunk.new_end]]
+        first, begins = hunk.old_end, hunk.new_end
     assert [*made, *old[first:]] == new
 
 
@@ -79,7 +79,8 @@ def test_many_lines_that_are_the_same_are_compared_in_no_time():
     began = time.process_time()
     many = [b"\n"] * 2000
     assert (
-        sum(hunk.stops - hunk.begins for hunk in find_hunks(many, [b"\n", b"x\n"] * 1000)) >= 1000
+        sum(hunk.new_end - hunk.new_start for hunk in find_hunks(many, [b"\n", b"x\n"] * 1000))
+        >= 1000
     )
     line = b"x" * 20_000_000
     assert find_splice(line + b"1" + line, line + b"2" + line) == (len(line), 1, b"2")
@@ -94,7 +95,7 @@ def test_content_follows_changes(steps):
     for where, much, data in steps:
         at = min(where, len(plain))
         cut = min(much, len(plain) - at)
-        content.change(at, cut, data)
+        content.splice(at, cut, data)
         plain = plain[:at] + data + plain[at + cut :]
         assert (content.size, bytes(content.held), content.lines) == (
             len(plain),

@@ -20,14 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture.hooks import COMMAND, environment, hook, spooled
-from vacr.capture.hook import (
-    MAX_ERROR_LOG_SIZE,
-    MAX_NAME_LENGTH,
-    append_event,
-    find_session_id,
-    find_state_folder,
-    make_file_name,
-)
+from vacr.capture import hook as script
 from vacr.errors import UsageError
 from vacr.files.state import find_state_folder
 
@@ -216,13 +209,13 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, kind, monkeypatch):
 
 
 def test_the_notes_do_not_grow_for_ever(tmp_path):
-    (tmp_path / "hook-errors.log").write_bytes(b"x" * (MAX_ERROR_LOG_SIZE + 1))
+    (tmp_path / "hook-errors.log").write_bytes(b"x" * (script.MAX_ERROR_LOG_SIZE + 1))
     hook(tmp_path, "claude-code")
     assert len(errors(tmp_path)) < 1000
 
 
 def test_only_what_is_needed_is_imported(tmp_path):
-    command = [sys.executable, "-I", "-S", "-X", "importtime", HOOK, "claude-code"]
+    command = [sys.executable, "-I", "-S", "-X", "importtime", script.__file__, "claude-code"]
     done = subprocess.run(
         command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True
     )
@@ -252,7 +245,7 @@ FOLDERS = [
 @pytest.mark.parametrize("variables", FOLDERS, ids=str)
 def test_hook_and_package_find_the_same_folder(variables):
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
-    assert os.fsdecode(find_state_folder(encoded)) == str(find_state_folder(variables))
+    assert os.fsdecode(script.find_state_folder(encoded)) == str(find_state_folder(variables))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +262,10 @@ def test_without_a_home_that_of_the_account_counts(variables, monkeypatch):
 def test_a_state_folder_is_absolute():
     with pytest.raises(UsageError, match="no absolute path"):
         find_state_folder({"VACR_STATE": "here"})
-    assert find_state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"}) == b"/h/.local/state/vacr"
+    assert (
+        script.find_state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"})
+        == b"/h/.local/state/vacr"
+    )
 
 
 NAMED = [
@@ -293,7 +289,7 @@ NAMED = [
 
 @pytest.mark.parametrize(("payload", "session"), NAMED, ids=str)
 def test_the_session_that_an_event_names(payload, session):
-    assert find_session_id(payload, b"session_id") == session
+    assert script.find_session_id(payload, b"session_id") == session
 
 
 def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
@@ -304,7 +300,7 @@ def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", refused)
     with pytest.raises(OSError, match="Invalid"):
-        append_event(os.fsencode(tmp_path), b"claude-code", b"s-1", EVENT)
+        script.append_event(os.fsencode(tmp_path), b"claude-code", b"s-1", EVENT)
     assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
 
 
@@ -327,7 +323,7 @@ def test_the_session_is_found_wherever_it_stands(members, session, last):
     for ascii_only in (True, False):
         payload = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
         expected = session.encode("utf-8", "surrogatepass")
-        assert find_session_id(payload, b"session_id") in (
+        assert script.find_session_id(payload, b"session_id") in (
             expected,
             expected.decode("utf-8", "replace").encode(),
         )
@@ -335,8 +331,8 @@ def test_the_session_is_found_wherever_it_stands(members, session, last):
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_name_for_a_file(name):
-    made = make_file_name(name)
-    assert 0 < len(made) <= MAX_NAME_LENGTH
+    made = script.make_file_name(name)
+    assert 0 < len(made) <= script.MAX_NAME_LENGTH
     assert b"/" not in made
     assert not made.startswith(b".")
-    assert find_session_id(name, b"session_id") == b"" or b"session_id" in name
+    assert script.find_session_id(name, b"session_id") == b"" or b"session_id" in name

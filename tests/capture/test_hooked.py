@@ -8,10 +8,12 @@ import pytest
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
 from vacr.capture import spool as hooked
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, get_session_journal_path, list_session_journals
+from vacr.capture.frames import EMPTY_CHAIN_HEAD
 from vacr.capture.journal import Journal
+from vacr.capture.session_capture import WatchSettings
+from vacr.capture.session_journal import get_session_journal_path, list_session_journals
 from vacr.capture.spool import _SPOOL_IDLE_SECONDS, list_spools
-from vacr.capture.watcher import Watcher, WatchSettings
+from vacr.capture.watcher import Watcher
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def tell(tmp_path, number, session="s"):
 
 
 def captured(tmp_path):
-    from vacr.capture.frames import ChainScan, decode_journal_note, read_frames
+    from vacr.capture.frames import ChainScan, read_frames
+    from vacr.capture.session_journal import decode_journal_note
 
     found = []
     for name in list_session_journals(tmp_path / "journal"):

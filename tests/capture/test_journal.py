@@ -10,13 +10,17 @@ from vacr.capture.frames import (
     BrokenJournal,
     ChainScan,
     encode_frame,
-    get_session_journal_path,
-    list_session_journals,
     read_frames,
 )
 from vacr.capture.history import restore_first_seen_parts
-from vacr.capture.journal import Journal, SessionJournal, replay_journal
+from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_journal
+from vacr.capture.session_journal import (
+    SessionJournal,
+    get_session_journal_path,
+    list_session_journals,
+    replay_journal,
+)
 from vacr.errors import UnreadableInput, UsageError
 
 NAME = "claude-code/abc-0123456789abcdef"
@@ -38,9 +42,9 @@ def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
     session = journal.session(name)
     if not session.head.frames:
         session.begin("claude-code", path, "")
-    part = session.part("abc.jsonl", path, rewritten=False)
+    part = session.open_part("abc.jsonl", path, rewritten=False)
     for piece in pieces:
-        session.change(part, (part.content.size, 0, piece))
+        session.note_changes(part, (part.content.size, 0, piece))
     return session, part
 
 
@@ -55,10 +59,10 @@ def found(folder, **asked):
 
 def test_what_is_captured_is_covered_and_holds(journal, folder):
     captured(journal, b"one\n", b"two\n")
-    assert journal.uncovered() == {NAME: journal.session(NAME).head}
+    assert journal.list_uncovered_heads() == {NAME: journal.session(NAME).head}
     made = journal.checkpoint()
     assert made.sessions == {NAME: journal.session(NAME).head}
-    assert journal.uncovered() == {}
+    assert journal.list_uncovered_heads() == {}
     checked = check_journal(folder)
     assert (checked.findings, checked.notices) == ([], [])
     assert (checked.sessions, checked.frames, checked.checkpoints, checked.epochs) == (1, 4, 2, 1)
@@ -122,7 +126,7 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
 def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeypatch):
     captured(journal, b"one\n")
     if moment == "before the checkpoint":
-        journal._keys.prepare()
+        journal._keys.create_next()
     else:
         monkeypatch.setattr(journal._keys, "advance", lambda: None)
         journal.checkpoint(ends_epoch=True)
@@ -201,9 +205,9 @@ def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
 
 def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, folder):
     session, part = captured(journal, b"one\ntwo\nthree\n")
-    session.change(part, (4, 3, b"2"))
-    session.change(part, (part.content.size, 0, b"four\n"))
-    session.change(part, (0, part.content.size, b""))
+    session.note_changes(part, (4, 3, b"2"))
+    session.note_changes(part, (part.content.size, 0, b"four\n"))
+    session.note_changes(part, (0, part.content.size, b""))
     journal.checkpoint()
     seen = [finding.partition(" after")[0] for finding in found(folder)]
     assert seen == [
@@ -218,14 +222,14 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
 
 def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, folder):
     session, _ = captured(journal, b"one\n")
-    part = session.part("abc/meta.json", "/nowhere/abc/meta.json", rewritten=True)
-    session.change(part, (0, 0, b"{\n}\n"))
-    session.change(part, (0, 2, b"[\n"))
+    part = session.open_part("abc/meta.json", "/nowhere/abc/meta.json", rewritten=True)
+    session.note_changes(part, (0, 0, b"{\n}\n"))
+    session.note_changes(part, (0, 2, b"[\n"))
     assert found(folder) == []
     assert "line 1 changed after it had been captured" in check_journal(folder).remarks[0]
-    session.seal(session.head, bytes(32), bytes(32))
+    session.note_seal(session.head, bytes(32), bytes(32))
     assert session.state.unsealed == 0
-    session.change(part, (0, 2, b"{\n"))
+    session.note_changes(part, (0, 2, b"{\n"))
     assert session.state.unsealed == 1
     assert found(folder) == []
     assert len(check_journal(folder).remarks) == 2
@@ -251,7 +255,7 @@ def test_transcripts_are_compared(journal, folder, tmp_path):
 def test_a_large_part_is_many_frames_and_one_change(journal, folder):
     session, part = captured(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
     assert session.head.frames == 7
-    session.change(part, (0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n"))
+    session.note_changes(part, (0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n"))
     journal.checkpoint()
     seen = [finding.partition(" after")[0] for finding in found(folder)]
     assert seen == [f"{NAME}: abc.jsonl: lines 1 to 2 changed"]
@@ -281,7 +285,7 @@ def test_what_is_retired_is_missed_by_nobody(journal, folder):
     session, _ = captured(journal, b"one\n")
     captured(journal, b"other\n", name="claude-code/other-0")
     journal.checkpoint()
-    session.seal(session.head, bytes(range(32)), bytes(32))
+    session.note_seal(session.head, bytes(range(32)), bytes(32))
     journal.checkpoint()
     journal.retire({NAME: bytes(range(32))})
     checked = check_journal(folder)

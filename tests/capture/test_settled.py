@@ -10,11 +10,12 @@ import pytest
 
 from tests.sources.opencode_database import SESSION, filled
 from vacr.agents.documents import encode_session_rows
-from vacr.capture.frames import get_session_journal_path
 from vacr.capture.history import restore_first_seen_parts
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_journal
-from vacr.capture.rewrites import find_splices, parse_comparable_entries
+from vacr.capture.line_changes import find_splices
+from vacr.capture.session_journal import get_session_journal_path
+from vacr.capture.settled_entries import parse_comparable_entries
 
 NAME = "opencode/ses_1-0123456789abcdef"
 SECOND = 1_000_000_000
@@ -63,7 +64,8 @@ def rows(*given):
 
 def said(data):
     return [
-        (str(one), one.words) for one in parse_comparable_entries("opencode", [("x.jsonl", data)])
+        (str(one), one.canonical)
+        for one in parse_comparable_entries("opencode", [("x.jsonl", data)])
     ]
 
 
@@ -75,18 +77,18 @@ class Captured:
         self.journal = Journal(folder)
         self.session = self.journal.session(NAME)
         self.session.begin(agent, f"/nowhere/{file}", session)
-        self.part = self.session.part(file, f"/nowhere/{file}", rewritten=True)
+        self.part = self.session.open_part(file, f"/nowhere/{file}", rewritten=True)
         self.now = START
 
     def see(self, data, *, after):
         """Capture what there is some seconds after the last time."""
         self.now += after * SECOND
-        self.session.change(
-            self.part, *find_splices(self.session.content(self.part), data), seen=self.now
+        self.session.note_changes(
+            self.part, *find_splices(self.session.read_part(self.part), data), seen=self.now
         )
 
     def seal(self):
-        self.session.seal(self.session.head, bytes(32), bytes(32))
+        self.session.note_seal(self.session.head, bytes(32), bytes(32))
 
     def check(self, now=None):
         """Check it; gives what was found, without names and times."""

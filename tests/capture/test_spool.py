@@ -123,7 +123,7 @@ def test_a_file_is_read_in_pieces_that_grow_with_the_frame(tmp_path):
     path.write_bytes(b"".join(map(frame, wanted)))
     found, offset = [], 0
     while True:
-        events, offset = read_hook_events(path, offset, most=100)
+        events, offset = read_hook_events(path, offset, chunk_size=100)
         if not events:
             break
         found += [event.payload for event in events]

@@ -37,7 +37,7 @@ def test_they_speak_of_each_other(journal, tmp_path):
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
         f"{NAME}: does not name the record as one that was sealed from it"
     ]
-    session.seal(head, digest, bytes(32))
+    session.note_seal(head, digest, bytes(32))
     journal.checkpoint()
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
     journal.retire({NAME: digest})
@@ -61,7 +61,7 @@ def test_they_speak_of_each_other(journal, tmp_path):
 def test_what_does_not_fit_is_told(journal, tmp_path, other, told):
     session, _ = captured(journal, b"one\n")
     digest = record_of(journal, session.head, tmp_path / "x.json", **other)
-    session.seal(session.head, digest, bytes(32))
+    session.note_seal(session.head, digest, bytes(32))
     journal.checkpoint()
     assert told in check_sealed_record(journal.folder, str(tmp_path / "x.json"))[0]
 

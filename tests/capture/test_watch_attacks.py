@@ -12,14 +12,8 @@ import pytest
 
 from tests.capture.watching import Machine, add, heads, line, lines
 from vacr.capture.checkpoints import EpochKeys
-from vacr.capture.frames import (
-    EMPTY_CHAIN_HEAD,
-    ChainScan,
-    FrameChain,
-    encode_journal_note,
-    get_session_journal_path,
-    read_frames,
-)
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_frames
+from vacr.capture.session_journal import encode_journal_note, get_session_journal_path
 from vacr.signing.keys import THUMBPRINT_URI_PREFIX, encode_private_pem, generate_key
 
 
@@ -179,7 +173,7 @@ def test_a_checkpoint_by_another_key(attacked):
     (attacked.journal / "epoch-key.pem").write_bytes(encode_private_pem(generate_key("eddsa")))
     (told,) = findings(attacked)
     assert "the key that is there is not the one" in told
-    EpochKeys(attacked.journal).known()
+    EpochKeys(attacked.journal).list_thumbprints()
     path = attacked.journal / "checkpoints"
     kept = path.read_bytes()
     cut(path, 1)

@@ -10,8 +10,8 @@ import pytest
 from tests.capture.hooks import hook
 from tests.capture.watching import SESSION, add, heads, line, lines
 from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
-from vacr.capture.frames import get_session_journal_path
 from vacr.capture.journal import Journal
+from vacr.capture.session_journal import get_session_journal_path
 
 
 def verified(machine, record):
@@ -249,8 +249,8 @@ def test_a_deletion_that_was_interrupted_is_finished(machine):
 
 def test_what_is_deleted_while_it_is_verified_is_not_missing(machine, monkeypatch):
     from vacr.capture import journal_checks as checking
-    from vacr.capture.frames import list_session_journals
     from vacr.capture.journal_checks import check_journal
+    from vacr.capture.session_journal import list_session_journals
 
     (name,) = sealed_sessions(machine, 1)
     listed = list_session_journals

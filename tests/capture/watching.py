@@ -11,9 +11,14 @@ from pathlib import Path
 from tests import forking
 from tests.capture.hooks import hook
 from tests.conftest import ROOT
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, get_session_journal_path, list_session_journals
+from vacr.capture.frames import EMPTY_CHAIN_HEAD
 from vacr.capture.history import restore_first_seen_parts
-from vacr.capture.journal import SessionState, replay_journal
+from vacr.capture.session_journal import (
+    SessionState,
+    get_session_journal_path,
+    list_session_journals,
+    replay_journal,
+)
 from vacr.capture.session_places import SessionPlace
 from vacr.files.reading import format_path
 

@@ -20,9 +20,9 @@ from tests.capture.hooks import COMMAND, HOOK, environment
 from tests.capture.watching import add, line
 from tests.faults.scenario import tell
 from vacr.__main__ import main
-from vacr.capture import sealing, spool, watcher
+from vacr.capture import sealing, session_capture, spool, watcher
 from vacr.capture.frames import FrameChain
-from vacr.capture.watcher import WatchSettings
+from vacr.capture.session_capture import WatchSettings
 from vacr.cli import watch
 
 OPTIONS = ("--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
@@ -177,7 +177,7 @@ if __name__ == "__main__":
     FrameChain.append = _telling(FrameChain.append)
     watch.FileChanges = _changes(stage, Agents(home, state))
     WatchSettings.settling = 0.0
-    watcher._RETIRE_INTERVAL_SECONDS = watcher._STORE_PAUSE_SECONDS = 0.0
+    watcher._RETIRE_INTERVAL_SECONDS = session_capture._STORE_PAUSE_SECONDS = 0.0
     spool._SPOOL_IDLE_SECONDS = spool._HOOK_GRACE_SECONDS = -1.0
     sealing.ThreadPoolExecutor = _AtOnce
     sys.argv[:] = ["vacr", "watch", *OPTIONS, *LIMIT]

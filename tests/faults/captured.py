@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.capture.hooks import hook
-from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
+from vacr.capture.checkpoints import CHECKPOINTS_FILE, JournalCoverage, read_checkpoints
 from vacr.capture.following import read_current_parts
-from vacr.capture.frames import (
-    CHECKPOINTS_FILE,
-    EMPTY_CHAIN_HEAD,
-    ChainScan,
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, read_frames
+from vacr.capture.journal_checks import check_journal
+from vacr.capture.session_journal import (
     decode_journal_note,
     get_session_journal_path,
     list_session_journals,
-    read_frames,
 )
-from vacr.capture.journal_checks import check_journal
 from vacr.errors import UnreadableInput
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import parse_public_keys

@@ -15,7 +15,7 @@ import pytest
 from tests.capture.hooks import COMMAND, environment
 from tests.capture.watching import Machine, add, line, lines
 from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
-from vacr.capture.frames import CHECKPOINTS_FILE
+from vacr.capture.checkpoints import CHECKPOINTS_FILE
 from vacr.log.folder import create_log
 
 _AGENT = """

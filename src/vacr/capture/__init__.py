@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.capture.checkpoints import JournalCoverage as JournalCoverage
     from vacr.capture.checkpoints import read_checkpoints as read_checkpoints
-    from vacr.capture.following import FileChanges as FileChanges
-    from vacr.capture.following import FollowedSession as FollowedSession
+    from vacr.capture.file_changes import FileChanges as FileChanges
     from vacr.capture.following import read_current_parts as read_current_parts
     from vacr.capture.frames import BrokenJournal as BrokenJournal
     from vacr.capture.frames import ChainHead as ChainHead
@@ -30,18 +29,19 @@ if TYPE_CHECKING:
     from vacr.capture.journal_checks import check_journal as check_journal
     from vacr.capture.journal_checks import check_sealed_record as check_sealed_record
     from vacr.capture.journal_checks import find_missing_checkpoints as find_missing_checkpoints
-    from vacr.capture.rewrites import count_record_entries as count_record_entries
     from vacr.capture.sealing import SealedRecord as SealedRecord
     from vacr.capture.sealing import SealFunction as SealFunction
     from vacr.capture.sealing import SealingQueue as SealingQueue
     from vacr.capture.sealing import SessionCopy as SessionCopy
+    from vacr.capture.session_capture import FollowedSession as FollowedSession
+    from vacr.capture.session_capture import WatchSettings as WatchSettings
     from vacr.capture.session_places import list_agent_roots as list_agent_roots
+    from vacr.capture.settled_entries import count_record_entries as count_record_entries
     from vacr.capture.spool import SPOOL_FOLDER as SPOOL_FOLDER
     from vacr.capture.spool import list_spools as list_spools
     from vacr.capture.watcher import CheckpointAnchoring as CheckpointAnchoring
     from vacr.capture.watcher import RetentionLimits as RetentionLimits
     from vacr.capture.watcher import Watcher as Watcher
-    from vacr.capture.watcher import WatchSettings as WatchSettings
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -50,11 +50,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "JournalCoverage",
             "read_checkpoints",
         ),
-        "following": (
-            "FileChanges",
-            "FollowedSession",
-            "read_current_parts",
-        ),
+        "file_changes": ("FileChanges",),
+        "following": ("read_current_parts",),
         "frames": (
             "BrokenJournal",
             "ChainHead",
@@ -82,14 +79,18 @@ __getattr__, __dir__, __all__ = export_lazily(
             "check_sealed_record",
             "find_missing_checkpoints",
         ),
-        "rewrites": ("count_record_entries",),
         "sealing": (
             "SealFunction",
             "SealedRecord",
             "SealingQueue",
             "SessionCopy",
         ),
+        "session_capture": (
+            "FollowedSession",
+            "WatchSettings",
+        ),
         "session_places": ("list_agent_roots",),
+        "settled_entries": ("count_record_entries",),
         "spool": (
             "SPOOL_FOLDER",
             "list_spools",
@@ -97,7 +98,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "watcher": (
             "CheckpointAnchoring",
             "RetentionLimits",
-            "WatchSettings",
             "Watcher",
         ),
     },

@@ -1,18 +1,26 @@
-"""Signed checkpoints of a journal: which session had how many frames, and with which hash, when.
+"""Signed checkpoints of a journal: which session had how many frames, with which hash, and when.
 
-A checkpoint is a signed statement, so that a log can take it. It covers the heads of the sessions
-that have grown since the one before, and the hash of the chain of checkpoints up to itself. What a
-log said to it follows in the same chain.
+Hash chains alone do not stop somebody from computing all of them again. A checkpoint is a signed
+statement, fit for a transparency log, of the heads of the sessions that grew since the checkpoint
+before it. Checkpoints form a chain of frames themselves; the log's answers, called anchors, follow
+in the same chain.
 
-What the chain of checkpoints adds up to: how far each session is covered, by which keys, and
-what logs said to it.
+>>> from vacr.capture.checkpoints import JournalCheckpoint, verify_journal_checkpoint
+>>> from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead
+>>> from vacr.signing import KeySigner, generate_key
+>>> signer = KeySigner(generate_key("eddsa"))
+>>> heads = {"some-agent/abc": ChainHead(7, bytes(32))}
+>>> checkpoint = JournalCheckpoint(0, 1_784_000_000_000, 0, EMPTY_CHAIN_HEAD, heads)
+>>> statement = checkpoint.sign(signer, "urn:example:journal")
+>>> verified, key = verify_journal_checkpoint(statement, signer.public_key, "journal", 0)
+>>> verified == checkpoint
+True
 
-Keys that last for an epoch: a checkpoint names the next one, and the old one is erased.
-
-Whoever takes over the machine finds only the key of this epoch. So what was signed before cannot be
-signed again with other content, for those who know the first key or hold a later checkpoint. It
-does not keep anybody from signing from now on what never happened, nor from deleting; and what a
-disk really erases is the disk's affair.
+A key signs for one epoch. The last checkpoint of an epoch names the next key, and then the old key
+is erased. An attacker who takes over the machine finds the current key alone, and cannot replace
+what earlier keys signed, as long as a verifier knows the first key or a later checkpoint. The
+attacker can still sign false content from now on, or delete the journal; and only the disk knows
+whether an erased key is really gone.
 """
 
 from __future__ import annotations
@@ -26,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 from vacr.capture.frames import (
-    CHECKPOINTS_FILE,
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainHead,
@@ -57,31 +64,36 @@ from vacr.signing import (
 )
 from vacr.transparency import build_log_entry
 
+CHECKPOINTS_FILE = "checkpoints"
 CHECKPOINT_CONTENT_TYPE = "application/vnd.vacr.journal-checkpoint+cbor"
 MAX_CHECKPOINT_SESSIONS = 256
-"""How many sessions a checkpoint may speak of; with more, a log might not take it."""
+"""The most sessions in one checkpoint; a log might refuse a larger statement."""
+
+_CBOR_MAP_START = 0xA0
+_CBOR_TAG_START = 0xC0
+_OWNER_ONLY = 0o600
 
 
 @dataclass(frozen=True, slots=True)
 class JournalCheckpoint:
-    """What a checkpoint says."""
+    """The content of a checkpoint."""
 
     number: int
     time: int
     """In milliseconds since 1970."""
     epoch: int
     before: ChainHead
-    """The chain of checkpoints up to this one."""
+    """The head of the chain of checkpoints before this one."""
     sessions: Mapping[str, ChainHead]
     retired: Mapping[str, bytes] = field(default_factory=dict)
-    """Journals that were deleted, and the digests of the records they were sealed as."""
+    """Journals that were deleted → the digests of the records they were sealed as."""
     spools: Mapping[str, int] = field(default_factory=dict)
-    """How far the spools of those were read."""
+    """Spools of the deleted journals → how many bytes of them were read."""
     next_key: PublicKey | None = None
 
     def sign(self, signer: KeySigner, journal: str) -> bytes:
-        """Sign it; `journal` names the journal."""
-        said: dict[str, Any] = {
+        """Return the signed statement; its subject is the name of the journal."""
+        content: dict[str, Any] = {
             "number": self.number,
             "time": self.time,
             "epoch": self.epoch,
@@ -89,12 +101,12 @@ class JournalCheckpoint:
             "sessions": {name: _build_head_pair(head) for name, head in self.sessions.items()},
         }
         if self.retired:
-            said |= {"retired": dict(self.retired), "spools": dict(self.spools)}
+            content |= {"retired": dict(self.retired), "spools": dict(self.spools)}
         if self.next_key is not None:
-            said["next-key"] = encode(build_cose_key(self.next_key), "cbor")
+            content["next-key"] = encode(build_cose_key(self.next_key), "cbor")
         claims = StatementClaims(subject=journal, issued_at=self.time // 1000)
         return sign(
-            encode(said, "cbor"),
+            encode(content, "cbor"),
             signer,
             profile=ATTACHED,
             content_type=CHECKPOINT_CONTENT_TYPE,
@@ -106,14 +118,26 @@ def _build_head_pair(head: ChainHead) -> list[Any]:
     return [head.frames, head.hash]
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointAnchor:
+    """The answer of a log to a checkpoint."""
+
+    number: int
+    """The number of the checkpoint."""
+    service: str
+    statement: bytes
+    """The checkpoint, with the log's receipt in it."""
+
+
 def verify_journal_checkpoint(
     statement: bytes, key: PublicKey | None, where: str, frame: int
 ) -> tuple[JournalCheckpoint, PublicKey]:
-    """Verify a checkpoint by the key of its epoch, and give what it says; the first tells its key
-    itself.
+    """Verify a checkpoint by the key of its epoch, and return its content and that key.
+
+    The first checkpoint of a journal is verified by the key that it carries: pass None.
 
     Raises:
-        Broken: it is none, or that key did not sign it.
+        BrokenJournal: the statement is not a checkpoint, or the key did not sign it.
     """
     try:
         return _verify_message(parse_sign1(statement), key)
@@ -127,33 +151,27 @@ def verify_journal_checkpoint(
 
 def _verify_message(message: Sign1, key: PublicKey | None) -> tuple[JournalCheckpoint, PublicKey]:
     key = key if key is not None else find_carried_key(message)
-    if (
-        key is None
-        or message.payload is None
-        or message.protected.get(HEADER_CONTENT_TYPE) != CHECKPOINT_CONTENT_TYPE
-    ):
+    content_type = message.protected.get(HEADER_CONTENT_TYPE)
+    if key is None or message.payload is None or content_type != CHECKPOINT_CONTENT_TYPE:
         raise TypeError("no checkpoint")
-    verify_signature(
-        message.protected.get(HEADER_ALG),
-        key,
-        message.signature,
-        message.to_be_signed(message.payload),
-    )
+    algorithm = message.protected.get(HEADER_ALG)
+    verify_signature(algorithm, key, message.signature, message.to_be_signed(message.payload))
     return _parse_checkpoint(decode(message.payload, "cbor")), key
 
 
-def _parse_checkpoint(said: Any) -> JournalCheckpoint:
-    number, time, epoch = (_check_whole_number(said[name]) for name in ("number", "time", "epoch"))
-    following = said.get("next-key")
+def _parse_checkpoint(content: Any) -> JournalCheckpoint:
+    next_key = content.get("next-key")
+    retired = content.get("retired", {})
+    spools = content.get("spools", {})
     return JournalCheckpoint(
-        number,
-        time,
-        epoch,
-        _parse_head(said["before"]),
-        {str(name): _parse_head(pair) for name, pair in said["sessions"].items()},
-        {str(name): _check_digest(record) for name, record in said.get("retired", {}).items()},
-        {str(name): _check_whole_number(end) for name, end in said.get("spools", {}).items()},
-        parse_cose_key(decode(following, "cbor")) if following is not None else None,
+        number=_check_whole_number(content["number"]),
+        time=_check_whole_number(content["time"]),
+        epoch=_check_whole_number(content["epoch"]),
+        before=_parse_head(content["before"]),
+        sessions={str(name): _parse_head(pair) for name, pair in content["sessions"].items()},
+        retired={str(name): _check_digest(record) for name, record in retired.items()},
+        spools={str(name): _check_whole_number(end) for name, end in spools.items()},
+        next_key=parse_cose_key(decode(next_key, "cbor")) if next_key is not None else None,
     )
 
 
@@ -174,48 +192,33 @@ def _check_whole_number(value: Any) -> int:
     return value
 
 
-_CBOR_MAP_START = 0xA0
-_CBOR_TAG_START = 0xC0
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointAnchor:
-    """What a log said to a checkpoint."""
-
-    number: int
-    """The number of the checkpoint."""
-    service: str
-    statement: bytes
-    """The checkpoint, with the receipt in it."""
-
-
 class JournalCoverage:
-    """What the chain of checkpoints adds up to."""
+    """The sum of a chain of checkpoints: the covered heads, the keys, and the anchors."""
 
     def __init__(self, where: str) -> None:
-        """Begin with nothing."""
+        """Start without checkpoints; `where` names the chain in errors."""
         self.where = where
         self.frames = 0
         self.first_key: PublicKey | None = None
         self.key: PublicKey | None = None
-        """The key of this epoch."""
+        """The key of the current epoch."""
         self.keys: dict[bytes, PublicKey] = {}
-        """The keys of all epochs, by their thumbprints."""
+        """Thumbprint → key, for all epochs."""
         self.last: JournalCheckpoint | None = None
         self.statement = b""
         """The last checkpoint as it was signed."""
         self.entries: list[bytes] = []
-        """The digests of the entries that the checkpoints are in a log, by their numbers."""
+        """The digests of the checkpoints' log entries, by checkpoint number."""
         self.sessions: dict[str, ChainHead] = {}
         self.retired: dict[str, bytes] = {}
         self.spools: dict[str, int] = {}
-        """How far the spools of journals were read that are deleted."""
+        """Spools of deleted journals → how many bytes of them were read."""
         self.retired_at: dict[str, int] = {}
-        """When each was deleted, in milliseconds."""
+        """Deleted journal → the time of its deletion, in milliseconds."""
         self.epoch_began = 0
-        """When the key of this epoch was named, in milliseconds."""
+        """When the current key was named, in milliseconds."""
         self.where_covered: dict[str, int] = {}
-        """The last checkpoint of each session."""
+        """Session → the number of the last checkpoint that covers it."""
         self.anchors: list[CheckpointAnchor] = []
 
     @property
@@ -223,64 +226,71 @@ class JournalCoverage:
         """The thumbprint of the first key, which names the journal."""
         return compute_thumbprint(self.first_key) if self.first_key is not None else b""
 
-    def take(self, payload: bytes, before: ChainHead) -> JournalCheckpoint | CheckpointAnchor:
-        """Take the next of the chain, which had a head before it.
+    def add_frame(self, payload: bytes, before: ChainHead) -> JournalCheckpoint | CheckpointAnchor:
+        """Verify and add the next frame of the chain; `before` is the head before it.
 
         Raises:
-            Broken: it is nothing that belongs there.
+            BrokenJournal: the frame is not a checkpoint or an anchor that belongs there.
         """
+        added: JournalCheckpoint | CheckpointAnchor
         if payload and _CBOR_MAP_START <= payload[0] < _CBOR_TAG_START:
-            taken: JournalCheckpoint | CheckpointAnchor = self._anchor(payload)
+            added = self._add_anchor(payload)
         else:
-            taken = self._checkpoint(payload, before)
+            added = self._add_checkpoint(payload, before)
         self.frames += 1
-        return taken
+        return added
 
-    def _checkpoint(self, payload: bytes, before: ChainHead) -> JournalCheckpoint:
-        found, key = verify_journal_checkpoint(payload, self.key, self.where, self.frames)
+    def _add_checkpoint(self, payload: bytes, before: ChainHead) -> JournalCheckpoint:
+        checkpoint, key = verify_journal_checkpoint(payload, self.key, self.where, self.frames)
         last = self.last
         expected = (
             (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
         )
-        if (found.number, found.epoch) != expected or found.before != before:
+        if (checkpoint.number, checkpoint.epoch) != expected or checkpoint.before != before:
             raise BrokenJournal(
                 "a checkpoint that does not follow the one before it",
                 where=self.where,
                 frame=self.frames,
             )
-        if self.first_key is None or found.next_key is not None:
-            self.epoch_began = found.time
+        if self.first_key is None or checkpoint.next_key is not None:
+            self.epoch_began = checkpoint.time
         self.first_key = self.first_key or key
-        self.key = found.next_key or key
-        self.keys |= {compute_thumbprint(one): one for one in (key, self.key)}
-        self.last, self.statement = found, payload
+        self.key = checkpoint.next_key or key
+        self.keys |= {compute_thumbprint(known): known for known in (key, self.key)}
+        self.last, self.statement = checkpoint, payload
         self.entries.append(_hash_log_entry(payload))
-        self.sessions |= found.sessions
-        self.where_covered |= dict.fromkeys(found.sessions, found.number)
-        self.spools |= found.spools
-        for name, record in found.retired.items():
+        self.sessions |= checkpoint.sessions
+        self.where_covered |= dict.fromkeys(checkpoint.sessions, checkpoint.number)
+        self.spools |= checkpoint.spools
+        for name, record in checkpoint.retired.items():
             self.sessions.pop(name, None)
             self.retired[name] = record
-            self.retired_at[name] = found.time
-        return found
+            self.retired_at[name] = checkpoint.time
+        return checkpoint
 
-    def _anchor(self, payload: bytes) -> CheckpointAnchor:
+    def _add_anchor(self, payload: bytes) -> CheckpointAnchor:
         try:
-            said: Any = decode(payload, "cbor")
-            number, service, statement = said["number"], said["service"], said["statement"]
-            is_one = (
+            content: Any = decode(payload, "cbor")
+            number, service, statement = (
+                content["number"],
+                content["service"],
+                content["statement"],
+            )
+            # The receipt is unprotected, so the log entry is the same with and without it.
+            is_known_checkpoint = (
                 type(service) is str
                 and type(number) is int
                 and _hash_log_entry(statement) == self.entries[number]
             )
         except (VacrError, LookupError, TypeError) as error:
             raise BrokenJournal("no anchor", where=self.where, frame=self.frames) from error
-        if not is_one:
+        if not is_known_checkpoint:
             raise BrokenJournal(
                 "an anchor of another checkpoint", where=self.where, frame=self.frames
             )
-        self.anchors.append(CheckpointAnchor(number, service, statement))
-        return self.anchors[-1]
+        anchor = CheckpointAnchor(number, service, statement)
+        self.anchors.append(anchor)
+        return anchor
 
 
 def _hash_log_entry(statement: bytes) -> bytes:
@@ -290,55 +300,53 @@ def _hash_log_entry(statement: bytes) -> bytes:
 def read_checkpoints(
     folder: Path, covered: JournalCoverage, scan: ChainScan | None = None
 ) -> Iterator[JournalCheckpoint | CheckpointAnchor]:
-    """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
+    """Yield the checkpoints and anchors of a journal, verified and added to `covered`.
 
     Raises:
-        Broken: one of them does not hold.
+        BrokenJournal: one of them does not verify.
         OSError: they cannot be read.
     """
     path = folder / CHECKPOINTS_FILE
+    scan = scan or ChainScan()
     with path.open("rb") as file:
         for before, payload in read_frames(
-            file, str(path), scan or ChainScan(), EMPTY_CHAIN_HEAD, one_by_one=True
+            file, str(path), scan, EMPTY_CHAIN_HEAD, one_by_one=True
         ):
-            yield covered.take(payload, before)
-
-
-_OWNER_ONLY = 0o600
+            yield covered.add_frame(payload, before)
 
 
 class EpochKeys:
-    """The key of this epoch, and the next one while it is being put in its place."""
+    """The key of the current epoch, and the next key until it takes over."""
 
     def __init__(self, folder: Path) -> None:
-        """Say where they are."""
+        """Use the key files in a journal's folder."""
         self._path = folder / "epoch-key.pem"
         self._next = folder / "next-epoch-key.pem"
-        self._is_named = False
-        """Whether a checkpoint names the next key, which then is that of this epoch."""
+        self._is_next_named = False
+        """Whether a checkpoint names the next key, so that it is the current one already."""
 
-    def begin(self) -> KeySigner:
-        """Make the first key."""
-        self._tidy()
-        return self._made(self._path)
+    def create_first(self) -> KeySigner:
+        """Create the first key of a journal."""
+        self._remove_temporary_files()
+        return _create_key(self._path)
 
-    def current(self, thumbprint: bytes) -> KeySigner:
-        """Give the key of this epoch, which is known by its thumbprint.
+    def load_current(self, thumbprint: bytes) -> KeySigner:
+        """Return the key with this thumbprint, and finish a change of keys that was interrupted.
 
         Raises:
-            UnreadableInput: it is not there.
+            UnreadableInput: neither key file has it.
         """
-        self._tidy()
+        self._remove_temporary_files()
         for path in (self._next, self._path):
             with suppress(UnreadableInput, InvalidStatement):
-                found = KeySigner(parse_private_key(read_bytes(path)))
-                if compute_thumbprint(found.public_key) == thumbprint:
+                signer = _load_key(path)
+                if compute_thumbprint(signer.public_key) == thumbprint:
                     if path == self._next:
                         self.advance()
                     else:
                         self._next.unlink(missing_ok=True)
-                    return found
-        self._refuse_unreadable()
+                    return signer
+        self._check_readable()
         hint = (
             "The journal can be verified, but not added to. Move its folder away to begin another."
         )
@@ -346,10 +354,8 @@ class EpochKeys:
             "the key that the last checkpoint names is gone", where=str(self._path), hint=hint
         )
 
-    def _refuse_unreadable(self) -> None:
-        """Tell a key that is there and cannot be read from one that is gone: no other journal need
-        be begun.
-        """
+    def _check_readable(self) -> None:
+        """Raise an error of its own for an unreadable key: unlike a lost one, it can come back."""
         if not self._path.exists():
             return
         try:
@@ -365,35 +371,32 @@ class EpochKeys:
                 hint=hint,
             ) from None
 
-    def known(self) -> set[bytes]:
-        """Give the thumbprints of the keys that there are, as far as they can be read."""
-        found = set()
+    def list_thumbprints(self) -> set[bytes]:
+        """Return the thumbprints of the keys that exist and can be read."""
+        thumbprints = set()
         for path in (self._next, self._path):
             with suppress(UnreadableInput, InvalidStatement):
-                found.add(
-                    compute_thumbprint(KeySigner(parse_private_key(read_bytes(path))).public_key)
-                )
-        return found
+                thumbprints.add(compute_thumbprint(_load_key(path).public_key))
+        return thumbprints
 
-    def prepare(self) -> KeySigner:
-        """Make the next key, which is not in use yet.
+    def create_next(self) -> KeySigner:
+        """Create the next key, before a checkpoint names it.
 
         Raises:
-            OSError: the key before it is not in its place yet, and cannot be put there.
-            UnreadableInput: it cannot be written.
+            OSError: the last change of keys is unfinished, and cannot be finished.
+            UnreadableInput: the key cannot be written.
         """
-        if self._is_named:
+        if self._is_next_named:
             self.advance()
-        return self._made(self._next)
+        return _create_key(self._next)
 
     def advance(self) -> None:
-        """Erase the key of the last epoch, and put the next one, which a checkpoint names, in its
-        place.
+        """Erase the old key, and put the next one, named by a checkpoint, in its place.
 
         Raises:
-            OSError: that failed; both keys are there, and it can be tried again.
+            OSError: that failed; both keys exist, and another call can finish.
         """
-        self._is_named = True
+        self._is_next_named = True
         with suppress(FileNotFoundError):
             handle = os.open(self._path, os.O_WRONLY)
             try:
@@ -402,20 +405,21 @@ class EpochKeys:
             finally:
                 os.close(handle)
         self._next.replace(self._path)
-        # What is at that path is the key of this epoch from now on, and must not be erased by
-        # another try.
-        self._is_named = False
+        # From here on the path holds the current key, and a second call must not erase it.
+        self._is_next_named = False
         sync_folder(self._path.parent)
 
-    def _tidy(self) -> None:
-        """Remove keys that were being written when somebody was killed; nothing was ever signed
-        with them.
-        """
+    def _remove_temporary_files(self) -> None:
+        """Remove keys that a killed process left half written; they never signed anything."""
         for path in self._path.parent.glob(f".*{self._path.name}-*.tmp"):
             path.unlink(missing_ok=True)
 
-    @staticmethod
-    def _made(path: Path) -> KeySigner:
-        private = generate_key("eddsa")
-        write_durable_file(path, encode_private_pem(private), _OWNER_ONLY)
-        return KeySigner(private)
+
+def _load_key(path: Path) -> KeySigner:
+    return KeySigner(parse_private_key(read_bytes(path)))
+
+
+def _create_key(path: Path) -> KeySigner:
+    private_key = generate_key("eddsa")
+    write_durable_file(path, encode_private_pem(private_key), _OWNER_ONLY)
+    return KeySigner(private_key)

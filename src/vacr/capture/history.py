@@ -1,21 +1,65 @@
-"""What became of a session's parts, by its journal: where bytes that had been seen became others,
-and what was first seen.
+r"""The history of a session: which captured content changed later, and the content as first seen.
+
+A journal has every change of a session's parts. Reading it from the start shows where captured
+content was rewritten. Sealing uses the content as first seen: rewritten lines are restored, and
+new lines are kept.
+
+>>> from pathlib import Path
+>>> from vacr.capture.history import restore_first_seen_parts
+>>> from vacr.capture.session_journal import SessionJournal
+>>> journal = SessionJournal("some-agent/abc", Path("abc.frames"))
+>>> journal.begin("some-agent", Path("abc.jsonl"), "")
+>>> part = journal.open_part("abc.jsonl", Path("abc.jsonl"), rewritten=False)
+>>> journal.note_changes(part, (0, 0, b"rm -rf\nls\n"))
+>>> journal.note_changes(part, (0, 6, b"pwd"), (7, 0, b"cat\n"))  # rewrite a line, add another
+>>> restore_first_seen_parts(Path("abc.frames"), "some-agent/abc", journal.head)
+{'abc.jsonl': b'rm -rf\nls\ncat\n'}
+>>> journal.close()
+
+Sessions that agents rewrite as a whole are harder: the agent's own changes have to stay. There,
+lines are restored one by one, and only if that repairs a settled entry (`settled_entries.py`) and
+loses nothing that was said since. A document in a single line often cannot be restored like that;
+it stays as last seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, JournalNote, read_frames
-from vacr.capture.journal import CapturedPart, SessionState, replay_journal
-from vacr.capture.rewrites import EntryDifference, LineRestorer, SettledEntries, find_appended_bytes
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, read_frames
+from vacr.capture.line_changes import (
+    Hunk,
+    find_appended_bytes,
+    find_hunks,
+    find_splice,
+    split_lines,
+)
+from vacr.capture.session_journal import CapturedPart, JournalNote, SessionState, replay_journal
+from vacr.capture.settled_entries import (
+    ComparableEntry,
+    EntryDifference,
+    SettledEntries,
+    parse_comparable_entries,
+)
+
+PartLines = dict[int, list[bytes]]
+"""Part number → the lines of the part."""
+
+_MAX_RESTORE_TRIES = 200
+"""The most attempts after one rewrite; each of them parses the session."""
+_MAX_RESTORE_BYTES = 1 << 28
+"""The most bytes to parse for one session, however often it was rewritten."""
+_MAX_SIMILAR_LINES = 3
+_SEARCH_DISTANCE = 32
+_MAX_LINEWISE_SWAPS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PartRewrite:
-    """A change of what had been seen of a part."""
+    """A change of captured content in a part."""
 
     part: CapturedPart
     before: bytes
@@ -26,94 +70,110 @@ class PartRewrite:
 
 @dataclass(frozen=True, slots=True)
 class SettledChange:
-    """A change of what had settled in a session that its agent writes anew."""
+    """A change of a settled entry in a session that its agent rewrites as a whole."""
 
     difference: EntryDifference
     frame: int
     time: int
 
 
+@dataclass(frozen=True, slots=True)
+class _PendingRewrite:
+    """A rewrite whose last frame may not have been read yet."""
+
+    part: CapturedPart
+    before: bytes
+    frame: int
+    time: int
+
+
 class SessionHistory:
-    """A journal, read once from its beginning; it is not changed."""
+    """A session's journal, read once from its beginning, without changing it."""
 
     def __init__(
         self,
         path: Path,
         name: str,
-        vouched: ChainHead,
+        required: ChainHead,
         *,
         further: bool = True,
         holding: bool = True,
         settled: SettledEntries | None = None,
     ) -> None:
-        """Say which, and up to where somebody vouches for it; what is there `further` may be left
-        unread.
+        """Prepare to read a journal up to the required head, and with `further` to its end.
 
-        Without `holding`, the bytes of parts that only grew are not at hand afterwards.
+        Without `holding`, the bytes of parts that only grew are not kept in memory.
         """
-        self._path, self._name, self._vouched, self._further, self._holding = (
-            path,
-            name,
-            vouched,
-            further,
-            holding,
-        )
+        self._path = path
+        self._name = name
+        self._required = required
+        self._further = further
+        self._holding = holding
         self.state = SessionState(name)
         self.scan = ChainScan()
         self.settled = settled or SettledEntries()
-        self._begun: tuple[CapturedPart, bytes, int, int] | None = None
+        self._pending: _PendingRewrite | None = None
 
-    def rewrites(self) -> Iterator[PartRewrite | SettledChange]:
-        """Read all of it, and give the changes; one may take several frames.
+    def read_changes(self) -> Iterator[PartRewrite | SettledChange]:
+        """Read the journal, and yield the changes of captured content.
 
         Raises:
-            Broken: it is not what it was.
-            OSError: it cannot be read.
+            BrokenJournal: the frames do not reach the required head intact.
+            OSError: the journal cannot be read.
         """
         with self._path.open("rb") as file:
-            for _, payload in read_frames(file, self._name, self.scan, self._vouched):
-                note = self.state.read(payload)
-                yield from self._take_anew(note) if self.state.is_rewritten else self._take(note)
-                if not self._further and self.scan.head == self._vouched:
+            for _, payload in read_frames(file, self._name, self.scan, self._required):
+                note = self.state.decode_note(payload)
+                if self.state.is_rewritten:
+                    yield from self._apply_to_rewritten_session(note)
+                else:
+                    yield from self._apply_to_growing_session(note)
+                if not self._further and self.scan.head == self._required:
                     break
-        yield from self._ended()
+        yield from self._finish_rewrite()
 
-    def _take_anew(self, note: JournalNote) -> Iterator[SettledChange]:
-        """Take the next note of a session that its agent writes anew."""
+    def _apply_to_rewritten_session(self, note: JournalNote) -> Iterator[SettledChange]:
         time = self.state.changed
-        found = self.settled.look(self.state, note["time"]) if note["kind"] == "bytes" else []
-        self.state.take(note)
+        differences: list[EntryDifference] = []
+        if note["kind"] == "bytes":
+            differences = self.settled.compare_if_due(self.state, note["time"])
+        self.state.apply_note(note)
         if note["kind"] == "sealed" and not self.state.unsealed:
-            found += self.settled.seal(self.state)
-        for difference in found:
+            differences += self.settled.note_seal(self.state)
+        for difference in differences:
             yield SettledChange(difference, self.state.frames - 1, time)
 
-    def _take(self, note: JournalNote) -> Iterator[PartRewrite]:
-        """Take the next note of a session whose transcript only grows."""
-        state, begun = self.state, self._begun
-        part = (
-            state.parts[note["part"]]
-            if note["kind"] == "bytes" and note["part"] < len(state.parts)
-            else None
-        )
-        if begun and (part is None or (part.number, note["time"]) != (begun[0].number, begun[3])):
-            yield from self._ended()
-        if part is not None and not self._begun and (note["cut"] or note["at"] < part.content.size):
-            if part.content.held is None:
-                part.content.replace(self._seen(part))
-            self._begun = (part, bytes(part.content.held or b""), state.frames, note["time"])
-        state.take(note)
+    def _apply_to_growing_session(self, note: JournalNote) -> Iterator[PartRewrite]:
+        state, pending = self.state, self._pending
+        is_change = note["kind"] == "bytes" and note["part"] < len(state.parts)
+        part = state.parts[note["part"]] if is_change else None
+        # A rewrite may take several frames: the same part at the same time.
+        if pending and (
+            part is None or (part.number, note["time"]) != (pending.part.number, pending.time)
+        ):
+            yield from self._finish_rewrite()
+        if part is not None and not self._pending:
+            replaces_bytes = note["cut"] or note["at"] < part.content.size
+            if replaces_bytes:
+                self._begin_rewrite(part, note["time"])
+        state.apply_note(note)
         if note["kind"] == "part" and not self._holding and not state.is_rewritten:
             state.parts[-1].content.held = None
 
-    def _ended(self) -> Iterator[PartRewrite]:
-        if self._begun:
-            part, before, frame, time = self._begun
-            self._begun = None
-            yield PartRewrite(part, before, bytes(part.content.held or b""), frame, time)
+    def _begin_rewrite(self, part: CapturedPart, time: int) -> None:
+        if part.content.held is None:
+            part.content.replace(self._read_part_again(part))
+        before = bytes(part.content.held or b"")
+        self._pending = _PendingRewrite(part, before, self.state.frames, time)
 
-    def _seen(self, part: CapturedPart) -> bytearray:
-        """Read once more what a part held up to here."""
+    def _finish_rewrite(self) -> Iterator[PartRewrite]:
+        if pending := self._pending:
+            self._pending = None
+            after = bytes(pending.part.content.held or b"")
+            yield PartRewrite(pending.part, pending.before, after, pending.frame, pending.time)
+
+    def _read_part_again(self, part: CapturedPart) -> bytearray:
+        """Return the bytes of a part after the notes that were applied so far."""
         for state in replay_journal(self._path, self._name, EMPTY_CHAIN_HEAD):
             if state.frames == self.state.frames:
                 return state.parts[part.number].content.held or bytearray()
@@ -121,28 +181,296 @@ class SessionHistory:
 
 
 def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str, bytes]:
-    """Give the parts of a session as they were first seen: what became something else later is as
-    it was.
+    """Return the parts of a session, by name, with rewritten content as it was first seen.
 
     Raises:
-        Broken: the journal is not what it was.
-        OSError: it cannot be read.
+        BrokenJournal: the journal does not reach the head intact.
+        OSError: the journal cannot be read.
     """
-    putting_back = LineRestorer()
-    history = SessionHistory(
-        path, name, head, further=False, settled=SettledEntries(putting_back.see)
-    )
-    first: dict[int, tuple[bytes, int]] = {}
-    for rewrite in history.rewrites():
-        if isinstance(rewrite, PartRewrite) and not rewrite.part.rewritten:
-            kept, size = first.get(rewrite.part.number, (b"", 0))
-            kept += rewrite.before[size:] + find_appended_bytes(rewrite.before, rewrite.after)
-            first[rewrite.part.number] = (kept, len(rewrite.after))
+    restorer = LineRestorer()
+    settled = SettledEntries(restorer.restore_lines)
+    history = SessionHistory(path, name, head, further=False, settled=settled)
+    first_seen: dict[int, tuple[bytes, int]] = {}
+    for change in history.read_changes():
+        if isinstance(change, PartRewrite) and not change.part.rewritten:
+            # What was kept so far, then everything that was appended since: before and with the
+            # rewrite. The size tells where later appended bytes start.
+            kept, size = first_seen.get(change.part.number, (b"", 0))
+            kept += change.before[size:] + find_appended_bytes(change.before, change.after)
+            first_seen[change.part.number] = (kept, len(change.after))
     if history.state.is_rewritten:
-        history.settled.seal(history.state)
-        return putting_back.parts(history.state)
-    found = {}
+        settled.note_seal(history.state)
+        return restorer.build_parts(history.state)
+    parts = {}
     for part in history.state.parts:
-        kept, size = first.get(part.number, (b"", 0))
-        found[part.name] = kept + bytes(part.content.held or b"")[size:]
-    return found
+        kept, size = first_seen.get(part.number, (b"", 0))
+        parts[part.name] = kept + bytes(part.content.held or b"")[size:]
+    return parts
+
+
+# --- restoring lines of sessions that agents rewrite ---
+
+
+class LineRestorer:
+    """Restores rewritten lines of a session, one rewrite after the other."""
+
+    def __init__(self) -> None:
+        """Start without rewrites."""
+        self._restored: list[dict[int, tuple[list[bytes], list[bytes]]]] = []
+        """For each rewrite: part number → the lines as seen, and as restored."""
+        self._line_cache: dict[bytes, bytes] = {}
+        """Lines, each stored once although most occur in every rewrite."""
+        self._bytes_left = _MAX_RESTORE_BYTES
+
+    def restore_lines(self, settled: SettledEntries, state: SessionState) -> None:
+        """Find and remember restored lines for a state that contradicts settled entries."""
+        seen = _split_part_lines(state)
+        lines = dict(seen)
+        size = sum(part.content.size for part in state.parts)
+        # In a session that takes long to parse, many lines are restored at once.
+        is_small = size * _MAX_RESTORE_TRIES <= _MAX_RESTORE_BYTES
+        linewise_limit = _MAX_LINEWISE_SWAPS if is_small else 0
+        entries, tries_left = _parse_line_entries(state, lines), _MAX_RESTORE_TRIES
+        while weight := _weigh_differences(settled, entries or []):
+            for number, swap in _propose_swaps(
+                settled,
+                state,
+                lines,
+                is_readable=entries is not None,
+                linewise_limit=linewise_limit,
+            ):
+                if not tries_left or self._bytes_left < 0:
+                    break
+                tries_left, self._bytes_left = tries_left - 1, self._bytes_left - size
+                swapped = swap.apply(lines[number])
+                new_entries = _parse_line_entries(state, lines | {number: swapped})
+                if new_entries is None or _weigh_differences(settled, new_entries) >= weight:
+                    continue
+                if entries is None or _is_lossless_swap(swap, settled, entries, new_entries):
+                    lines[number], entries = swapped, new_entries
+                    break
+            else:
+                break
+            if not tries_left or self._bytes_left < 0:
+                break
+        self._remember(seen, lines)
+
+    def _remember(self, seen: PartLines, lines: PartLines) -> None:
+        restored = {
+            number: (self._intern(seen[number]), self._intern(restored_lines))
+            for number, restored_lines in lines.items()
+            if restored_lines is not seen[number]
+        }
+        if restored:
+            self._restored.append(restored)
+
+    def _intern(self, lines: list[bytes]) -> list[bytes]:
+        return [self._line_cache.setdefault(line, line) for line in lines]
+
+    def build_parts(self, state: SessionState) -> dict[str, bytes]:
+        """Return the parts of a session, by name, with the restored lines."""
+        lines = _split_part_lines(state)
+        for restored_parts in reversed(self._restored):
+            for number, (seen, restored) in restored_parts.items():
+                lines[number] = _merge_restored_lines(seen, restored, lines[number])
+        return {part.name: b"".join(lines[part.number]) for part in state.parts}
+
+
+def _split_part_lines(state: SessionState) -> PartLines:
+    return {part.number: split_lines(bytes(part.content.held or b"")) for part in state.parts}
+
+
+def _parse_line_entries(state: SessionState, lines: PartLines) -> list[ComparableEntry] | None:
+    return parse_comparable_entries(
+        state.agent, [(part.name, b"".join(lines[part.number])) for part in state.parts]
+    )
+
+
+def _weigh_differences(settled: SettledEntries, entries: list[ComparableEntry]) -> int:
+    """Return how much these entries differ from the settled ones."""
+    return sum(difference.weight for difference in settled.find_differences(entries))
+
+
+def _is_lossless_swap(
+    swap: _LineSwap,
+    settled: SettledEntries,
+    before: list[ComparableEntry],
+    after: list[ComparableEntry],
+) -> bool:
+    """Return whether a swap restores known entries only, and drops none without a successor."""
+    before_counts = Counter(entry.canonical for entry in before)
+    after_counts = Counter(entry.canonical for entry in after)
+    known = {_identify_entry(entry) for entry in (*settled.entries, *settled.open_calls)}
+    for entry in after:
+        is_restored = after_counts[entry.canonical] > before_counts[entry.canonical]
+        if is_restored and _identify_entry(entry) not in known:
+            return False
+    # Deleting lines repairs something only if they were inserted into settled entries.
+    if not swap.restored:
+        return True
+    named = {_identify_entry(entry) for entry in after if entry.name}
+    return all(
+        _identify_entry(entry) in named
+        for entry in before
+        if before_counts[entry.canonical] > after_counts[entry.canonical]
+    )
+
+
+def _identify_entry(entry: ComparableEntry) -> tuple[str, str]:
+    """Return the identity of an entry; a message keeps it even if its speaker was changed."""
+    kind = "message" if entry.kind in ("user", "assistant") else entry.kind
+    return (kind, entry.name)
+
+
+# --- proposing swaps ---
+
+
+@dataclass(frozen=True, slots=True)
+class _LineSwap:
+    """Lines at some place, perhaps none, and the lines that replace them, perhaps none."""
+
+    at: int
+    current: list[bytes]
+    restored: list[bytes]
+
+    def apply(self, lines: list[bytes]) -> list[bytes]:
+        return [*lines[: self.at], *self.restored, *lines[self.at + len(self.current) :]]
+
+
+def _propose_swaps(
+    settled: SettledEntries,
+    state: SessionState,
+    lines: PartLines,
+    *,
+    is_readable: bool,
+    linewise_limit: int,
+) -> Iterator[tuple[int, _LineSwap]]:
+    """Yield swaps that may restore lines, with their part numbers: large ones, then single lines.
+
+    In a session that cannot be parsed, small swaps come first: the least that makes it readable.
+    """
+    settled_lines = {number: split_lines(settled.parts.get(number, b"")) for number in lines}
+    hunks = {number: list(find_hunks(old, lines[number])) for number, old in settled_lines.items()}
+    for number, old in settled_lines.items():
+        new = lines[number]
+        whole_part = [_LineSwap(0, new, old)] if len(hunks[number]) > 1 else []
+        is_whole_first = is_readable and len(hunks[number]) > linewise_limit
+        for swap in whole_part if is_whole_first else ():
+            yield number, swap
+        for hunk in hunks[number]:
+            for swap in _propose_hunk_swaps(old, new, hunk, linewise_limit):
+                yield number, swap
+        for swap in () if is_whole_first else whole_part:
+            yield number, swap
+    for number, old in settled_lines.items():
+        has_rows = state.parts[number].name.endswith(".jsonl")
+        for hunk in hunks[number]:
+            for swap in _propose_single_swaps(old, lines[number], hunk, has_rows=has_rows):
+                yield number, swap
+
+
+def _propose_hunk_swaps(
+    old: list[bytes], new: list[bytes], hunk: Hunk, linewise_limit: int
+) -> Iterator[_LineSwap]:
+    """Yield swaps for a hunk: line by line if its lines correspond, whole, or its first lines."""
+    old_count, new_count = hunk.old_end - hunk.old_start, hunk.new_end - hunk.new_start
+    old_lines = old[hunk.old_start : hunk.old_end]
+    new_lines = new[hunk.new_start : hunk.new_end]
+    # Restoring single lines keeps the agent's own changes in the lines around them.
+    if 1 < old_count == new_count <= linewise_limit:
+        for offset in range(old_count):
+            yield _LineSwap(hunk.new_start + offset, [new_lines[offset]], [old_lines[offset]])
+    yield _LineSwap(hunk.new_start, new_lines, old_lines)
+    if 0 < old_count < new_count:
+        yield _LineSwap(hunk.new_start, new_lines[:old_count], old_lines)
+
+
+def _propose_single_swaps(
+    old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: bool
+) -> Iterator[_LineSwap]:
+    """Yield swaps of single lines: for a similar one, without one, or removing one."""
+    old_lines = old[hunk.old_start : hunk.old_end]
+    for offset, line in enumerate(old_lines):
+        near = hunk.new_start + offset
+        nearby = range(
+            max(hunk.new_start, near - _SEARCH_DISTANCE), min(hunk.new_end, near + _SEARCH_DISTANCE)
+        )
+        changed_bytes = {at: find_splice(new[at], line)[1] for at in nearby}
+        most_similar = sorted(nearby, key=changed_bytes.__getitem__)[:_MAX_SIMILAR_LINES]
+        for at in most_similar:
+            yield _LineSwap(at, [new[at]], [line])
+    if has_rows:
+        # Rows were deleted while others were added.
+        yield _LineSwap(hunk.new_start, [], old_lines)
+        for line in old_lines:
+            yield _LineSwap(hunk.new_start, [], [line])
+        for at in range(hunk.new_start, hunk.new_end):
+            yield _LineSwap(at, [new[at]], [])
+
+
+# --- merging restored lines with later changes ---
+
+
+def _merge_restored_lines(
+    seen: list[bytes], restored: list[bytes], now: list[bytes]
+) -> list[bytes]:
+    """Restore lines, found when they were `seen`, in the lines `now`, unless they changed since."""
+    later_hunks = list(_split_even_hunks(find_hunks(seen, now)))
+    restored_hunks = list(_split_even_hunks(find_hunks(seen, restored)))
+    merged = list(now)
+    # From the last to the first, so that the offsets of earlier hunks stay valid.
+    for hunk in reversed(restored_hunks):
+        overlapping = [
+            later
+            for later in later_hunks
+            if later.old_start < hunk.old_end and hunk.old_start < later.old_end
+        ]
+        if not overlapping:
+            at = hunk.old_start + _sum_growth_before(hunk, later_hunks)
+            old_count = hunk.old_end - hunk.old_start
+            merged[at : at + old_count] = restored[hunk.new_start : hunk.new_end]
+            continue
+        later = overlapping[0]
+        is_same_line = (later.old_start, later.old_end) == (hunk.old_start, hunk.old_end)
+        if is_same_line and _is_one_line(hunk) and _is_one_line(later):
+            merged[later.new_start] = _merge_single_line(
+                seen[hunk.old_start], restored[hunk.new_start], now[later.new_start]
+            )
+    return merged
+
+
+def _sum_growth_before(hunk: Hunk, later_hunks: Iterable[Hunk]) -> int:
+    """Return how many lines more there are before a hunk because of later changes."""
+    return sum(
+        (later.new_end - later.new_start) - (later.old_end - later.old_start)
+        for later in later_hunks
+        if later.old_end <= hunk.old_start
+        and (later.old_start < hunk.old_end or hunk.old_end > hunk.old_start)
+    )
+
+
+def _split_even_hunks(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+    """Split hunks that replace lines by as many lines into hunks of one line."""
+    for hunk in hunks:
+        count = hunk.old_end - hunk.old_start
+        if count != hunk.new_end - hunk.new_start:
+            yield hunk
+            continue
+        for offset in range(count):
+            old_at, new_at = hunk.old_start + offset, hunk.new_start + offset
+            yield Hunk(old_at, old_at + 1, new_at, new_at + 1)
+
+
+def _is_one_line(hunk: Hunk) -> bool:
+    return hunk.old_end - hunk.old_start == hunk.new_end - hunk.new_start == 1
+
+
+def _merge_single_line(seen: bytes, restored: bytes, now: bytes) -> bytes:
+    """Restore a part of a line, unless that part was changed again."""
+    at, cut, data = find_splice(seen, restored)
+    later_at, later_cut, later_data = find_splice(seen, now)
+    if later_at + later_cut <= at:
+        at += len(later_data) - later_cut
+    elif at + cut > later_at:
+        return now
+    return now[:at] + data + now[at + cut :]

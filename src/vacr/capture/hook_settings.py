@@ -26,7 +26,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from vacr.capture import hook
 from vacr.capture.jsonc import (
     JsonMember,
     JsonNode,
@@ -40,7 +39,7 @@ from vacr.files import find_home_folder
 HOOK_SCRIPT_MARK = "vacr/capture/hook.py"
 """What every command of ours has in it, wherever vacr is installed, and whichever version wrote it.
 """
-HOOK_SCRIPT = str(Path(hook.__file__).resolve())
+HOOK_SCRIPT = str(Path(__file__).with_name("hook.py").resolve())
 
 
 def build_hook_command(agent: str, answer: str = "") -> str:

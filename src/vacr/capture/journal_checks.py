@@ -1,13 +1,23 @@
-"""Whether the journal of a session still says what it first said, and whether the transcript does.
-Changes nothing.
+r"""Checking a journal: nothing in it changed, and the transcripts still have what was captured.
 
-Whether a journal still holds: its checkpoints, the anchors, and each of its sessions. Changes
-nothing.
+There are four checks. `check_journal` verifies the checkpoints and their anchors, and then every
+session: its chain of frames, rewrites of captured content, and on request the transcript as it is
+now. `find_missing_checkpoints` asks a log for checkpoints that the journal has lost, which shows
+that an older copy was put in its place. `check_sealed_record` checks that a record and the journal
+it was made from name each other. None of them changes anything.
 
-What a log has of a journal: checkpoints that the journal itself does not have any more show that
-it was set back.
-
-Whether a journal and a record that was sealed from it speak of each other.
+>>> from pathlib import Path
+>>> from vacr.capture.journal import Journal
+>>> from vacr.capture.journal_checks import check_journal
+>>> journal = Journal(Path("state/journal"))
+>>> session = journal.session("some-agent/abc")
+>>> session.begin("some-agent", Path("abc.jsonl"), "")
+>>> part = session.open_part("abc.jsonl", Path("abc.jsonl"), rewritten=False)
+>>> session.note_changes(part, (0, 0, b"one\ntwo\n"))
+>>> _ = journal.checkpoint()
+>>> journal.close()
+>>> check_journal(journal.folder, current=lambda _: {"abc.jsonl": b"one\nthree\n"}).findings
+['some-agent/abc: abc.jsonl: line 2 changed since it was captured']
 """
 
 from __future__ import annotations
@@ -20,8 +30,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from vacr.capture.checkpoints import (
+    CHECKPOINTS_FILE,
     CheckpointAnchor,
     EpochKeys,
     JournalCoverage,
@@ -29,21 +41,23 @@ from vacr.capture.checkpoints import (
     verify_journal_checkpoint,
 )
 from vacr.capture.frames import (
-    CHECKPOINTS_FILE,
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainHead,
     ChainScan,
-    get_session_journal_path,
-    list_session_journals,
     read_frames,
 )
 from vacr.capture.history import PartRewrite, SessionHistory, SettledChange
-from vacr.capture.journal import CapturedPart, SessionState
-from vacr.capture.rewrites import (
+from vacr.capture.line_changes import find_line_changes
+from vacr.capture.session_journal import (
+    CapturedPart,
+    SessionState,
+    get_session_journal_path,
+    list_session_journals,
+)
+from vacr.capture.settled_entries import (
     ComparableEntry,
     EntryDifference,
-    find_line_changes,
     has_activity,
     parse_comparable_entries,
     parse_state_entries,
@@ -66,174 +80,32 @@ from vacr.transparency import TILE_WIDTH, parse_checkpoint, parse_signed_note
 from vacr.verification import Checks, Policy, check_receipts
 
 CurrentPartsReader = Callable[[SessionState], dict[str, bytes | UnreadableInput]]
-"""Gives the bytes of the parts of a session as they are now, by name, or why there are none."""
+"""Returns the current bytes of a session's parts by name, or the error of reading a part."""
+
 _WRITE_WAIT_SECONDS = 0.5
-"""Seconds in which a file that is written just now is written."""
+"""After this time, a file that was half written is complete."""
 
 
 @dataclass
 class JournalReport:
-    """What was checked, and what was found."""
+    """The results of checking a journal."""
 
     findings: list[str] = field(default_factory=list)
-    """What is not as it was."""
+    """Content that changed or is missing: the journal does not hold."""
     remarks: list[str] = field(default_factory=list)
-    """What changed of what its agent itself writes anew, by whomever."""
+    """Changes in files that agents rewrite themselves, perhaps made by somebody else."""
     notices: list[str] = field(default_factory=list)
-    """What somebody may want to know, though it proves nothing."""
+    """Information that proves nothing."""
     identity: bytes = b""
     checkpoints: int = 0
     epochs: int = 0
     anchors: int = 0
     anchored: int | None = None
-    """The last checkpoint that a log has; nothing when none was shown to be in one."""
+    """The last checkpoint that is provably in a log."""
     sessions: int = 0
     retired: int = 0
     frames: int = 0
     size: int = 0
-
-
-def check_session_journal(
-    folder: Path,
-    name: str,
-    vouched: ChainHead,
-    checked: JournalReport,
-    current: CurrentPartsReader | None,
-) -> None:
-    """Check the journal of a session, and with `current` the transcript that it was made from."""
-    history = SessionHistory(
-        get_session_journal_path(folder, name), name, vouched, holding=current is not None
-    )
-    try:
-        for found in history.rewrites():
-            if isinstance(found, SettledChange):
-                _add_difference(
-                    checked,
-                    found.difference,
-                    f"{name}: {found.difference} {_describe_capture_time(found.frame, found.time)}",
-                )
-            else:
-                # A file beside the transcript that is written anew is so all the time; nobody can
-                # tell by whom.
-                (checked.remarks if found.part.rewritten else checked.findings).extend(
-                    _describe_rewrite(name, found)
-                )
-    except BrokenJournal as error:
-        checked.findings.append(str(error))
-        return
-    except OSError as error:
-        checked.findings.append(f"{name}: {describe_file_error(error)}")
-        return
-    finally:
-        checked.frames += history.scan.head.frames
-        checked.size += history.scan.size
-    scan, state = history.scan, history.state
-    if scan.torn:
-        checked.notices.append(
-            f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch "
-            "cuts off"
-        )
-    if scan.head.frames > vouched.frames:
-        checked.notices.append(
-            f"{name}: {scan.head.frames - vouched.frames} frames are not covered by a "
-            "checkpoint yet"
-        )
-    if state.is_rewritten:
-        for difference in history.settled.look(state, time.time_ns()):
-            _add_difference(
-                checked,
-                difference,
-                f"{name}: {difference} {_describe_capture_time(state.frames - 1, state.changed)}",
-            )
-        if current is not None:
-            _check_settled_entries(history, checked, current)
-    elif current is not None and state.parts:
-        now = current(state)
-        for part in state.parts:
-            _check_part(state, part, checked, now[part.name])
-
-
-def _describe_capture_time(frame: int, time: int) -> str:
-    when = datetime.fromtimestamp(time / 1e9, UTC).isoformat(timespec="seconds")
-    return f"after it had been captured (frame {frame}, {when})"
-
-
-def _describe_rewrite(name: str, rewrite: PartRewrite) -> list[str]:
-    seen = _describe_capture_time(rewrite.frame, rewrite.time)
-    return [
-        f"{name}: {rewrite.part.name}: {change} {seen}"
-        for change in find_line_changes(rewrite.before, rewrite.after)
-    ]
-
-
-def _add_difference(checked: JournalReport, difference: EntryDifference, told: str) -> None:
-    (checked.findings if difference.is_rewritten else checked.remarks).append(told)
-
-
-def _check_settled_entries(
-    history: SessionHistory, checked: JournalReport, current: CurrentPartsReader
-) -> None:
-    """Compare what had settled of a session that its agent writes anew with what there is now."""
-    state = history.state
-    now = current(state)
-    if isinstance(error := now[state.parts[0].name], UnreadableInput):
-        _report_missing(checked, state, str(state.path), error)
-        return
-    if (said := _parse_current_entries(state, now)) is None:
-        time.sleep(_WRITE_WAIT_SECONDS)
-        now = current(state)
-        said = _parse_current_entries(state, now)
-    if said is None:
-        checked.findings.append(f"{state.where}: {state.path} cannot be read any more")
-        return
-    found = list(history.settled.differences(said))
-    for difference in found:
-        _add_difference(checked, difference, f"{state.where}: {difference} since it was captured")
-    if not found and now != {part.name: bytes(part.content.held or b"") for part in state.parts}:
-        checked.notices.append(
-            f"{state.where}: {state.path} is not as it was captured last; nothing that had "
-            "settled has changed"
-        )
-
-
-def _parse_current_entries(
-    state: SessionState, now: dict[str, bytes | UnreadableInput]
-) -> list[ComparableEntry] | None:
-    return parse_comparable_entries(
-        state.agent, [(name, data) for name, data in now.items() if isinstance(data, bytes)]
-    )
-
-
-def _report_missing(
-    checked: JournalReport, state: SessionState, what: str, error: UnreadableInput
-) -> None:
-    """Take it that something is gone: agents clean up what is sealed by then, and at once where
-    nothing was said.
-    """
-    told = f"{state.where}: {what} is not there any more: {error.message}"
-    is_tidied = state.sealed is not None or not has_activity(parse_state_entries(state))
-    (checked.notices if is_tidied else checked.findings).append(told)
-
-
-def _check_part(
-    state: SessionState, part: CapturedPart, checked: JournalReport, now: bytes | UnreadableInput
-) -> None:
-    """Compare what was last seen of a part with what there is now."""
-    seen = bytes(part.content.held or b"")
-    if isinstance(now, UnreadableInput):
-        _report_missing(checked, state, part.name, now)
-        return
-    if now == seen:
-        return
-    found = [
-        f"{state.where}: {part.name}: {change} since it was captured"
-        for change in find_line_changes(seen, now)
-    ]
-    (checked.remarks if part.rewritten else checked.findings).extend(found)
-    if len(now) > len(seen) and not found:
-        checked.notices.append(
-            f"{state.where}: {part.name}: {len(now) - len(seen)} bytes more than were captured"
-        )
 
 
 def check_journal(
@@ -246,57 +118,59 @@ def check_journal(
     """Check a journal, and with `current` the transcripts that it was made from.
 
     Raises:
-        UnreadableInput: there is no journal, or it cannot be read.
+        UnreadableInput: the journal does not exist, or cannot be read.
     """
-    checked = JournalReport()
-    covered = _check_checkpoints(folder, checked, log_keys)
-    there = list(list_session_journals(folder))
-    known = EpochKeys(folder).known()
-    missing = sorted(set(covered.sessions) - set(there))
-    if missing or (known and not _has_epoch_key(covered, known)):
-        # A watcher may have gone on meanwhile.
-        covered, there = _reread_coverage(folder, covered), list(list_session_journals(folder))
-        missing = sorted(set(covered.sessions) - set(there))
+    report = JournalReport()
+    covered = _check_checkpoints(folder, report, log_keys)
+    names = list(list_session_journals(folder))
+    thumbprints = EpochKeys(folder).list_thumbprints()
+    missing = sorted(set(covered.sessions) - set(names))
+    if missing or (thumbprints and not _has_epoch_key(covered, thumbprints)):
+        # A watcher may have written, deleted or changed keys in the meantime: look again.
+        covered, names = _reread_coverage(folder, covered), list(list_session_journals(folder))
+        missing = sorted(set(covered.sessions) - set(names))
     for name in missing:
-        checked.findings.append(
+        report.findings.append(
             f"{name}: the journal of {covered.sessions[name].frames} frames is missing"
         )
-    if known and not _has_epoch_key(covered, known | EpochKeys(folder).known()):
-        checked.findings.append(
+    if thumbprints and not _has_epoch_key(
+        covered, thumbprints | EpochKeys(folder).list_thumbprints()
+    ):
+        report.findings.append(
             "the key that is there is not the one that the last checkpoint names: later ones "
             "are missing"
         )
-    for name in there:
+    for name in names:
         progress(name)
         if name in covered.retired:
-            checked.notices.append(f"{name}: is sealed and was to be deleted, and is still there")
+            report.notices.append(f"{name}: is sealed and was to be deleted, and is still there")
             continue
-        check_session_journal(
-            folder, name, covered.sessions.get(name, EMPTY_CHAIN_HEAD), checked, current
-        )
-    checked.sessions, checked.retired = len(there), len(covered.retired)
-    return checked
+        required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
+        check_session_journal(folder, name, required, report, current)
+    report.sessions, report.retired = len(names), len(covered.retired)
+    return report
 
 
 # --- checkpoints ---
 
 
 def _check_checkpoints(
-    folder: Path, checked: JournalReport, log_keys: Sequence[PublicKey]
+    folder: Path, report: JournalReport, log_keys: Sequence[PublicKey]
 ) -> JournalCoverage:
+    """Check the chain of checkpoints, and return its sum as far as it is intact."""
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     scan = ChainScan()
     try:
-        for taken in read_checkpoints(folder, covered, scan):
-            if isinstance(taken, CheckpointAnchor):
-                _check_anchor(taken, log_keys, checked)
+        for frame in read_checkpoints(folder, covered, scan):
+            if isinstance(frame, CheckpointAnchor):
+                _check_anchor(frame, log_keys, report)
         if scan.torn:
-            told = (
+            message = (
                 f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
             )
-            checked.notices.append(f"{CHECKPOINTS_FILE}: {told}")
+            report.notices.append(f"{CHECKPOINTS_FILE}: {message}")
     except BrokenJournal as error:
-        checked.findings.append(str(error))
+        report.findings.append(str(error))
     except OSError as error:
         if not any(list_session_journals(folder)):
             raise UnreadableInput(
@@ -304,31 +178,41 @@ def _check_checkpoints(
                 where=str(folder / CHECKPOINTS_FILE),
                 hint="vacr watch makes one.",
             ) from error
-        checked.findings.append(
-            f"{CHECKPOINTS_FILE}: {describe_file_error(error)}, though there are journals of sessions"
+        report.findings.append(
+            f"{CHECKPOINTS_FILE}: {describe_file_error(error)}, though there are journals of "
+            "sessions"
         )
-    checked.identity, checked.checkpoints, checked.anchors = (
-        covered.identity,
-        len(covered.entries),
-        len(covered.anchors),
-    )
+    report.identity = covered.identity
+    report.checkpoints, report.anchors = len(covered.entries), len(covered.anchors)
     if covered.last is None:
-        checked.findings.append("there is no checkpoint")
+        report.findings.append("there is no checkpoint")
     else:
-        checked.epochs = covered.last.epoch + 1
+        report.epochs = covered.last.epoch + 1
     if log_keys and not covered.anchors:
-        checked.notices.append("no checkpoint is anchored in a log: vacr watch --service does that")
+        report.notices.append("no checkpoint is anchored in a log: vacr watch --service does that")
     if covered.anchors and not log_keys:
-        checked.notices.append(
+        report.notices.append(
             f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named"
         )
     return covered
 
 
+def _check_anchor(
+    anchor: CheckpointAnchor, log_keys: Sequence[PublicKey], report: JournalReport
+) -> None:
+    """Verify the receipt of an anchor, if keys of the log are known."""
+    if not log_keys:
+        return
+    policy = Policy(log_keys=tuple(log_keys))
+    try:
+        check_receipts(parse_sign1(anchor.statement), policy, datetime.now(UTC), Checks())
+        report.anchored = anchor.number
+    except InvalidStatement as error:
+        report.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")
+
+
 def _reread_coverage(folder: Path, before: JournalCoverage) -> JournalCoverage:
-    """Give what the checkpoints add up to now, unless they do not hold: then what they did before
-    counts.
-    """
+    """Return the current sum of the checkpoints, or the former one if they do not verify."""
     covered = JournalCoverage(before.where)
     try:
         for _ in read_checkpoints(folder, covered):
@@ -338,140 +222,284 @@ def _reread_coverage(folder: Path, before: JournalCoverage) -> JournalCoverage:
     return covered
 
 
-def _has_epoch_key(covered: JournalCoverage, known: set[bytes]) -> bool:
-    """Tell whether one of the keys is that of this epoch, if there is an epoch."""
-    return covered.key is None or compute_thumbprint(covered.key) in known
+def _has_epoch_key(covered: JournalCoverage, thumbprints: set[bytes]) -> bool:
+    """Return whether the key of the current epoch, if there is an epoch, is among these."""
+    return covered.key is None or compute_thumbprint(covered.key) in thumbprints
 
 
-def _check_anchor(
-    anchor: CheckpointAnchor, log_keys: Sequence[PublicKey], checked: JournalReport
+# --- sessions ---
+
+
+def check_session_journal(
+    folder: Path,
+    name: str,
+    required: ChainHead,
+    report: JournalReport,
+    current: CurrentPartsReader | None,
 ) -> None:
-    if not log_keys:
-        return
-    checks = Checks()
+    """Check the journal of a session, and with `current` the transcript that it was made from."""
+    history = SessionHistory(
+        get_session_journal_path(folder, name), name, required, holding=current is not None
+    )
     try:
-        check_receipts(
-            parse_sign1(anchor.statement),
-            Policy(log_keys=tuple(log_keys)),
-            datetime.now(UTC),
-            checks,
-        )
-        checked.anchored = anchor.number
-    except InvalidStatement as error:
-        checked.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")
-
-
-def read_log_entries(log: str) -> Iterator[bytes]:
-    """Give the entries of a log, by its address or its folder.
-
-    Raises:
-        Unreachable: it cannot be read.
-        UnreadableInput: there is none.
-    """
-    if "://" not in log:
-        with closing(open_log_folder(log).reader()) as reading:
-            stored = reading.head()
-            size = stored.head.size if stored is not None else 0
-            for first in range(0, size, TILE_WIDTH):
-                yield from reading.entries(first, min(first + TILE_WIDTH, size))
+        for change in history.read_changes():
+            _report_change(report, name, change)
+    except BrokenJournal as error:
+        report.findings.append(str(error))
         return
-    tiled = TiledLog(log)
-    size = parse_checkpoint(parse_signed_note(tiled.checkpoint()).text).size
-    for number in range(-(-size // TILE_WIDTH)):
-        yield from tiled.bundle(number, size)
+    except OSError as error:
+        report.findings.append(f"{name}: {describe_file_error(error)}")
+        return
+    finally:
+        report.frames += history.scan.head.frames
+        report.size += history.scan.size
+    scan, state = history.scan, history.state
+    if scan.torn:
+        report.notices.append(
+            f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch "
+            "cuts off"
+        )
+    if scan.head.frames > required.frames:
+        report.notices.append(
+            f"{name}: {scan.head.frames - required.frames} frames are not covered by a "
+            "checkpoint yet"
+        )
+    if state.is_rewritten:
+        for difference in history.settled.compare_if_due(state, time.time_ns()):
+            capture_time = _describe_capture_time(state.frames - 1, state.changed)
+            _report_difference(report, difference, f"{name}: {difference} {capture_time}")
+        if current is not None:
+            _check_settled_entries(history, report, current)
+    elif current is not None and state.parts:
+        current_parts = current(state)
+        for part in state.parts:
+            _check_part(state, part, report, current_parts[part.name])
+
+
+def _report_change(report: JournalReport, name: str, change: PartRewrite | SettledChange) -> None:
+    capture_time = _describe_capture_time(change.frame, change.time)
+    if isinstance(change, SettledChange):
+        difference = change.difference
+        _report_difference(report, difference, f"{name}: {difference} {capture_time}")
+        return
+    # A file next to the transcript that its agent rewrites changes all the time.
+    messages = report.remarks if change.part.rewritten else report.findings
+    for line_change in find_line_changes(change.before, change.after):
+        messages.append(f"{name}: {change.part.name}: {line_change} {capture_time}")
+
+
+def _report_difference(report: JournalReport, difference: EntryDifference, message: str) -> None:
+    (report.findings if difference.is_rewritten else report.remarks).append(message)
+
+
+def _describe_capture_time(frame: int, nanoseconds: int) -> str:
+    moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="seconds")
+    return f"after it had been captured (frame {frame}, {moment})"
+
+
+def _check_settled_entries(
+    history: SessionHistory, report: JournalReport, current: CurrentPartsReader
+) -> None:
+    """Compare the settled entries of a session that its agent rewrites with the current ones."""
+    state = history.state
+    current_parts = current(state)
+    if isinstance(error := current_parts[state.parts[0].name], UnreadableInput):
+        _report_missing(report, state, str(state.path), error)
+        return
+    entries = _parse_current_entries(state, current_parts)
+    if entries is None:
+        time.sleep(_WRITE_WAIT_SECONDS)
+        current_parts = current(state)
+        entries = _parse_current_entries(state, current_parts)
+    if entries is None:
+        report.findings.append(f"{state.where}: {state.path} cannot be read any more")
+        return
+    differences = list(history.settled.find_differences(entries))
+    for difference in differences:
+        message = f"{state.where}: {difference} since it was captured"
+        _report_difference(report, difference, message)
+    captured_parts = {part.name: bytes(part.content.held or b"") for part in state.parts}
+    if not differences and current_parts != captured_parts:
+        report.notices.append(
+            f"{state.where}: {state.path} is not as it was captured last; nothing that had "
+            "settled has changed"
+        )
+
+
+def _parse_current_entries(
+    state: SessionState, current_parts: dict[str, bytes | UnreadableInput]
+) -> list[ComparableEntry] | None:
+    readable = [(name, data) for name, data in current_parts.items() if isinstance(data, bytes)]
+    return parse_comparable_entries(state.agent, readable)
+
+
+def _check_part(
+    state: SessionState,
+    part: CapturedPart,
+    report: JournalReport,
+    current: bytes | UnreadableInput,
+) -> None:
+    """Compare the captured bytes of a part with the current ones."""
+    if isinstance(current, UnreadableInput):
+        _report_missing(report, state, part.name, current)
+        return
+    captured = bytes(part.content.held or b"")
+    if current == captured:
+        return
+    changes = [
+        f"{state.where}: {part.name}: {change} since it was captured"
+        for change in find_line_changes(captured, current)
+    ]
+    (report.remarks if part.rewritten else report.findings).extend(changes)
+    if len(current) > len(captured) and not changes:
+        report.notices.append(
+            f"{state.where}: {part.name}: {len(current) - len(captured)} bytes more than were "
+            "captured"
+        )
+
+
+def _report_missing(
+    report: JournalReport, state: SessionState, subject: str, error: UnreadableInput
+) -> None:
+    """Report a missing file; agents may delete sessions that are sealed, and empty ones at once."""
+    message = f"{state.where}: {subject} is not there any more: {error.message}"
+    is_cleaned_up = state.sealed is not None or not has_activity(parse_state_entries(state))
+    (report.notices if is_cleaned_up else report.findings).append(message)
+
+
+# --- the log's copy of the checkpoints ---
 
 
 @dataclass
 class MissingCheckpoints:
-    """What a log has of a journal beyond what the journal has."""
+    """The checkpoints that a log has of a journal and the journal itself has not."""
 
     missing: list[int] = field(default_factory=list)
-    """The numbers of checkpoints that a key of the journal has signed, and that it has not, or has
-    others for.
-    """
+    """Numbers of checkpoints that a key of the journal signed; it lacks them or has others."""
     unknown: int = 0
-    """How many entries say that they are of the journal, by keys that it does not name: it may have
-    been set back by epochs.
-    """
+    """The number of entries for the journal by unknown keys: it may have lost whole epochs."""
 
 
 def find_missing_checkpoints(covered: JournalCoverage, log: str) -> MissingCheckpoints:
-    """Compare a journal with what a log has of it.
+    """Find the checkpoints that a log, given by URL or folder, has and a journal lacks.
 
     Raises:
         Unreachable: the log cannot be read.
-        UnreadableInput: there is none.
+        UnreadableInput: the log does not exist.
     """
-    name, found, known = (
-        format_thumbprint_uri(covered.identity),
-        MissingCheckpoints(),
-        set(covered.entries),
-    )
+    journal_name = format_thumbprint_uri(covered.identity)
+    known_entries = set(covered.entries)
+    result = MissingCheckpoints()
     for entry in read_log_entries(log):
         try:
             message = parse_sign1(entry)
             claims = message.protected.get(HEADER_CWT_CLAIMS)
-            if (
-                not isinstance(claims, dict)
-                or claims.get(CLAIM_SUB) != name
-                or hashlib.sha256(entry).digest() in known
-            ):
+            if not isinstance(claims, dict) or claims.get(CLAIM_SUB) != journal_name:
+                continue
+            if hashlib.sha256(entry).digest() in known_entries:
                 continue
             key = covered.keys.get(message.protected.get(HEADER_KID, b""))
             if key is None:
-                found.unknown += 1
+                result.unknown += 1
             else:
-                found.missing.append(verify_journal_checkpoint(entry, key, log, 0)[0].number)
+                checkpoint, _ = verify_journal_checkpoint(entry, key, log, 0)
+                result.missing.append(checkpoint.number)
         except (InvalidStatement, TypeError):
             continue
-    return found
+    return result
+
+
+def read_log_entries(log: str) -> Iterator[bytes]:
+    """Yield the entries of a log, given by URL or folder.
+
+    Raises:
+        Unreachable: the log cannot be read.
+        UnreadableInput: the log does not exist.
+    """
+    if "://" not in log:
+        with closing(open_log_folder(log).reader()) as reader:
+            stored = reader.head()
+            size = stored.head.size if stored is not None else 0
+            for first in range(0, size, TILE_WIDTH):
+                yield from reader.entries(first, min(first + TILE_WIDTH, size))
+        return
+    tiled_log = TiledLog(log)
+    size = parse_checkpoint(parse_signed_note(tiled_log.checkpoint()).text).size
+    bundles = -(-size // TILE_WIDTH)
+    for number in range(bundles):
+        yield from tiled_log.bundle(number, size)
+
+
+# --- sealed records ---
+
+
+@dataclass(frozen=True, slots=True)
+class _JournalReference:
+    """The journal that a record says it was made from."""
+
+    identity: bytes
+    name: str
+    head: ChainHead
 
 
 def check_sealed_record(folder: Path, path: str) -> list[str]:
-    """Check that a journal and a record that was sealed from it speak of each other; gives what is
-    wrong.
+    """Check that a sealed record and the journal it was made from name each other.
+
+    Return the findings.
 
     Raises:
-        UnreadableInput: there is no record, or no journal.
-        Broken: the journal is not what it was.
+        UnreadableInput: the record or the journal does not exist.
+        BrokenJournal: the journal does not verify.
     """
     data = read_bytes(path)
     try:
         record = decode(data)
     except UnreadableInput as error:
         raise UnreadableInput(f"no record: {error}", where=path) from error
-    try:
-        said = record["vacr"]["inputs"]["journal"]
-        name, head = str(said["session"]), ChainHead(said["frames"], bytes.fromhex(said["head"]))
-        identity = bytes.fromhex(said["identity"])
-    except (KeyError, TypeError, ValueError):
+    reference = _parse_journal_reference(record)
+    if reference is None:
         return ["the record names no journal"]
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     deque(read_checkpoints(folder, covered), maxlen=0)
-    if identity != covered.identity:
-        return [f"the record was made from another journal, {format_thumbprint_uri(identity)}"]
-    digest = hashlib.sha256(data).digest()
+    if reference.identity != covered.identity:
+        other = format_thumbprint_uri(reference.identity)
+        return [f"the record was made from another journal, {other}"]
+    name, digest = reference.name, hashlib.sha256(data).digest()
     if name in covered.retired:
-        return (
-            []
-            if covered.retired[name] == digest
-            else [f"{name}: was deleted, sealed as another record"]
-        )
+        is_same = covered.retired[name] == digest
+        return [] if is_same else [f"{name}: was deleted, sealed as another record"]
     if name not in list_session_journals(folder):
         return [f"{name}: there is no such journal"]
-    sealed, reached = False, EMPTY_CHAIN_HEAD
+    required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
+    return _check_reference(folder, reference, required, digest)
+
+
+def _parse_journal_reference(record: Any) -> _JournalReference | None:
+    try:
+        reference = record["vacr"]["inputs"]["journal"]
+        head = ChainHead(reference["frames"], bytes.fromhex(reference["head"]))
+        identity = bytes.fromhex(reference["identity"])
+        return _JournalReference(identity, str(reference["session"]), head)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _check_reference(
+    folder: Path, reference: _JournalReference, required: ChainHead, digest: bytes
+) -> list[str]:
+    """Check that a session's journal had the record's head, and notes the record as sealed."""
+    name, head = reference.name, reference.head
+    is_sealed, reached = False, EMPTY_CHAIN_HEAD
+    scan, state = ChainScan(), SessionState(name)
     with get_session_journal_path(folder, name).open("rb") as file:
-        scan, state = ChainScan(), SessionState(name)
-        for _, payload in read_frames(
-            file, name, scan, covered.sessions.get(name, EMPTY_CHAIN_HEAD)
-        ):
-            note = state.read(payload)
-            state.take(note)
+        for _, payload in read_frames(file, name, scan, required):
+            note = state.decode_note(payload)
+            state.apply_note(note)
             reached = scan.head if scan.head.frames == head.frames else reached
-            sealed = sealed or (note["kind"] == "sealed" and note["record"] == digest)
-    found = [] if reached == head else [f"{name}: never had the head that the record names"]
-    return (
-        found
-        if sealed
-        else [*found, f"{name}: does not name the record as one that was sealed from it"]
-    )
+            is_sealed = is_sealed or (note["kind"] == "sealed" and note["record"] == digest)
+    findings = []
+    if reached != head:
+        findings.append(f"{name}: never had the head that the record names")
+    if not is_sealed:
+        findings.append(f"{name}: does not name the record as one that was sealed from it")
+    return findings

@@ -1,19 +1,24 @@
-"""Spools: the events that hooks appended, read back. Step: capture.
+"""Spools: the files to which hooks append events, and from which the watcher reads them.
 
-`hook.py` says what a frame is. Many hooks append to one spool, and any of them may be killed while
-it writes: what is left of such a frame is passed over as soon as a whole one follows it. At the end
-of a spool a frame that is not whole may still be in the making, and is waited for. What lies
-between two hooks' writes is not: an append is one write, which others cannot divide.
+Many hooks append to one spool, and any of them may be killed while it writes. An append is one
+write, which no other hook can interrupt; so a frame is whole, or is cut short and followed by the
+next frame. A reader skips a frame that was cut short once a whole one follows; at the end of the
+spool it waits, because the hook may still be writing. `hook.py` describes the layout of a frame.
 
-What the events of hooks tell: which session they are of, and whether it is over. All else in
-them is only kept.
+>>> from pathlib import Path
+>>> from vacr.capture.hook import append_event
+>>> from vacr.capture.spool import list_spools, read_hook_events
+>>> append_event(b"state", b"some-agent", b"abc", b'{"hook_event_name": "Stop"}')
+>>> (spool,) = list_spools(Path("state"))
+>>> spool.agent, spool.session
+('some-agent', 'abc')
+>>> events, offset = read_hook_events(spool.path)
+>>> [event.payload for event in events], read_hook_events(spool.path, offset)[0]
+([b'{"hook_event_name": "Stop"}'], [])
 
-The spools of hooks, as a watcher reads them: which have grown, whose they are, and which have
-been read for good.
-
-A spool is known by its first event, not by its name: one that was read is removed, and another of
-the same name may follow. As a hook may have opened it just before, it first gets a name that no
-hook opens, and is removed later, if nothing more came.
+Spools that were read are removed. A hook may have opened one just before, so a spool is first
+renamed to a path that no hook opens, and removed later if nothing more was written. Another spool
+may then get the first name; this is why the journal identifies a spool by its first event.
 """
 
 from __future__ import annotations
@@ -39,29 +44,18 @@ SPOOL_FOLDER = "spool"
 SPOOL_SUFFIX = ".spool"
 TAKEN_SUFFIX = ".taken"
 READ_CHUNK_SIZE = 1 << 24
-"""How many bytes of a file are read at a time, unless one frame has more."""
+"""How many bytes are read at a time, unless a single frame has more."""
 
 _FRAME_HEADER = Struct(">4sIQI")
-_sync_data = getattr(os, "fdatasync", os.fsync)
 _CHECKED_HEADER_SIZE = _FRAME_HEADER.size - 4
+_SESSION_END_EVENTS = frozenset(("sessionend", "session.deleted"))
+_EVENT_NAME_MEMBERS = ("hook_event_name", "type", "event")
+_UUID_LENGTH = 36
+_SPOOL_IDLE_SECONDS = 3600.0
+_HOOK_GRACE_SECONDS = 600.0
+"""After this time a hook that opened a spool has written, or never will."""
 
-
-@dataclass(frozen=True, slots=True)
-class HookEvent:
-    """What a hook was given, once."""
-
-    time: int
-    """Nanoseconds since 1970, by the clock of the hook."""
-    payload: bytes
-    offset: int
-    """Where its frame begins."""
-    passed: int
-    """How many bytes before it belong to no whole frame."""
-
-    @property
-    def end(self) -> int:
-        """Where its frame ends."""
-        return self.offset + _FRAME_HEADER.size + len(self.payload)
+_sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +64,33 @@ class Spool:
 
     agent: str
     session: str
-    """As the file is named: a long name is cut, and `unknown` is that of events that name none."""
+    """The session in the file's name: a long id is cut, and `unknown` stands for a missing one."""
     path: Path
 
     @property
     def is_taken(self) -> bool:
-        """Whether it has the name that no hook opens any more."""
+        """Return whether the spool was renamed, so that no hook opens it any more."""
         return self.path.suffix == TAKEN_SUFFIX
 
     @property
-    def home(self) -> Path:
-        """The path at which hooks append."""
+    def hook_path(self) -> Path:
+        """The path to which hooks append."""
         return self.path.with_suffix("") if self.is_taken else self.path
 
     @property
-    def taken(self) -> Path:
-        """The path at which they do not."""
-        return self.home.with_name(f"{self.home.name}{TAKEN_SUFFIX}")
+    def taken_path(self) -> Path:
+        """The path that no hook opens."""
+        return self.hook_path.with_name(f"{self.hook_path.name}{TAKEN_SUFFIX}")
 
 
 def list_spools(state: Path) -> Iterator[Spool]:
-    """Find the spools in a state folder, in the order of their names."""
-    for path in sorted(
-        (
-            *(state / SPOOL_FOLDER).glob(f"*/*{SPOOL_SUFFIX}"),
-            *(state / SPOOL_FOLDER).glob(f"*/*{SPOOL_SUFFIX}{TAKEN_SUFFIX}"),
-        )
-    ):
+    """Yield the spools in a state folder, ordered by path."""
+    folder = state / SPOOL_FOLDER
+    paths = [
+        *folder.glob(f"*/*{SPOOL_SUFFIX}"),
+        *folder.glob(f"*/*{SPOOL_SUFFIX}{TAKEN_SUFFIX}"),
+    ]
+    for path in sorted(paths):
         if path.is_file() and not path.is_symlink():
             session = path.name.removesuffix(TAKEN_SUFFIX).removesuffix(SPOOL_SUFFIX)
             yield Spool(_decode_file_name(path.parent.name), _decode_file_name(session), path)
@@ -106,17 +100,38 @@ def _decode_file_name(name: str) -> str:
     return unquote_to_bytes(name).decode("utf-8", "backslashreplace")
 
 
-def read_hook_events(
-    source: bytes | Path, offset: int = 0, most: int = READ_CHUNK_SIZE
-) -> tuple[list[HookEvent], int]:
-    """Give the next events from an offset on, and the offset to go on from.
+# --- reading events ---
 
-    Of a file about `most` bytes are read, so there may be more events where some came: go on until
-    none comes. What is given is on the disk, though its hook may still be waiting for that: a spool
-    never becomes shorter than it was read.
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """An event that an agent passed to a hook."""
+
+    time: int
+    """Nanoseconds since 1970, by the clock of the hook."""
+    payload: bytes
+    offset: int
+    """Where its frame begins."""
+    passed: int
+    """The number of bytes before it that belong to no whole frame."""
+
+    @property
+    def end(self) -> int:
+        """The offset at which its frame ends."""
+        return self.offset + _FRAME_HEADER.size + len(self.payload)
+
+
+def read_hook_events(
+    source: bytes | Path, offset: int = 0, chunk_size: int = READ_CHUNK_SIZE
+) -> tuple[list[HookEvent], int]:
+    """Return the next events from an offset on, and the offset of the rest.
+
+    About `chunk_size` bytes of a file are read, so call again until no event comes. The events are
+    on the disk, even if their hook is still waiting for its own sync: a spool never becomes
+    shorter than it was read.
 
     Raises:
-        UnreadableInput: the file cannot be read, or has become shorter than the offset.
+        UnreadableInput: the file cannot be read, or is shorter than the offset.
     """
     if isinstance(source, bytes):
         return _parse_hook_events(source[offset:], offset)
@@ -130,12 +145,13 @@ def read_hook_events(
                 )
             while True:
                 file.seek(offset)
-                found, after = _parse_hook_events(file.read(most), offset)
-                if found:
+                events, end = _parse_hook_events(file.read(chunk_size), offset)
+                if events:
                     _sync_data(file.fileno())
-                if found or offset + most >= size:
-                    return found, after
-                most *= 4
+                if events or offset + chunk_size >= size:
+                    return events, end
+                # One frame may be larger than the chunk.
+                chunk_size *= 4
     except OSError as error:
         raise UnreadableInput(
             f"cannot be read: {error.strerror or error}", where=str(source)
@@ -143,36 +159,22 @@ def read_hook_events(
 
 
 def _parse_hook_events(data: bytes, offset: int) -> tuple[list[HookEvent], int]:
+    """Parse the whole frames in `data`, which stands at an offset of the spool."""
     events = []
-    after = at = 0
+    end = at = 0
     while (at := data.find(FRAME_MAGIC, at)) >= 0:
         frame = _parse_frame(data, at)
         if frame is None or _overlaps_next_frame(data, at, len(frame[1])):
             at += 1
             continue
         time, payload = frame
-        events.append(HookEvent(time, payload, offset + at, at - after))
-        after = at = at + _FRAME_HEADER.size + len(payload)
-    return events, offset + after
-
-
-def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
-    """Tell whether what seems whole owes its end to the next frame: it was cut, and the bytes that
-    follow happen to be the same.
-
-    Only an event that is no text in UTF-8 can end as a frame begins.
-    """
-    end = at + _FRAME_HEADER.size + length
-    start = at
-    while (start := data.find(FRAME_MAGIC, start + 1, end + len(FRAME_MAGIC) - 1)) >= 0:
-        frame = _parse_frame(data, start)
-        if frame is not None and start + _FRAME_HEADER.size + len(frame[1]) > end:
-            return True
-    return False
+        events.append(HookEvent(time, payload, offset + at, at - end))
+        end = at = at + _FRAME_HEADER.size + len(payload)
+    return events, offset + end
 
 
 def _parse_frame(data: bytes, at: int) -> tuple[int, bytes] | None:
-    """Give the time and the payload of the frame that begins here, if it is whole."""
+    """Return the time and the payload of the frame at an offset, or None if it is not whole."""
     if at + _FRAME_HEADER.size > len(data):
         return None
     _, length, time, check = _FRAME_HEADER.unpack_from(data, at)
@@ -185,56 +187,44 @@ def _parse_frame(data: bytes, at: int) -> tuple[int, bytes] | None:
     return time, data[start : start + length]
 
 
-_SESSION_END_EVENTS = frozenset(("sessionend", "session.deleted"))
-_UUID_LENGTH = 36
-_EVENT_NAME_MEMBERS = ("hook_event_name", "type", "event")
+def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
+    """Return whether a frame seems whole only because the next frame completes it by chance.
+
+    That can happen to a payload that is not UTF-8: it may end like the magic of a frame begins.
+    """
+    end = at + _FRAME_HEADER.size + length
+    start = at
+    while (start := data.find(FRAME_MAGIC, start + 1, end + len(FRAME_MAGIC) - 1)) >= 0:
+        frame = _parse_frame(data, start)
+        if frame is not None and start + _FRAME_HEADER.size + len(frame[1]) > end:
+            return True
+    return False
+
+
+# --- the sessions of events ---
+
+
+def ends_session(payload: bytes) -> bool:
+    """Return whether an event says that its session has ended."""
+    event = _parse_event_payload(payload)
+    return any(
+        str(event.get(member)).lower().replace("_", "") in _SESSION_END_EVENTS
+        for member in _EVENT_NAME_MEMBERS
+    )
 
 
 def _parse_event_payload(payload: bytes) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(payload)
+        event = msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def ends_session(payload: bytes) -> bool:
-    """Tell whether an event says that its session is over."""
-    said = _parse_event_payload(payload)
-    return any(
-        str(said.get(name)).lower().replace("_", "") in _SESSION_END_EVENTS
-        for name in _EVENT_NAME_MEMBERS
-    )
-
-
-def _is_transcript(root: AgentRoot, path: Path) -> bool:
-    """Tell whether a path that somebody named is that of a transcript, which may not be there yet.
-    It may be anything.
-    """
-    try:
-        # A name that no file can have, such as one that is too long, raises another error.
-        with suppress(FileNotFoundError):
-            path.lstat()
-        return root.holder(path) == path and root.owns(path) and not is_store(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _matches_session(place: SessionPlace, session: str) -> bool:
-    """Tell whether a place is that of a session: of its name, or of one that ends in it after the
-    time, as Codex has it.
-    """
-    return session in (place.session, place.path.stem) or (
-        len(session) >= _UUID_LENGTH and place.path.stem.endswith(f"-{session}")
-    )
+    return event if isinstance(event, dict) else {}
 
 
 def find_spool_place(
     spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
 ) -> SessionPlace:
-    """Give the place whose session a spool is of; where nobody knows, one that has nothing but the
-    events.
-    """
+    """Return the place of a spool's session, or else one that has events only."""
     for event in events:
         named = _parse_event_payload(event.payload).get("transcript_path")
         if isinstance(named, str) and named and "\0" not in named:
@@ -249,13 +239,30 @@ def find_spool_place(
 
 
 def make_events_only_place(spool: Spool) -> SessionPlace:
-    """Give the place of a session of which there is nothing but the events."""
-    return SessionPlace(spool.agent, spool.home, spool.session)
+    """Return the place of a session that has no transcript."""
+    return SessionPlace(spool.agent, spool.hook_path, spool.session)
 
 
-_SPOOL_IDLE_SECONDS = 3600.0
-_HOOK_GRACE_SECONDS = 600.0
-"""So many seconds after it was opened, a hook has written or never will."""
+def _is_transcript(root: AgentRoot, path: Path) -> bool:
+    """Return whether a path, which an event chose freely, is a present or future transcript."""
+    try:
+        # An impossible name, for example one that is too long, raises another error.
+        with suppress(FileNotFoundError):
+            path.lstat()
+        return root.find_holder(path) == path and root.contains(path) and not is_store(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _matches_session(place: SessionPlace, session: str) -> bool:
+    """Return whether a place is that of a session; a file name may have the time before the id."""
+    stem = place.path.stem
+    if session in (place.session, stem):
+        return True
+    return len(session) >= _UUID_LENGTH and stem.endswith(f"-{session}")
+
+
+# --- keeping track of spools ---
 
 
 @dataclass
@@ -264,71 +271,73 @@ class SpoolProgress:
 
     spool: Spool
     name: str
-    """By which the journal knows it."""
+    """The name of the spool in the journal: its path and the time of its first event."""
     inode: int
     place: SessionPlace | None = None
-    """Whose session it is."""
+    """The place of its session, once known."""
     size: int = 0
-    """How large it was when all of it was read."""
+    """Its size when all of it was read."""
 
 
 class SpoolTracker:
-    """The spools in a state folder."""
+    """The spools in a state folder, and how much of each was read."""
 
     def __init__(self, state: Path) -> None:
-        """Say which state folder."""
+        """Track the spools in a state folder."""
         self._state = state
         self._known: dict[Path, SpoolProgress] = {}
-        self.wait = False
-        """Whether there is one of which it is not known yet whose it is."""
+        self.is_waiting = False
+        """Whether the session of some spool is not known yet."""
 
-    def grown(self) -> Iterator[SpoolProgress]:
-        """Give the spools in which there is something that was not read.
+    def find_grown(self) -> Iterator[SpoolProgress]:
+        """Yield the spools with unread bytes.
 
         Raises:
-            UnreadableInput: one of them cannot be read.
+            UnreadableInput: a spool cannot be read.
         """
-        self.wait = False
-        for found in list_spools(self._state):
-            one = self._named(found)
-            if one is not None and found.path.stat().st_size != one.size:
-                yield one
-                self.wait = self.wait or one.place is None
+        self.is_waiting = False
+        for spool in list_spools(self._state):
+            progress = self._get_progress(spool)
+            if progress is not None and spool.path.stat().st_size != progress.size:
+                yield progress
+                # The consumer sets the place if it can find one.
+                self.is_waiting = self.is_waiting or progress.place is None
 
-    def _named(self, found: Spool) -> SpoolProgress | None:
-        """Give what is known of a spool, if it holds an event by which it can be known."""
-        known, inode = self._known.get(found.path), found.path.stat().st_ino
+    def _get_progress(self, spool: Spool) -> SpoolProgress | None:
+        """Return the progress of a spool, or None if it has no event yet to identify it."""
+        known, inode = self._known.get(spool.path), spool.path.stat().st_ino
         if known is not None and known.inode == inode:
             return known
-        first = next(iter(read_hook_events(found.path, most=1)[0]), None)
-        if first is None:
+        events, _ = read_hook_events(spool.path, chunk_size=1)
+        if not events:
             return None
-        self._known[found.path] = SpoolProgress(
-            found, f"{found.agent}/{found.home.name}@{first.time}", inode
-        )
-        return self._known[found.path]
+        name = f"{spool.agent}/{spool.hook_path.name}@{events[0].time}"
+        progress = self._known[spool.path] = SpoolProgress(spool, name, inode)
+        return progress
 
     def tidy(self, is_read: Callable[[SpoolProgress], bool]) -> None:
-        """Remove the spools that were read, and to which nothing was added for long.
+        """Rename the spools that were read and are idle, and remove those renamed long ago.
 
         Raises:
-            OSError: one cannot be removed.
-            UnreadableInput: one cannot be read.
+            OSError: a spool cannot be removed.
+            UnreadableInput: a spool cannot be read.
         """
         now = time.time()
-        for found in list(list_spools(self._state)):
-            one, status = self._named(found), found.path.stat()
-            if one is None or one.place is None or one.size != status.st_size or not is_read(one):
+        for spool in list(list_spools(self._state)):
+            progress, status = self._get_progress(spool), spool.path.stat()
+            if progress is None or progress.place is None or progress.size != status.st_size:
                 continue
-            if found.is_taken and now - status.st_ctime > _HOOK_GRACE_SECONDS:
-                found.path.unlink()
-                self._known.pop(found.path, None)
-            elif (
-                not found.is_taken
-                and now - status.st_mtime > _SPOOL_IDLE_SECONDS
-                and not found.taken.exists()
-            ):
-                found.path.rename(found.taken)
-                self._known[found.taken] = replace(
-                    self._known.pop(found.path), spool=replace(found, path=found.taken)
-                )
+            if not is_read(progress):
+                continue
+            if spool.is_taken:
+                if now - status.st_ctime > _HOOK_GRACE_SECONDS:
+                    spool.path.unlink()
+                    self._known.pop(spool.path, None)
+            elif now - status.st_mtime > _SPOOL_IDLE_SECONDS and not spool.taken_path.exists():
+                self._rename_to_taken(spool)
+
+    def _rename_to_taken(self, spool: Spool) -> None:
+        taken_path = spool.taken_path
+        spool.path.rename(taken_path)
+        progress = self._known.pop(spool.path)
+        self._known[taken_path] = replace(progress, spool=replace(spool, path=taken_path))

@@ -1,0 +1,459 @@
+"""Capturing all sessions of a machine: which of them to look at, and where their events belong.
+
+The watcher hands over the paths that changed. `SessionCapture` finds the sessions they belong to
+and follows them into their journals; `HookEventCapture` adds the events from the spools of hooks.
+A session that cannot be read must not stop the others: `FailureGuard` reports a failure once, and
+it is retried.
+
+>>> from vacr.capture.session_capture import FailureGuard
+>>> guard = FailureGuard(tell=print)
+>>> def read_session():
+...     raise OSError("permission denied")
+>>> guard("abc.jsonl", read_session), guard("abc.jsonl", read_session)
+abc.jsonl: permission denied
+(False, False)
+>>> guard("abc.jsonl", lambda: None), guard.fails
+(True, False)
+"""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from vacr.capture.following import (
+    FileStamp,
+    StoredSession,
+    follow_session,
+    is_transcript_unchanged,
+    list_stored_sessions,
+    stamp_database_files,
+)
+from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead
+from vacr.capture.journal import Journal
+from vacr.capture.session_journal import SessionJournal, SessionState, list_session_journals
+from vacr.capture.session_places import AgentRoot, SessionPlace, find_session_project, is_store
+from vacr.capture.spool import (
+    SPOOL_FOLDER,
+    Spool,
+    SpoolProgress,
+    SpoolTracker,
+    ends_session,
+    find_spool_place,
+    make_events_only_place,
+    read_hook_events,
+)
+from vacr.errors import UnreadableInput, VacrError
+
+_TRANSCRIPT_SUFFIXES = (".jsonl", ".json", ".txt")
+_MAX_PROJECT_LOOKUPS = 20
+_FIRST_RETRY_SECONDS = 1.0
+_MAX_RETRY_SECONDS = 60.0
+_STORE_PAUSE_SECONDS = 1.0
+"""How long a store is left alone after it was exported."""
+
+
+@dataclass(frozen=True)
+class WatchSettings:
+    """How often the watcher does things, in seconds."""
+
+    checkpoint: float = 10.0
+    frames: int = 1000
+    """After this many frames a checkpoint is signed in any case."""
+    epoch: float = 86_400.0
+    quiet: float = 1_800.0
+    """A session without changes for this long has ended."""
+    ended: float = 5.0
+    """A transcript is complete this long after its agent reported the end of the session."""
+    settling: float = 30.0
+    """A session that has only events this long after the last one will not get a transcript."""
+    since: float = 0.0
+    """Sessions last changed before this time are not followed until they change."""
+
+
+class FailureGuard:
+    """Runs tasks that may fail, and reports each failure once."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """Report failures through `tell`."""
+        self._tell = tell
+        self._failures: dict[str, str] = {}
+
+    @property
+    def fails(self) -> bool:
+        """Return whether some task failed the last time it ran."""
+        return bool(self._failures)
+
+    def __call__(self, subject: str, task: Callable[[], None]) -> bool:
+        """Run a task, and return whether it succeeded."""
+        try:
+            task()
+            self._failures.pop(subject, None)
+        except (VacrError, OSError, MemoryError) as error:
+            message = str(error)
+            if not message.startswith(subject):
+                message = f"{subject}: {error}"
+            if self._failures.get(subject) != message:
+                self._tell(message)
+            self._failures[subject] = message
+            return False
+        return True
+
+
+# --- the sessions that are followed ---
+
+
+@dataclass
+class FollowedSession:
+    """A session that is followed; everything here is known without opening its journal."""
+
+    place: SessionPlace
+    journal: str
+    """The name of its journal."""
+    head: ChainHead = EMPTY_CHAIN_HEAD
+    lines: int = 0
+    """The number of lines in its transcript."""
+    unsealed: int = 0
+    """The number of frames with content that is not in a sealed record."""
+    has_parts: bool = False
+    is_gone: bool = False
+    """Whether its transcript was deleted, and the journal notes it."""
+    changed: float = 0.0
+    """When something was last captured."""
+    sealed: ChainHead | None = None
+    """The head up to which it was last sealed."""
+    ended: bool = False
+    """Whether its agent reported its end, and no record was sealed since."""
+    project: str = ""
+    project_lookups_left: int = _MAX_PROJECT_LOOKUPS
+    is_rewritten: bool = False
+    """Whether its agent rewrites it, so that its lines are not its entries."""
+    _last_event: int = -1
+
+    @property
+    def head_to_seal(self) -> ChainHead:
+        """The head up to which to seal; sealing the same content again gives the same record."""
+        return self.sealed if self.sealed is not None and not self.unsealed else self.head
+
+    def update(self, journal: SessionJournal) -> int:
+        """Take over the state of its journal, and return the number of new frames."""
+        state = journal.state
+        known_frames = self.head.frames if journal.name == self.journal else 0
+        self.journal, self.head = journal.name, journal.head
+        self.unsealed = state.unsealed
+        self.has_parts = bool(state.parts)
+        self.is_gone = bool(state.parts) and state.parts[0].is_gone
+        sealed = state.sealed
+        self.sealed = ChainHead(sealed.frames, sealed.head) if sealed is not None else None
+        # The first part is the transcript; the other parts have no entries.
+        self.lines = state.parts[0].content.lines if state.parts else 0
+        self.is_rewritten = state.is_rewritten
+        self._update_end(state)
+        return journal.head.frames - known_frames
+
+    def _update_end(self, state: SessionState) -> None:
+        if state.last_event is None:
+            return
+        frame, payload = state.last_event
+        if state.sealed is not None and frame < state.sealed.frames:
+            self.ended = False
+        elif frame != self._last_event:
+            self._last_event, self.ended = frame, ends_session(payload)
+
+    def is_idle(self, ended: float, quiet: float) -> bool:
+        """Return whether nothing was captured for `quiet` seconds, or `ended` after its end."""
+        # Use the absolute value: a clock that is set back must not keep a session from ending.
+        return abs(time.time() - self.changed) >= (min(ended, quiet) if self.ended else quiet)
+
+
+class FollowedSessions(dict[str, FollowedSession]):
+    """The sessions that are followed, by the names of their places."""
+
+    def __init__(self) -> None:
+        """Start without sessions."""
+        super().__init__()
+        self._by_transcript: dict[Path, FollowedSession] = {}
+
+    def get_or_add(self, place: SessionPlace, journal: str) -> FollowedSession:
+        """Return the session at a place; follow it if it is new."""
+        session = self.get(place.name)
+        if session is None:
+            session = self[place.name] = FollowedSession(place, journal)
+            if not place.session:
+                self._by_transcript[place.path] = session
+        return session
+
+    def forget(self, journals: set[str]) -> None:
+        """Stop following the sessions of deleted journals, until they change."""
+        names = [name for name, session in self.items() if session.journal in journals]
+        for name in names:
+            self._by_transcript.pop(self.pop(name).place.path, None)
+
+    def find_ended(self, ended: float, quiet: float) -> Iterator[list[FollowedSession]]:
+        """Yield ended sessions with unsealed content, each followed by its sub-agents' sessions."""
+        idle = [
+            session
+            for session in self.values()
+            if session.unsealed and session.has_parts and session.is_idle(ended, quiet)
+        ]
+        main_sessions = {id(main): main for main in map(self._find_main_session, idle)}
+        for main in main_sessions.values():
+            if not main.has_parts or not main.is_idle(ended, quiet):
+                continue
+            subagents = [
+                session
+                for session in self.values()
+                if session is not main
+                and session.has_parts
+                and self._find_main_session(session) is main
+            ]
+            subagent_quiet = ended if main.ended else quiet
+            if all(session.is_idle(ended, subagent_quiet) for session in subagents):
+                yield [main, *subagents]
+
+    def _find_main_session(self, session: FollowedSession) -> FollowedSession:
+        """Return the session that a sub-agent works for, or else the session itself.
+
+        A sub-agent's transcript is in a folder that is named like the transcript of its parent.
+        """
+        if session.place.session:
+            return session
+        main = session
+        for folder in session.place.path.parents:
+            for suffix in _TRANSCRIPT_SUFFIXES:
+                if not folder.name:
+                    continue
+                parent = self._by_transcript.get(folder.with_name(folder.name + suffix))
+                if parent is not None and parent.place.agent == session.place.agent:
+                    main = parent
+        return main
+
+
+class SessionCapture:
+    """Follows the sessions of all agents into their journals."""
+
+    def __init__(
+        self, journal: Journal, roots: list[AgentRoot], settings: WatchSettings, guard: FailureGuard
+    ) -> None:
+        """Follow the sessions below `roots`."""
+        self.journal, self.roots, self.settings = journal, roots, settings
+        self._guard = guard
+        self.followed = FollowedSessions()
+        self.failed: dict[Path, tuple[float, float]] = {}
+        """Path that could not be followed → when to retry it, and the pause before that."""
+        self.frames = 0
+        """The number of new frames; each checkpoint resets it."""
+        self._postponed: set[Path] = set()
+        """Stores that were exported a moment ago, and have changed since."""
+        self._stamps: dict[Path, FileStamp] = {}
+        self._store_signs: dict[tuple[Path, str], object] = {}
+        self._store_exports: dict[Path, float] = {}
+
+    def capture(self, changed: set[Path] | None) -> None:
+        """Capture the sessions of changed paths, or all sessions; retry failures that are due."""
+        now = time.monotonic()
+        retries = {path for path, (due, _) in self.failed.items() if due <= now}
+        paths = self._list_all_paths() if changed is None else changed | self._postponed
+        paths |= retries
+        self._postponed = set()
+        for root in self.roots:
+            for holder in {
+                holder for path in paths if (holder := root.find_holder(path)) is not None
+            }:
+                is_done = self._guard(str(holder), partial(self._look_at_holder, root, holder))
+                _, pause = self.failed.pop(holder, (0.0, _FIRST_RETRY_SECONDS / 2))
+                if not is_done:
+                    self.failed[holder] = (now + pause * 2, min(pause * 2, _MAX_RETRY_SECONDS))
+
+    def _list_all_paths(self) -> set[Path]:
+        paths = {path for root in self.roots for path in root.list_places()}
+        return paths.union(
+            session.place.path for session in self.followed.values() if not session.is_gone
+        )
+
+    def resume(self) -> None:
+        """Follow sessions that an earlier watcher left uncovered or unsealed."""
+        known = {session.journal for session in self.followed.values()}
+        unknown = [
+            name
+            for name in list_session_journals(self.journal.folder)
+            if name not in known and name not in self.journal.covered.retired
+        ]
+        for name in unknown:
+            journal = self.journal.session(name)
+            state = journal.state
+            if journal.name == name and state.frames:
+                place = SessionPlace(state.agent, state.path, state.session)
+                self.update(self.followed.get_or_add(place, name), journal)
+
+    def _look_at_holder(self, root: AgentRoot, path: Path) -> None:
+        """Follow the sessions in a file, database or folder that may have changed."""
+        if not root.contains(path):
+            raise UnreadableInput(
+                "a link that leads out of the agent's folder, and is not followed", where=str(path)
+            )
+        if not is_store(path):
+            self._look_at_file(SessionPlace(root.reader.name, path))
+            return
+        if time.monotonic() - self._store_exports.get(path, 0.0) < _STORE_PAUSE_SECONDS:
+            self._postponed.add(path)
+            return
+        self._store_exports[path] = time.monotonic()
+        self._look_at_store(root.reader.name, path)
+
+    def _look_at_file(self, place: SessionPlace) -> None:
+        try:
+            status = place.path.stat()
+        except FileNotFoundError:
+            updated = None
+        else:
+            if not stat.S_ISREG(status.st_mode) or is_transcript_unchanged(place, self._stamps):
+                return
+            updated = status.st_mtime
+        if self._is_wanted(place, updated):
+            self.follow(place)
+
+    def _look_at_store(self, agent: str, path: Path) -> None:
+        database_stamps = stamp_database_files(path)
+        stored_sessions = list_stored_sessions(path, agent)
+        is_alone = len(stored_sessions) == 1
+        for session, stored in stored_sessions.items():
+            place = SessionPlace(agent, path, session)
+            # The list need not show every addition to a session, so any change of the database is
+            # a reason to look at an active one.
+            is_active = is_alone or self._is_active(place)
+            sign = (stored.sign, database_stamps if is_active else None)
+            if self._store_signs.get((path, session)) == sign:
+                continue
+            if self._follow_stored_session(place, stored):
+                self._store_signs[path, session] = sign
+
+    def _is_active(self, place: SessionPlace) -> bool:
+        followed = self.followed.get(place.name)
+        return followed is not None and time.time() - followed.changed < self.settings.quiet
+
+    def _follow_stored_session(self, place: SessionPlace, stored: StoredSession) -> bool:
+        """Follow a session in a store if it is wanted, and return whether nothing failed."""
+        if not self._is_wanted(place, stored.updated and stored.updated / 1000):
+            return True
+        follow = partial(self.follow, place, stored.project)
+        return self._guard(f"{place.path}: {place.session}", follow)
+
+    def _is_wanted(self, place: SessionPlace, updated: float | None) -> bool:
+        """Return whether a session is followed already, or was changed recently enough."""
+        if place.name in self.followed or self.journal.has_session(place.name):
+            return True
+        retired_at = self.journal.get_retirement_time(place.name) / 1000
+        return updated is not None and updated >= max(self.settings.since, retired_at)
+
+    def follow(self, place: SessionPlace, project: str = "") -> None:
+        """Bring the journal of a session up to date; a store may state its project.
+
+        Raises:
+            UnreadableInput: the session cannot be read.
+            UnwritableJournal: the journal cannot be written.
+        """
+        journal = self.journal.session(place.name)
+        session = self.followed.get_or_add(place, journal.name)
+        if project:
+            session.project = project
+        elif session.project_lookups_left:
+            # The first lines of a transcript may not state it, so look again when there are more.
+            session.project, is_stated = find_session_project(place, self.roots)
+            session.project_lookups_left = 0 if is_stated else session.project_lookups_left - 1
+        try:
+            follow_session(journal, place, self._stamps)
+        finally:
+            self.update(session, journal)
+
+    def update(self, session: FollowedSession, journal: SessionJournal) -> None:
+        """Update a followed session from its journal, and count the new frames."""
+        if not session.changed:
+            # Earlier content is as old as the journal says.
+            session.changed = journal.state.last / 1e9
+            session.update(journal)
+            self.frames += journal.name in self.journal.list_uncovered_heads()
+        elif new_frames := session.update(journal):
+            self.frames += new_frames
+            session.changed = time.time()
+
+
+class HookEventCapture:
+    """Moves the events of hooks from their spools into the journals of their sessions."""
+
+    def __init__(self, state: Path, capturing: SessionCapture, guard: FailureGuard) -> None:
+        """Read the spools in a state folder."""
+        self.folder = state / SPOOL_FOLDER
+        self._capturing, self._guard = capturing, guard
+        self._spools = SpoolTracker(state)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether the session of some event is not known yet."""
+        return self._spools.is_waiting
+
+    def read_spools(self) -> None:
+        """Write new events into the journals.
+
+        Raises:
+            UnreadableInput: a spool cannot be read.
+        """
+        for progress in self._spools.find_grown():
+            self._guard(str(progress.spool.path), partial(self._read_spool, progress))
+
+    def _read_spool(self, progress: SpoolProgress) -> None:
+        path = progress.spool.path
+        size = path.stat().st_size
+        place = progress.place = progress.place or self._find_place(progress.spool)
+        if place is None:
+            return
+        if self._get_offset(progress.name, place) == size:
+            progress.size = size
+            return
+        journal = self._capturing.journal.session(place.name)
+        if not journal.head.frames:
+            journal.begin(place.agent, place.path, place.session)
+        session = self._capturing.followed.get_or_add(place, journal.name)
+        try:
+            while events := read_hook_events(path, self._get_offset(progress.name, place))[0]:
+                journal.note_events(progress.name, events)
+        finally:
+            self._capturing.update(session, journal)
+        if not place.session:
+            self._capturing.follow(place)
+        progress.size = size
+
+    def _find_place(self, spool: Spool) -> SessionPlace | None:
+        """Return the place of a spool's session, or None while its transcript may still come."""
+        events_only = make_events_only_place(spool)
+        if self._capturing.journal.has_session(events_only.name):
+            return events_only
+        followed = [session.place for session in self._capturing.followed.values()]
+        events, _ = read_hook_events(spool.path)
+        place = find_spool_place(spool, events, self._capturing.roots, followed)
+        age = time.time() - spool.path.stat().st_mtime
+        return place if place != events_only or age >= self._capturing.settings.settling else None
+
+    def _get_offset(self, spool_name: str, place: SessionPlace) -> int:
+        return self._capturing.journal.get_spool_offset(spool_name, place.name)
+
+    def tidy(self) -> None:
+        """Remove the spools that were read.
+
+        Raises:
+            OSError: a spool cannot be removed.
+            UnreadableInput: a spool cannot be read.
+        """
+        self._spools.tidy(self._is_read)
+
+    def _is_read(self, progress: SpoolProgress) -> bool:
+        """Return whether all whole events of a spool are in a journal."""
+        if progress.place is None:
+            return False
+        offset = self._get_offset(progress.name, progress.place)
+        events, _ = read_hook_events(progress.spool.path, offset)
+        return not events
