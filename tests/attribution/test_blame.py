@@ -124,7 +124,7 @@ def test_what_was_there_before_the_session_is_not_the_agents_in_an_older_commit(
 
 def test_a_block_that_was_moved_in_its_file_stays_known():
     first, second = version(BODY + "x\n"), version("x\n" + BODY, {2, 3, 4})
-    first.left, second.left = {4}, {2, 3, 4}
+    first.wanted, second.wanted = {4}, {2, 3, 4}
     answers = ClaimJoiner(GatheredClaims(pieces=[piece(BODY)])).join([first, second], one_file=True)
     assert set(answers[1]) == {2, 3, 4}
 
@@ -161,9 +161,9 @@ def test_a_range_of_which_only_the_hash_is_known_is_found():
 
 def test_hashing_ends():
     joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(claim(), "a.py", 500, "0" * 64)]))
-    joiner.work = 10_000
+    joiner.hash_budget = 10_000
     assert joiner.join([version("some text\n" * 5000)]) == [{}]
-    assert joiner.work < 0
+    assert joiner.hash_budget < 0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.edits.actions import make_absolute_path, make_path_key, make_relative_path
+from vacr.edits.paths import make_absolute_path, make_path_key, make_relative_path
 
 
 @pytest.mark.parametrize(

@@ -9,72 +9,60 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.agents.agent import (
-        Agent as Agent,
-        CallReports as CallReports,
-        SessionStore as SessionStore,
-        ShellBehaviour as ShellBehaviour,
-        Source as Source,
-        SourcePart as SourcePart,
-        pause_garbage_collector as pause_garbage_collector,
-    )
-    from vacr.agents.documents import (
-        DatabaseQuery as DatabaseQuery,
-        ListedSession as ListedSession,
-        SessionDatabase as SessionDatabase,
-        encode_session_rows as encode_session_rows,
-        is_multiline_json as is_multiline_json,
-        parse_json_documents as parse_json_documents,
-    )
-    from vacr.agents.file_tools import (
-        FileReport as FileReport,
-        RunShell as RunShell,
-        ShellOutput as ShellOutput,
-        ShellResult as ShellResult,
-        is_absolute_path as is_absolute_path,
-        is_unknown_file_tool as is_unknown_file_tool,
-        parse_patch_actions as parse_patch_actions,
-        parse_requested_edits as parse_requested_edits,
-    )
-    from vacr.agents.lift import (
-        Lift as Lift,
-        Move as Move,
-        Reading as Reading,
-        SessionBuilder as SessionBuilder,
-        SourceNotice as SourceNotice,
-        UNKNOWN as UNKNOWN,
-        add_remaining_members as add_remaining_members,
-        drop_nulls as drop_nulls,
-        get_writable_marks as get_writable_marks,
-        is_count as is_count,
-    )
-    from vacr.agents.registry import (
-        Reader as Reader,
-        find_agent as find_agent,
-        find_reader as find_reader,
-        find_record_agent as find_record_agent,
-        find_tool_effect as find_tool_effect,
-        load_agents as load_agents,
-        load_readers as load_readers,
-        recognise_agent as recognise_agent,
-    )
-    from vacr.agents.tool_calls import (
-        CALL_DONE as CALL_DONE,
-        CALL_FAILED as CALL_FAILED,
-        CALL_PENDING as CALL_PENDING,
-        CALL_UNREPORTED as CALL_UNREPORTED,
-        COMMAND_ARGUMENTS as COMMAND_ARGUMENTS,
-        CONTENT_ARGUMENTS as CONTENT_ARGUMENTS,
-        PATCH_ARGUMENTS as PATCH_ARGUMENTS,
-        PATH_ARGUMENTS as PATH_ARGUMENTS,
-        SessionStep as SessionStep,
-        ShownEntry as ShownEntry,
-        ToolCall as ToolCall,
-        ToolEffect as ToolEffect,
-        extract_command as extract_command,
-        extract_result_text as extract_result_text,
-        get_text_argument as get_text_argument,
-    )
+    from vacr.agents.agent import Agent as Agent
+    from vacr.agents.agent import CallReports as CallReports
+    from vacr.agents.agent import SessionStore as SessionStore
+    from vacr.agents.agent import ShellBehaviour as ShellBehaviour
+    from vacr.agents.agent import Source as Source
+    from vacr.agents.agent import SourcePart as SourcePart
+    from vacr.agents.agent import pause_garbage_collector as pause_garbage_collector
+    from vacr.agents.documents import DatabaseQuery as DatabaseQuery
+    from vacr.agents.documents import ListedSession as ListedSession
+    from vacr.agents.documents import SessionDatabase as SessionDatabase
+    from vacr.agents.documents import encode_session_rows as encode_session_rows
+    from vacr.agents.documents import is_multiline_json as is_multiline_json
+    from vacr.agents.documents import parse_json_documents as parse_json_documents
+    from vacr.agents.file_tools import FileReport as FileReport
+    from vacr.agents.file_tools import RunShell as RunShell
+    from vacr.agents.file_tools import ShellOutput as ShellOutput
+    from vacr.agents.file_tools import ShellResult as ShellResult
+    from vacr.agents.file_tools import is_absolute_path as is_absolute_path
+    from vacr.agents.file_tools import is_unknown_file_tool as is_unknown_file_tool
+    from vacr.agents.file_tools import parse_patch_actions as parse_patch_actions
+    from vacr.agents.file_tools import parse_requested_edits as parse_requested_edits
+    from vacr.agents.lift import UNKNOWN as UNKNOWN
+    from vacr.agents.lift import Lift as Lift
+    from vacr.agents.lift import Move as Move
+    from vacr.agents.lift import Reading as Reading
+    from vacr.agents.lift import SessionBuilder as SessionBuilder
+    from vacr.agents.lift import SourceNotice as SourceNotice
+    from vacr.agents.lift import add_remaining_members as add_remaining_members
+    from vacr.agents.lift import drop_nulls as drop_nulls
+    from vacr.agents.lift import get_writable_marks as get_writable_marks
+    from vacr.agents.lift import is_count as is_count
+    from vacr.agents.registry import Reader as Reader
+    from vacr.agents.registry import find_agent as find_agent
+    from vacr.agents.registry import find_reader as find_reader
+    from vacr.agents.registry import find_record_agent as find_record_agent
+    from vacr.agents.registry import find_tool_effect as find_tool_effect
+    from vacr.agents.registry import load_agents as load_agents
+    from vacr.agents.registry import load_readers as load_readers
+    from vacr.agents.registry import recognise_agent as recognise_agent
+    from vacr.agents.tool_calls import CALL_DONE as CALL_DONE
+    from vacr.agents.tool_calls import CALL_FAILED as CALL_FAILED
+    from vacr.agents.tool_calls import CALL_PENDING as CALL_PENDING
+    from vacr.agents.tool_calls import CALL_UNREPORTED as CALL_UNREPORTED
+    from vacr.agents.tool_calls import COMMAND_ARGUMENTS as COMMAND_ARGUMENTS
+    from vacr.agents.tool_calls import CONTENT_ARGUMENTS as CONTENT_ARGUMENTS
+    from vacr.agents.tool_calls import PATCH_ARGUMENTS as PATCH_ARGUMENTS
+    from vacr.agents.tool_calls import PATH_ARGUMENTS as PATH_ARGUMENTS
+    from vacr.agents.tool_calls import SessionStep as SessionStep
+    from vacr.agents.tool_calls import ShownEntry as ShownEntry
+    from vacr.agents.tool_calls import ToolCall as ToolCall
+    from vacr.agents.tool_calls import ToolEffect as ToolEffect
+    from vacr.agents.tool_calls import extract_command as extract_command
+    from vacr.agents.tool_calls import extract_result_text as extract_result_text
+    from vacr.agents.tool_calls import get_text_argument as get_text_argument
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,

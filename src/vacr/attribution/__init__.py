@@ -10,34 +10,26 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.attribution.attribute import (
-        ConversationLinks as ConversationLinks,
-        attribute_records as attribute_records,
-        build_contributor as build_contributor,
-        count_unknown_tools as count_unknown_tools,
-        find_session_root as find_session_root,
-        list_applied_changes as list_applied_changes,
-        list_changed_files as list_changed_files,
-        replay_records as replay_records,
-    )
+    from vacr.attribution.attribute import ConversationLinks as ConversationLinks
+    from vacr.attribution.attribute import attribute_records as attribute_records
+    from vacr.attribution.attribute import build_contributor as build_contributor
+    from vacr.attribution.attribute import count_unknown_tools as count_unknown_tools
+    from vacr.attribution.attribute import find_session_root as find_session_root
+    from vacr.attribution.attribute import list_applied_changes as list_applied_changes
+    from vacr.attribution.attribute import list_changed_files as list_changed_files
+    from vacr.attribution.attribute import replay_records as replay_records
     from vacr.attribution.base import BaseFiles as BaseFiles
-    from vacr.attribution.check import (
-        ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS,
-        ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS,
-        JointRecords as JointRecords,
-        compare_attribution as compare_attribution,
-        is_jointly_attributed as is_jointly_attributed,
-        list_unattributed_variants as list_unattributed_variants,
-    )
-    from vacr.attribution.file_state import (
-        EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY,
-        FileState as FileState,
-    )
-    from vacr.attribution.reconcile import (
-        LineRun as LineRun,
-        list_line_runs as list_line_runs,
-        release_reverted_lines as release_reverted_lines,
-    )
+    from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
+    from vacr.attribution.check import ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS
+    from vacr.attribution.check import JointRecords as JointRecords
+    from vacr.attribution.check import compare_attribution as compare_attribution
+    from vacr.attribution.check import is_jointly_attributed as is_jointly_attributed
+    from vacr.attribution.check import list_unattributed_variants as list_unattributed_variants
+    from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY
+    from vacr.attribution.file_state import FileState as FileState
+    from vacr.attribution.reconcile import LineRun as LineRun
+    from vacr.attribution.reconcile import list_line_runs as list_line_runs
+    from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
     from vacr.attribution.replay import Replay as Replay
     from vacr.attribution.session_context import find_entry_prompts as find_entry_prompts
     from vacr.attribution.session_steps import walk_session_steps as walk_session_steps

@@ -1,12 +1,17 @@
-"""The attribution that a record holds, as claims. Step: blame.
+"""Claims: the lines that each record says somebody wrote, in any state of any file.
 
-What records say about who wrote which text, whatever file it ended up in. Step: blame.
+A commit may have been made at any time during a session, so the final files are not enough. The
+sessions are replayed as `vacr.attribution` does, and two things are collected on the way: the
+states of files that are known completely, and the runs of lines of one maker, without reverted
+lines. Runs are collected whenever the user speaks, git is called, or the session ends. If a record
+was attributed with a base that is not available, only its stored attribution counts.
 
-Sessions are replayed as `attribute` does it, and what they wrote is gathered on the way, for a
-commit may have been made at any time: the states of files that were known whole, and the runs of
-lines of one maker, net of what was reverted by then, whenever the user speaks, git is called, or
-the session ends. Where a record was attributed with a base that is not at hand, what it holds
-counts, and nothing else.
+    >>> import vacr
+    >>> from vacr.blame.claims import gather_claims
+    >>> records = list(vacr.read("examples/claude-code.jsonl"))
+    >>> piece = gather_claims(records, bases=lambda revision: None).pieces[0]
+    >>> piece.path, piece.lines[0], piece.claim.type, piece.claim.model
+    ('total.py', 'from decimal import Decimal\\n', 'ai', 'anthropic/claude-opus-4-6')
 """
 
 from __future__ import annotations
@@ -46,14 +51,13 @@ from vacr.edits import (
 )
 
 _SHA_256_NAMES = ("sha-256", "sha256")
-_MAX_RANGE_LINES = 1_000_000  # lines of a range; nobody wrote more, but a record may say so
+_CONTRIBUTOR_TYPES = ("ai", "human", "mixed")
+_MAX_RANGE_LINES = 1_000_000  # a record may state longer ranges, but nobody wrote one
 
 
 @dataclass(frozen=True, slots=True)
 class LineClaim:
-    """Who made lines, in which conversation, by which call and for which prompt, and what proves
-    it.
-    """
+    """A statement about the writer of lines, with its session, call, prompt and evidence."""
 
     type: str
     model: str
@@ -66,15 +70,27 @@ class LineClaim:
 
     @property
     def source(self) -> tuple[str, str]:
-        """What tells two makers apart; a session that goes on in another file has the same calls in
-        both.
+        """The identity of the writing call.
+
+        A session that goes on in another file has the same calls in both.
         """
         return self.call_id, self.entry
 
 
 @dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Consecutive lines that one call wrote."""
+
+    claim: LineClaim
+    path: str
+    lines: tuple[str, ...]
+    moment: int
+    """The time in the replay at which the piece was collected."""
+
+
+@dataclass(frozen=True, slots=True)
 class HashedRange:
-    """A range of which only the length and the SHA-256 are known."""
+    """A range of lines known only by its length and its SHA-256."""
 
     claim: LineClaim
     path: str
@@ -82,24 +98,106 @@ class HashedRange:
     digest: str
 
 
+ClaimsByLine = dict[int, LineClaim]
+"""The claims about lines of one file, by their numbers."""
+
+BaseLookup = Callable[[str], BaseFiles | None]
+"""Returns the base files of a revision, or `None` if they are not available."""
+
+
 @dataclass(slots=True)
-class StoredAttribution:
-    """What a record holds: its ranges, its whole files by their SHA-256, and the base it was
-    attributed with.
+class GatheredClaims:
+    """All claims of some records."""
+
+    pieces: list[TextPiece] = field(default_factory=list)
+    hashed: list[HashedRange] = field(default_factory=list)
+    states: dict[str, list[ClaimsByLine]] = field(default_factory=dict)
+    """Claims about whole files, by the SHA-256 of the file."""
+
+
+def gather_claims(
+    records: Sequence[dict[str, Any]], bases: BaseLookup, wanted: Collection[str] = ()
+) -> GatheredClaims:
+    """Gather the claims of records; of whole files, only those whose SHA-256 is wanted."""
+    claims = GatheredClaims()
+    for group in _group_records(_drop_shorter_recordings(records)):
+        stored = [_parse_stored_attribution(record) for record in group]
+        revisions = {one.base for one in stored if one is not None and one.base}
+        base = bases(revisions.pop()) if len(revisions) == 1 else None
+        trusted = [one is None or not one.base or base is not None for one in stored]
+        piece_count = len(claims.pieces)
+        _replay_group(claims, group, base, wanted, trusted)
+        replayed = {
+            hashlib.sha256(encode_file_text("".join(piece.lines))).hexdigest()
+            for piece in claims.pieces[piece_count:]
+        }
+        for attribution in stored:
+            if attribution is not None:
+                _add_stored_claims(claims, attribution, replayed, wanted)
+    return claims
+
+
+def _drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out a recording if another one has all its entries.
+
+    Of equal recordings, one with an attribution stays.
     """
+    kept: dict[str, list[tuple[dict[str, Any], set[str]]]] = {}
+    for record in sorted(records, key=_rank_recording, reverse=True):
+        names = {name for name in find_entry_prompts(record) if not name.startswith("/")}
+        recordings = kept.setdefault(_get_session_id(record), [])
+        if not any(names <= others for _, others in recordings):
+            recordings.append((record, names))
+    return [record for recordings in kept.values() for record, _ in recordings]
 
-    base: str = ""
-    ranges: list[HashedRange] = field(default_factory=list)
-    files: dict[str, dict[int, LineClaim]] = field(default_factory=dict)
+
+def _rank_recording(record: dict[str, Any]) -> tuple[int, bool]:
+    return len(record["session"].get("entries", ())), "file-attribution" in record
 
 
-def dict_or_empty(value: Any) -> dict[str, Any]:
-    """Give a map that a record may hold, or an empty one where it holds something else."""
+def _get_session_id(record: dict[str, Any]) -> str:
+    return str(record["session"].get("session-id", ""))
+
+
+def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Group the records that worked in one folder.
+
+    Records that were attributed alone, or with another base, stay apart.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for record in records:
+        key: tuple[Any, ...] = (find_record_agent(record).project_folder(record),)
+        if "file-attribution" in record:
+            inputs = _dict_or_empty(_dict_or_empty(record.get("vacr")).get("inputs"))
+            revision = str(_dict_or_empty(inputs.get("base")).get("revision", ""))
+            others = inputs.get("records")
+            if isinstance(others, list) and others:
+                key += (revision, len(others))
+            else:
+                key += (revision, _get_session_id(record))
+        groups.setdefault(key, []).append(record)
+    yield from groups.values()
+
+
+def _dict_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def parse_stored_attribution(record: dict[str, Any]) -> StoredAttribution | None:
-    """Read the attribution of a record; `None` when it has none, or one that cannot be read."""
+# The attribution that a record holds
+
+
+@dataclass(slots=True)
+class _StoredAttribution:
+    """The attribution in a record, and the revision of the base it was made with."""
+
+    base: str = ""
+    ranges: list[HashedRange] = field(default_factory=list)
+    files: dict[str, ClaimsByLine] = field(default_factory=dict)
+    """Claims about whole files, by the SHA-256 of the file."""
+
+
+def _parse_stored_attribution(record: dict[str, Any]) -> _StoredAttribution | None:
+    """Parse the attribution of a record; `None` if it is missing or cannot be read."""
     if not isinstance(record.get("file-attribution"), dict):
         return None
     try:
@@ -108,148 +206,73 @@ def parse_stored_attribution(record: dict[str, Any]) -> StoredAttribution | None
         return None
 
 
-def _parse_file_attribution(record: dict[str, Any]) -> StoredAttribution:
-    ours = record.get("vacr", {})
-    proofs = ours.get("attribution", {}).get("files", {})
-    asked = find_entry_prompts(record)
-    found = StoredAttribution(str(ours.get("inputs", {}).get("base", {}).get("revision", "")))
+def _parse_file_attribution(record: dict[str, Any]) -> _StoredAttribution:
+    metadata = record.get("vacr", {})
+    proofs = metadata.get("attribution", {}).get("files", {})
+    prompts = find_entry_prompts(record)
+    revision = metadata.get("inputs", {}).get("base", {}).get("revision", "")
+    stored = _StoredAttribution(str(revision))
     for file in record["file-attribution"].get("files", ()):
-        proof = proofs.get(file["path"], {})
-        proved = {(one["start-line"], one["end-line"]): one for one in proof.get("ranges", ())}
-        lines: dict[int, LineClaim] = {}
+        path = file["path"]
+        proof = proofs.get(path, {})
+        range_proofs = {
+            (proved["start-line"], proved["end-line"]): proved for proved in proof.get("ranges", ())
+        }
+        lines: ClaimsByLine = {}
         for conversation in file.get("conversations", ()):
-            for one in conversation.get("ranges", ()):
-                first, last = one["start-line"], one["end-line"]
-                who = one.get("contributor", conversation.get("contributor", {}))
-                claim = _build_claim(record, who, proved.get((first, last), {}), asked)
-                if claim.type not in ("ai", "human", "mixed") or last - first >= _MAX_RANGE_LINES:
+            for line_range in conversation.get("ranges", ()):
+                first, last = line_range["start-line"], line_range["end-line"]
+                contributor = line_range.get("contributor", conversation.get("contributor", {}))
+                range_proof = range_proofs.get((first, last), {})
+                claim = _build_claim(record, contributor, range_proof, prompts)
+                if claim.type not in _CONTRIBUTOR_TYPES or last - first >= _MAX_RANGE_LINES:
                     continue
                 lines |= dict.fromkeys(range(first, last + 1), claim)
-                if (
-                    one.get("content-hash")
-                    and one.get("content-hash-alg", "sha-256") in _SHA_256_NAMES
-                ):
-                    found.ranges.append(
-                        HashedRange(claim, file["path"], last - first + 1, one["content-hash"])
-                    )
+                digest = line_range.get("content-hash")
+                if digest and line_range.get("content-hash-alg", "sha-256") in _SHA_256_NAMES:
+                    stored.ranges.append(HashedRange(claim, path, last - first + 1, digest))
         if "sha-256" in proof:
-            found.files[proof["sha-256"]] = lines
-    return found
+            stored.files[proof["sha-256"]] = lines
+    return stored
 
 
 def _build_claim(
-    record: dict[str, Any], who: dict[str, Any], proof: dict[str, Any], asked: dict[str, str]
+    record: dict[str, Any],
+    contributor: dict[str, Any],
+    proof: dict[str, Any],
+    prompts: dict[str, str],
 ) -> LineClaim:
     entry = next(iter(proof.get("entries", ())), "")
     return LineClaim(
-        who.get("type", "unknown"),
-        who.get("model-id", ""),
-        str(record["session"].get("session-id", "")),
-        str(record.get("id", "")),
-        entry,
-        "",
-        asked.get(entry, ""),
-        proof.get("evidence", ""),
+        type=contributor.get("type", "unknown"),
+        model=contributor.get("model-id", ""),
+        session=_get_session_id(record),
+        record=str(record.get("id", "")),
+        entry=entry,
+        call_id="",
+        prompt=prompts.get(entry, ""),
+        evidence=proof.get("evidence", ""),
     )
 
 
-BaseLookup = Callable[[str], BaseFiles | None]
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """Consecutive lines that one call made; `moment` tells the pieces of one time from those of
-    another.
-    """
-
-    claim: LineClaim
-    path: str
-    lines: tuple[str, ...]
-    moment: int
-
-
-@dataclass(slots=True)
-class GatheredClaims:
-    """What records say: pieces of text, ranges of which only the hash is known, and whole files by
-    their SHA-256.
-    """
-
-    pieces: list[TextPiece] = field(default_factory=list)
-    hashed: list[HashedRange] = field(default_factory=list)
-    states: dict[str, list[dict[int, LineClaim]]] = field(default_factory=dict)
-    """For each state of a file, who made the lines of which it is known, by their numbers."""
-
-
-def gather_claims(
-    records: Sequence[dict[str, Any]], bases: BaseLookup, wanted: Collection[str] = ()
-) -> GatheredClaims:
-    """Gather what records say; of whole files, only those whose SHA-256 is wanted."""
-    told = GatheredClaims()
-    for group in _group_records(_drop_shorter_recordings(records)):
-        held = [parse_stored_attribution(record) for record in group]
-        named = {one.base for one in held if one is not None and one.base}
-        base = bases(named.pop()) if len(named) == 1 else None
-        trusted = [one is None or not one.base or base is not None for one in held]
-        before = len(told.pieces)
-        _replay_group(told, group, base, wanted, trusted)
-        known = {
-            hashlib.sha256(encode_file_text("".join(piece.lines))).hexdigest()
-            for piece in told.pieces[before:]
-        }
-        for one in held:
-            if one is not None:
-                _add_stored_claims(told, one, known, wanted)
-    return told
-
-
-def _drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out recordings of which a longer one has all entries, and of equal ones those that were
-    not attributed.
-    """
-    kept: dict[str, list[tuple[dict[str, Any], set[str]]]] = {}
-    for record in sorted(records, key=_rank_recording, reverse=True):
-        names = {name for name in find_entry_prompts(record) if not name.startswith("/")}
-        same = kept.setdefault(str(record["session"].get("session-id", "")), [])
-        if not any(names <= others for _, others in same):
-            same.append((record, names))
-    return [record for same in kept.values() for record, _ in same]
-
-
-def _rank_recording(record: dict[str, Any]) -> tuple[int, bool]:
-    return len(record["session"].get("entries", ())), "file-attribution" in record
-
-
-def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Put together what worked in one folder, but for what was attributed alone or with another
-    base.
-    """
-    together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for record in records:
-        inputs = dict_or_empty(dict_or_empty(record.get("vacr")).get("inputs"))
-        key: tuple[Any, ...] = (find_record_agent(record).project_folder(record),)
-        if "file-attribution" in record:
-            others = inputs.get("records")
-            alone = str(record["session"].get("session-id", ""))
-            key += (
-                str(dict_or_empty(inputs.get("base")).get("revision", "")),
-                len(others) if isinstance(others, list) and others else alone,
-            )
-        together.setdefault(key, []).append(record)
-    yield from together.values()
-
-
 def _add_stored_claims(
-    told: GatheredClaims, held: StoredAttribution, known: Collection[str], wanted: Collection[str]
+    claims: GatheredClaims,
+    stored: _StoredAttribution,
+    replayed: Collection[str],
+    wanted: Collection[str],
 ) -> None:
-    """Take what a record holds and its replay did not give."""
-    told.hashed += [one for one in held.ranges if one.digest not in known]
-    for digest, claims in held.files.items():
+    """Add the stored claims that the replay did not produce."""
+    claims.hashed += [one for one in stored.ranges if one.digest not in replayed]
+    for digest, lines in stored.files.items():
         if digest in wanted:
-            told.states.setdefault(digest, []).append(claims)
+            claims.states.setdefault(digest, []).append(lines)
+
+
+# The replay that collects claims
 
 
 def _replay_group(
-    told: GatheredClaims,
+    claims: GatheredClaims,
     records: Sequence[dict[str, Any]],
     base: BaseFiles | None,
     wanted: Collection[str],
@@ -257,19 +280,20 @@ def _replay_group(
 ) -> None:
     walked = [list(walk_session_steps(record)) for record in records]
     roots = [
-        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
+        find_session_root(record, steps, base)
+        for record, steps in zip(records, walked, strict=True)
     ]
-    replay = _ClaimReplay(told, records, base, roots, wanted, trusted)
+    replay = _ClaimReplay(claims, records, base, roots, wanted, trusted)
     replay.run(records, walked)
-    replay.remember()
+    replay.collect_pieces()
 
 
 class _ClaimReplay(Replay):
-    """A replay that keeps what files were on the way."""
+    """A replay that collects claims on the way."""
 
     def __init__(
         self,
-        told: GatheredClaims,
+        claims: GatheredClaims,
         records: Sequence[dict[str, Any]],
         base: BaseFiles | None,
         roots: Sequence[str],
@@ -277,45 +301,48 @@ class _ClaimReplay(Replay):
         trusted: Sequence[bool],
     ) -> None:
         super().__init__(base, roots)
-        self.told = told
+        self.claims = claims
         self.sessions = [(record, find_entry_prompts(record)) for record in records]
         self.wanted = wanted
         self.trusted = trusted
-        self.claims: dict[int, LineClaim | None] = {}
-        self.changed: dict[str, str] = {}
-        self.kept: dict[int, list[str]] = {}
-        self.replaced: set[str] = set()
+        self.maker_claims: dict[int, LineClaim | None] = {}
+        self.changed_keys: dict[str, None] = {}
+        self.collected_texts: dict[int, list[str]] = {}
+        self.replaced_lines: set[str] = set()
 
     def step(self, step: SessionStep, events: Iterable[FileAction]) -> None:
-        """Apply what one step did, and keep what it may end."""
-        events = list(events)
-        if (
-            self.agent.prompt_text(step.value)
-            if isinstance(step, ShownEntry)
-            else "git" in str(step.input)
-        ):
-            self.remember()
-        done = len(self.history)
-        super().step(step, events)
-        for event in events:
-            for path in (event.path, event.to) if isinstance(event, FileMove) else (event.path,):
-                self._note(make_path_key(make_absolute_path(path, step.folder)))
-        if any(
-            change.evidence == EVIDENCE_CONTENT_ONLY for change in self.history[done:]
-        ) and isinstance(step, ToolCall):
-            self._loose(events, step.folder)
-        self.replaced |= {
+        """Apply one step, and collect claims before a step that may commit or end a change."""
+        actions = list(events)
+        if isinstance(step, ShownEntry):
+            ends_change = bool(self.agent.prompt_text(step.value))
+        else:
+            ends_change = "git" in str(step.input)
+        if ends_change:
+            self.collect_pieces()
+        history_length = len(self.history)
+        super().step(step, actions)
+        for action in actions:
+            paths = (action.path, action.to) if isinstance(action, FileMove) else (action.path,)
+            for path in paths:
+                self._note_file_state(make_path_key(make_absolute_path(path, step.folder)))
+        unplaced = any(
+            change.evidence == EVIDENCE_CONTENT_ONLY for change in self.history[history_length:]
+        )
+        if unplaced and isinstance(step, ToolCall):
+            self._collect_unplaced_pieces(actions, step.folder)
+        self.replaced_lines |= {
             strip_line_end(line)
-            for event in events
-            for old, _ in _list_changed_texts(event)
+            for action in actions
+            for old, _ in _list_changed_texts(action)
             for line in old
         }
 
-    def _note(self, key: str) -> None:
+    def _note_file_state(self, key: str) -> None:
+        """Remember that a file changed, and collect its whole state if that is wanted."""
         tracked = self.files.get(key)
         if tracked is None:
             return
-        self.changed[key] = tracked.path
+        self.changed_keys[key] = None
         text = tracked.file.text if self.wanted else None
         if text is None:
             return
@@ -324,82 +351,82 @@ class _ClaimReplay(Replay):
             lines = {
                 number: claim
                 for run in _list_net_runs(tracked.file)
-                if (claim := self.claim(run.maker))
+                if (claim := self._get_claim(run.maker))
                 for number in range(run.first, run.last + 1)
             }
-            self.told.states.setdefault(digest, []).append(lines)
+            self.claims.states.setdefault(digest, []).append(lines)
 
-    def remember(self) -> None:
-        """Keep the runs of lines of the files that changed since this was last done."""
+    def collect_pieces(self) -> None:
+        """Collect the runs of lines of the files that changed since the last collection."""
         new: list[tuple[int, str]] = []
-        for key in self.changed:
+        for key in self.changed_keys:
             tracked = self.files[key]
             for run in _list_net_runs(tracked.file):
-                # What a call made only ever gets less, so most of what is there is a part of what
-                # was kept before.
-                if not any("\n" + run.text in earlier for earlier in self.kept.get(run.maker, ())):
-                    self._keep(run.maker, tracked.path, split_keeping_ends(run.text))
-                    new.append((run.maker, "\n" + run.text))
+                # A call's lines only ever get fewer, so a run is mostly part of an earlier one.
+                text = "\n" + run.text
+                if any(text in earlier for earlier in self.collected_texts.get(run.maker, ())):
+                    continue
+                self._add_piece(run.maker, tracked.path, split_keeping_ends(run.text))
+                new.append((run.maker, text))
         for maker, text in new:
-            self.kept.setdefault(maker, []).append(text)
-        self.changed.clear()
+            self.collected_texts.setdefault(maker, []).append(text)
+        self.changed_keys.clear()
 
-    def _loose(self, events: Sequence[FileAction], folder: str) -> None:
-        """Keep the lines of changes whose place is not known, but for those that were there
-        before.
-        """
-        for event in events:
-            tracked = self.files.get(make_path_key(make_absolute_path(event.path, folder)))
-            before = (
+    def _collect_unplaced_pieces(self, actions: Sequence[FileAction], folder: str) -> None:
+        """Collect the lines of changes at an unknown place, without lines that existed before."""
+        for action in actions:
+            path = make_absolute_path(action.path, folder)
+            tracked = self.files.get(make_path_key(path))
+            existing = (
                 {strip_line_end(line) for line in tracked.file.base.lines.values()}
                 if tracked is not None
                 else set()
             )
-            for old, new in _list_changed_texts(event):
-                for lines in _find_new_runs(old, new, before | self.replaced):
-                    self._keep(-len(self.makers), make_absolute_path(event.path, folder), lines)
+            for old, new in _list_changed_texts(action):
+                for lines in _find_new_runs(old, new, existing | self.replaced_lines):
+                    self._add_piece(-len(self.makers), path, lines)
 
-    def _keep(self, maker: int, path: str, lines: Sequence[str]) -> None:
-        claim = self.claim(maker)
+    def _add_piece(self, maker: int, path: str, lines: Sequence[str]) -> None:
+        claim = self._get_claim(maker)
         if claim is not None:
-            name = make_relative_path(path, self.roots[self.makers[-maker - 1].record]) or path
-            self.told.pieces.append(TextPiece(claim, name, tuple(lines), self.clock))
+            root = self.roots[self.makers[-maker - 1].record]
+            name = make_relative_path(path, root) or path
+            self.claims.pieces.append(TextPiece(claim, name, tuple(lines), self.clock))
 
-    def claim(self, maker: int) -> LineClaim | None:
-        """Say who a maker is; nobody where that is not known, or where the record says it and not
-        the replay.
-        """
-        if maker not in self.claims:
-            one = self.makers[-maker - 1]
-            record, before = self.sessions[one.record]
-            who = build_contributor(one)
-            self.claims[maker] = (
-                LineClaim(
-                    who["type"],
-                    who.get("model-id", ""),
-                    str(record["session"].get("session-id", "")),
-                    str(record.get("id", "")),
-                    one.entries[0],
-                    one.call_id,
-                    before.get(one.entries[0], ""),
-                    one.evidence,
-                )
-                if who["type"] != "unknown" and self.trusted[one.record]
-                else None
-            )
-        return self.claims[maker]
+    def _get_claim(self, maker: int) -> LineClaim | None:
+        if maker not in self.maker_claims:
+            self.maker_claims[maker] = self._build_maker_claim(maker)
+        return self.maker_claims[maker]
+
+    def _build_maker_claim(self, maker: int) -> LineClaim | None:
+        """Build the claim of a maker; `None` if unknown, or if the stored attribution counts."""
+        line_maker = self.makers[-maker - 1]
+        contributor = build_contributor(line_maker)
+        if contributor["type"] == "unknown" or not self.trusted[line_maker.record]:
+            return None
+        record, prompts = self.sessions[line_maker.record]
+        entry = line_maker.entries[0]
+        return LineClaim(
+            type=contributor["type"],
+            model=contributor.get("model-id", ""),
+            session=_get_session_id(record),
+            record=str(record.get("id", "")),
+            entry=entry,
+            call_id=line_maker.call_id,
+            prompt=prompts.get(entry, ""),
+            evidence=line_maker.evidence,
+        )
 
 
 def _list_net_runs(file: FileState) -> Iterator[LineRun]:
-    """Give the runs of lines of each maker, net of what was reverted."""
-    texts: set[str] = set()
+    """Yield the runs of lines of each maker, without reverted lines."""
+    base_lines: set[str] = set()
     for run in list_line_runs(_copy_without_reverted(file)):
         if not run.text.endswith("\n"):
-            # A last line that only lost its end, or was seen without it, may be one that was there
-            # before.
-            texts = texts or set(file.base.lines.values())
+            # A last line that only lost its end, or was seen without it, may be a line of the base.
+            base_lines = base_lines or set(file.base.lines.values())
             last = split_keeping_ends(run.text)[-1]
-            if f"{last}\n" in texts or f"{last}\r\n" in texts:
+            if f"{last}\n" in base_lines or f"{last}\r\n" in base_lines:
                 if run.last > run.first:
                     yield replace(run, last=run.last - 1, text=run.text.removesuffix(last))
                 continue
@@ -407,8 +434,9 @@ def _list_net_runs(file: FileState) -> Iterator[LineRun]:
 
 
 def _copy_without_reverted(file: FileState) -> FileState:
-    """Give a copy in which what was reverted is nobody's, and a line that was only ended too: ends
-    are not compared.
+    """Return a copy without the makers of reverted lines.
+
+    Line ends are not compared, so a line that only gained its end loses its maker too.
     """
     chunks = [
         replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:])
@@ -419,26 +447,27 @@ def _copy_without_reverted(file: FileState) -> FileState:
     return copy
 
 
-def _list_changed_texts(event: FileAction) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """Give the lines that a change took away and those that it put there."""
-    if isinstance(event, Replacement):
+def _list_changed_texts(action: FileAction) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Return the lines that each part of a change removed and added."""
+    if isinstance(action, Replacement):
         return [
-            (split_keeping_ends(edit.old), split_keeping_ends(edit.new)) for edit in event.edits
+            (split_keeping_ends(edit.old), split_keeping_ends(edit.new)) for edit in action.edits
         ]
-    if isinstance(event, AppliedPatch):
-        return [(part.old, part.new) for part in event.parts]
+    if isinstance(action, AppliedPatch):
+        return [(part.old, part.new) for part in action.parts]
     return []
 
 
 def _find_new_runs(
-    old: Sequence[str], new: Sequence[str], before: Collection[str]
+    old: Sequence[str], new: Sequence[str], existing: Collection[str]
 ) -> Iterator[list[str]]:
+    """Yield the runs of added lines that did not exist before."""
     run: list[str] = []
-    found = find_line_origins(
+    origins = find_line_origins(
         [strip_line_end(line) for line in old], [strip_line_end(line) for line in new]
     )
-    for line, origin in zip(new, found, strict=True):
-        if origin == NO_ORIGIN and strip_line_end(line) not in before:
+    for line, origin in zip(new, origins, strict=True):
+        if origin == NO_ORIGIN and strip_line_end(line) not in existing:
             run.append(line)
         elif run:
             yield run

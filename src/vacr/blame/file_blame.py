@@ -1,22 +1,40 @@
-"""Files and commits of a repository, joined to records. Step: blame."""
+"""Blame: the lines of a commit or a file of a repository, each with the claim of a record.
+
+For a commit, all lines that it added are joined to the claims. For a file, `git blame` names the
+commit that added each line, and each of these commits is joined; lines of the work tree that are
+not committed yet belong to a commit of zeros.
+
+    >>> import subprocess, tempfile, vacr
+    >>> from vacr.blame import blame_file, find_repository_file
+    >>> records = list(vacr.read("examples/claude-code.jsonl"))
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> git = ["git", "-C", folder.name, "-c", "user.name=mira", "-c", "user.email=mira@app"]
+    >>> for command in ["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "-m", "start"]:
+    ...     _ = subprocess.run([*git, *command], check=True)
+    >>> with open(f"{folder.name}/total.py", "w") as file:
+    ...     _ = file.write('from decimal import Decimal\\n\\nCENT = Decimal("0.01")\\n# Done.\\n')
+    >>> place = find_repository_file(f"{folder.name}/total.py")
+    >>> [line.type for line in blame_file(place, None, records)]
+    ['ai', 'ai', 'ai', 'unknown']
+    >>> folder.cleanup()
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from vacr.attribution import BaseFiles
 from vacr.blame.claims import gather_claims
-from vacr.blame.git import (
+from vacr.blame.git import Repository, RepositoryFile, read_work_tree_file
+from vacr.blame.git_additions import (
     FileAdditions,
-    Repository,
-    RepositoryFile,
+    LineOrigin,
     list_additions_since,
     list_commit_additions,
-    read_work_tree_file,
     run_git_blame,
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, FileVersion, LineBlame
@@ -29,16 +47,19 @@ from vacr.edits import (
 )
 from vacr.errors import UnreadableInput
 
+# Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
+
+_VersionKey = tuple[str, str]
+"""A commit, and the path of the file in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """A line: the commit that added it, its path and number there, and what is known of it. A
-    commit of zeros is none yet.
-    """
+    """A line, the commit that added it, and who wrote it."""
 
     commit: str
+    """Zeros for a line that is not committed yet."""
     path: str
     number: int
     text: str
@@ -46,91 +67,130 @@ class BlamedLine:
 
     @property
     def type(self) -> str:
-        """Who made it."""
+        """Who wrote the line: `ai`, `human`, `mixed` or `unknown`."""
         return self.found.type if self.found is not None else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class AddedLines:
-    """The lines that a commit added, by files; or a range of commits, of which `since` is the last
-    one before it.
-
-    `no_text` are the names of what it added to and that has no lines to be told of: files with NUL
-    bytes, links and submodules.
-    """
+    """The lines that a commit or a range of commits added, by file."""
 
     commit: str
     since: str | None
+    """The last commit before the range; `None` for a single commit."""
     commits: list[str]
-    """Those of the range, the oldest first."""
+    """The commits of the range, the oldest first."""
     files: list[tuple[str, list[BlamedLine]]]
     no_text: list[str]
+    """Paths without lines: files with NUL bytes, links and submodules."""
 
 
 def blame_commit(
     repository: Repository, revision: str, records: Sequence[dict[str, Any]]
 ) -> AddedLines:
-    """Give the lines that a commit added. A range of commits is taken as one: what it added is what
-    is new at its end.
+    """Return the lines that a commit added.
+
+    A range of commits counts as one commit: it added the lines that are new at its end.
 
     Raises:
         UnreadableInput: there is no such commit or range.
     """
-    since, commit = (
-        repository.span(revision) if ".." in revision else (None, repository.commit(revision))
-    )
-    files = (
-        list_commit_additions(repository, [commit])[commit]
-        if since is None
-        else list_additions_since(repository, since, commit)
-    )
-    read = [(file.path, _read_version(repository, file)) for file in files if file.lines]
-    versions = [version for _, version in read if version is not None]
-    answers = _build_joiner(repository, records, versions).join(versions)
-    found = [
+    if ".." in revision:
+        since, commit = repository.resolve_range(revision)
+        commits = repository.list_commits(since, commit)
+        files = list_additions_since(repository, since, commit)
+    else:
+        since, commit = None, repository.commit(revision)
+        commits = [commit]
+        files = list_commit_additions(repository, commits)[commit]
+    versions, no_text = [], []
+    for file in files:
+        if not file.lines:
+            continue
+        version = _read_version(repository, file)
+        if version is None:
+            no_text.append(file.path)
+        else:
+            versions.append(version)
+    blames = _build_joiner(repository, records, versions).join(versions)
+    blamed = [
         (
             version.path,
-            [
-                _make_blamed_line(commit, version, number, answer)
-                for number in sorted(version.added)
-            ],
+            [_make_blamed_line(commit, version, number, blame) for number in sorted(version.added)],
         )
-        for version, answer in zip(versions, answers, strict=True)
+        for version, blame in zip(versions, blames, strict=True)
     ]
-    commits = [commit] if since is None else repository.between(since, commit)
-    return AddedLines(
-        commit, since, commits, found, [path for path, version in read if version is None]
-    )
+    return AddedLines(commit, since, commits, blamed, no_text)
+
+
+def blame_file(
+    place: RepositoryFile, revision: str | None, records: Sequence[dict[str, Any]]
+) -> list[BlamedLine]:
+    """Return the lines of a file in the work tree, or at a revision.
+
+    Raises:
+        UnreadableInput: there is no such file or revision.
+    """
+    repository, path = place.repository, place.path
+    commit = repository.commit("HEAD" if revision is None else revision)
+    tree = repository.tree(commit)
+    blob = tree.get(path)
+    from_work_tree = revision is None and _has_work_tree(repository)
+    work_tree_data = read_work_tree_file(place) if from_work_tree else None
+    if blob is None and work_tree_data is None:
+        raise UnreadableInput(
+            f"there is no file {path} at {commit[:12]}",
+            where=str(repository.path),
+            hint=_format_path_hint(path, tree),
+        )
+    lines: list[LineOrigin] = []
+    names: set[str] = set()
+    versions: dict[_VersionKey, FileVersion] = {}
+    if blob is not None:
+        origin = run_git_blame(repository, commit, path)
+        lines, names = origin.lines, origin.paths
+        versions = _read_blamed_versions(repository, lines, names)
+    if work_tree_data is not None:
+        if b"\0" in work_tree_data[:_BINARY_PROBE_SIZE]:
+            raise UnreadableInput("this is no text", where=str(repository.path / path))
+        committed = _split_data(repository.blob(blob)) if blob is not None else []
+        uncommitted = "0" * len(commit), path
+        lines = _trace_work_tree_lines(committed, _split_data(work_tree_data), lines, uncommitted)
+        new = frozenset(number for name, _, number in lines if not name.strip("0"))
+        versions[uncommitted] = _make_version(path, work_tree_data, new, names)
+    joiner = _build_joiner(repository, records, list(versions.values()))
+    joined = joiner.join(list(versions.values()), one_file=True)
+    blames = dict(zip(versions, joined, strict=True))
+    return [
+        _make_blamed_line(name, versions[name, old_path], number, blames[name, old_path])
+        for name, old_path, number in lines
+    ]
 
 
 def _make_blamed_line(
-    commit: str, version: FileVersion, number: int, answer: BlameByLine
+    commit: str, version: FileVersion, number: int, blame: BlameByLine
 ) -> BlamedLine:
-    return BlamedLine(commit, version.path, number, version.bare[number - 1], answer.get(number))
+    return BlamedLine(commit, version.path, number, version.bare[number - 1], blame.get(number))
 
 
 def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | None:
-    """Read a file of a commit; `None` for one that is no text."""
+    """Read a file of a commit; `None` if it is not text."""
     if not file.is_file:
         return None
     data = repository.blob(file.blob)
-    return (
-        None
-        if b"\0" in data[:_BINARY_PROBE_SIZE]
-        else _make_version(file.path, data, file.lines, {file.before} - {""})
-    )
+    if b"\0" in data[:_BINARY_PROBE_SIZE]:
+        return None
+    return _make_version(file.path, data, file.lines, {file.before} - {""})
 
 
 def _make_version(
-    path: str, data: bytes, numbers: frozenset[int], names: Collection[str]
+    path: str, data: bytes, added: frozenset[int], names: Collection[str]
 ) -> FileVersion:
-    return FileVersion(
-        path,
-        split_keeping_ends(decode_file_text(data)),
-        numbers,
-        hashlib.sha256(data).hexdigest(),
-        names,
-    )
+    return FileVersion(path, _split_data(data), added, hashlib.sha256(data).hexdigest(), names)
+
+
+def _split_data(data: bytes) -> list[str]:
+    return split_keeping_ends(decode_file_text(data))
 
 
 def _build_joiner(
@@ -138,7 +198,7 @@ def _build_joiner(
 ) -> ClaimJoiner:
     bases: dict[str, BaseFiles | None] = {}
 
-    def base(revision: str) -> BaseFiles | None:
+    def find_base(revision: str) -> BaseFiles | None:
         if revision not in bases:
             try:
                 bases[revision] = repository.base(revision)
@@ -146,118 +206,59 @@ def _build_joiner(
                 bases[revision] = None
         return bases[revision]
 
-    return ClaimJoiner(gather_claims(records, base, {version.digest for version in versions}))
-
-
-def blame_file(
-    place: RepositoryFile, revision: str | None, records: Sequence[dict[str, Any]]
-) -> list[BlamedLine]:
-    """Give the lines of a file as it is in the work tree, or at a revision.
-
-    Raises:
-        UnreadableInput: there is no such file or revision.
-    """
-    repository = place.repository
-    commit = repository.commit("HEAD" if revision is None else revision)
-    tree = repository.tree(commit)
-    blob = tree.get(place.path)
-    here = (
-        None
-        if revision is not None or not _has_work_tree(repository)
-        else read_work_tree_file(place)
-    )
-    if blob is None and here is None:
-        hint = _format_path_hint(place.path, tree)
-        raise UnreadableInput(
-            f"there is no file {place.path} at {commit[:12]}", where=str(repository.path), hint=hint
-        )
-    origin = run_git_blame(repository, commit, place.path) if blob is not None else None
-    told = origin.lines if origin is not None else []
-    commits = list(dict.fromkeys(commit for commit, _, _ in told))
-    names = origin.paths if origin is not None else set()
-    versions = _read_blamed_versions(
-        repository, told, list_commit_additions(repository, commits, names) if names else {}, names
-    )
-    lines = told
-    if here is not None:
-        if b"\0" in here[:_BINARY_PROBE_SIZE]:
-            raise UnreadableInput("this is no text", where=str(repository.path / place.path))
-        before = (
-            split_keeping_ends(decode_file_text(repository.blob(blob))) if blob is not None else []
-        )
-        lines = _trace_work_tree_lines(
-            before,
-            split_keeping_ends(decode_file_text(here)),
-            told,
-            (("0" * len(commit)), place.path),
-        )
-        new = frozenset(number for name, _, number in lines if not name.strip("0"))
-        versions["0" * len(commit), place.path] = _make_version(place.path, here, new, names)
-    joiner = _build_joiner(repository, records, list(versions.values()))
-    answers = dict(zip(versions, joiner.join(list(versions.values()), one_file=True), strict=True))
-    return [_find_blamed_line(versions, answers, one) for one in lines]
-
-
-def _format_path_hint(path: str, names: Iterable[str]) -> str:
-    """Name the file that was likely meant: one beside it, or one of its name elsewhere."""
-    folder, _, name = path.rpartition("/")
-    near = [
-        one for one in names if one.rpartition("/")[0] == folder or one.rpartition("/")[2] == name
-    ]
-    same = [one for one in near if one.endswith(f"/{name}") or one == name]
-    close = same[:1] or get_close_matches(path, near, 1)
-    return f"Did you mean {close[0]}?" if close else "git ls-files shows which there are."
+    return ClaimJoiner(gather_claims(records, find_base, {version.digest for version in versions}))
 
 
 def _has_work_tree(repository: Repository) -> bool:
     return repository.run("rev-parse", "--is-inside-work-tree").strip() == b"true"
 
 
+def _format_path_hint(path: str, names: Iterable[str]) -> str:
+    """Suggest the file that was likely meant: a sibling, or a file of this name elsewhere."""
+    folder, _, name = path.rpartition("/")
+    near = []
+    for candidate in names:
+        candidate_folder, _, candidate_name = candidate.rpartition("/")
+        if candidate_folder == folder or candidate_name == name:
+            near.append(candidate)
+    same = [candidate for candidate in near if candidate.endswith(f"/{name}") or candidate == name]
+    close = same[:1] or get_close_matches(path, near, 1)
+    return f"Did you mean {close[0]}?" if close else "git ls-files shows which there are."
+
+
 def _read_blamed_versions(
-    repository: Repository,
-    told: Sequence[tuple[str, str, int]],
-    files: dict[str, list[FileAdditions]],
-    names: Collection[str],
-) -> dict[tuple[str, str], FileVersion]:
-    """Read the file as each commit has it that added a line which is still there."""
-    blamed: dict[tuple[str, str], set[int]] = {}
-    for commit, path, number in told:
+    repository: Repository, lines: Sequence[LineOrigin], names: Collection[str]
+) -> dict[_VersionKey, FileVersion]:
+    """Read the file as it is in each commit that added one of its lines."""
+    commits = list(dict.fromkeys(commit for commit, _, _ in lines))
+    additions: Mapping[str, list[FileAdditions]] = list_commit_additions(repository, commits, names)
+    blamed: dict[_VersionKey, set[int]] = {}
+    for commit, path, number in lines:
         blamed.setdefault((commit, path), set()).add(number)
     versions = {}
     for (commit, path), numbers in blamed.items():
-        file = next((one for one in files[commit] if one.path == path and one.is_file), None)
+        file = next((one for one in additions[commit] if one.path == path and one.is_file), None)
         if file is None:
             file = FileAdditions(path, repository.tree(commit)[path], frozenset())
         version = _read_version(repository, replace(file, lines=file.lines | numbers))
         if version is None:
             raise UnreadableInput("this is no text", where=f"{commit[:12]}:{path}")
-        version.names, version.left = names, numbers
+        version.names, version.wanted = names, numbers
         versions[commit, path] = version
     return versions
 
 
 def _trace_work_tree_lines(
-    before: Sequence[str],
-    now: Sequence[str],
-    told: Sequence[tuple[str, str, int]],
-    new: tuple[str, str],
-) -> list[tuple[str, str, int]]:
-    """Say where the lines of the work tree come from: from the commit, or from none yet."""
-    found = find_line_origins(
-        [strip_line_end(line) for line in before], [strip_line_end(line) for line in now]
+    committed: Sequence[str],
+    current: Sequence[str],
+    lines: Sequence[LineOrigin],
+    uncommitted: _VersionKey,
+) -> list[LineOrigin]:
+    """Return where each line of the work tree comes from: from a commit, or from none yet."""
+    origins = find_line_origins(
+        [strip_line_end(line) for line in committed], [strip_line_end(line) for line in current]
     )
     return [
-        (*new, number) if origin == NO_ORIGIN else told[origin]
-        for number, origin in enumerate(found, 1)
+        (*uncommitted, number) if origin == NO_ORIGIN else lines[origin]
+        for number, origin in enumerate(origins, 1)
     ]
-
-
-def _find_blamed_line(
-    versions: dict[tuple[str, str], FileVersion],
-    answers: dict[tuple[str, str], BlameByLine],
-    line: tuple[str, str, int],
-) -> BlamedLine:
-    commit, path, number = line
-    return _make_blamed_line(
-        commit, versions[commit, path], number, answers.get((commit, path), {})
-    )

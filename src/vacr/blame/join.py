@@ -1,14 +1,22 @@
-"""Blocks of lines that files and pieces of sessions have in common. Step: blame.
+"""The lines that a commit added, joined to the claims of records.
 
-Lines that a commit added, joined to what records say. Step: blame.
+First by the whole file: if a session left exactly these bytes, at its end or on the way, each line
+is known. Then by content: lines of one maker that are in the commit as one block. A block counts if
+it has two lines or more with enough in them, or one long line that is in the commit once and was
+written once. A block that is in the commit more often than it was written does not count, because
+one of them is a copy. Neither times nor names decide, so commits may be rebased, squashed, amended
+or picked, and files renamed. A line that was changed later, between unchanged lines of its block,
+is mixed if part of the written text is left.
 
-First by the whole file: when a session left just these bytes, at its end or on the way, each line
-is known. Then by content: lines of one maker that stand in the commit as one block. A block tells
-something when it is two lines or more with enough in them, or one long line that is in the commit
-once and was written once; when it is in the commit more often than it was written, nobody knows
-which of them was copied, so it tells nothing. Neither time nor names decide, so a commit may be
-rebased, squashed, amended or picked, and a file renamed. A line that was changed since, between
-lines of its block that were not, is mixed when a part of what was written is left.
+    >>> from vacr.blame.claims import GatheredClaims, LineClaim, TextPiece
+    >>> from vacr.blame.join import ClaimJoiner, FileVersion
+    >>> claim = LineClaim("ai", "opus", "session-1", "", "entry-9", "call-3", "", "replayed")
+    >>> written = ("def total(lines):\\n", "    return sum(lines)\\n")
+    >>> claims = GatheredClaims(pieces=[TextPiece(claim, "total.py", written, moment=1)])
+    >>> version = FileVersion("total.py", ["import os\\n", *written], added={1, 2, 3}, digest="")
+    >>> [blame] = ClaimJoiner(claims).join([version])
+    >>> sorted(blame), blame[2].claim.call_id, blame[2].join
+    ([2, 3], 'call-3', 'content')
 """
 
 from __future__ import annotations
@@ -17,76 +25,388 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from vacr.blame.claims import GatheredClaims, HashedRange, LineClaim, TextPiece
 from vacr.edits import encode_file_text, strip_line_end
 
-# A line that stands in more places than this tells nothing about where a block is.
+JOIN_BY_BLOB = "blob"
+JOIN_BY_CONTENT = "content"
+
+# When claims compete for a line, the smaller rank wins.
+_CONTRIBUTOR_RANK = {"ai": 0, "mixed": 1, "human": 2}
+
+# A line that is in more places than this does not help to find a block.
 _MAX_LINE_PLACES = 64
-_MIN_CHARACTERS = 20
-_MIN_LETTERS = 8
-# What a block has to have in another file than the one that was written: enough to be no phrase
-# that everybody writes.
-_MIN_LINES_ELSEWHERE, _MIN_CHARACTERS_ELSEWHERE = 3, 50
 _MAX_SLIDE = 8
 
+# How much a block needs in the file it was written to.
+_MIN_CHARACTERS = 20
+_MIN_LETTERS = 8
+# How much it needs in another file, so that it is not a common phrase.
+_MIN_LINES_ELSEWHERE = 3
+_MIN_CHARACTERS_ELSEWHERE = 50
 
-class ComparableFile(Protocol):
-    """A file: its lines without their ends, and the numbers of those that are asked for."""
+# How many bytes are hashed to find ranges that are known only by their hash.
+_MAX_HASHED_BYTES = 1 << 28
+# How many consecutive lines inside a block may have been changed later.
+_MAX_CHANGED_LINES = 3
 
-    bare: list[str]
+_PiecePlace = tuple[int, int]
+"""The number of a piece, and the index of a line in it."""
+_FilePlace = tuple[int, int]
+"""The number of a file, and the number of a line in it."""
+
+
+@dataclass(slots=True)
+class FileVersion:
+    """A file as a commit has it."""
+
+    path: str
+    lines: Sequence[str]
     added: Collection[int]
+    """The numbers of the lines that the commit added."""
+    digest: str
+    """The SHA-256 of the file."""
+    names: Collection[str] = ()
+    """Other names that the file had."""
+    wanted: Collection[int] | None = None
+    """The added lines that matter to the caller; `None` for all."""
+    bare: list[str] = field(default_factory=list)
+    """The lines without their ends, for comparisons."""
+
+    def __post_init__(self) -> None:
+        """Make lines comparable by dropping their ends."""
+        self.bare = [strip_line_end(line) for line in self.lines]
+
+    def is_named(self, path: str) -> bool:
+        """Return whether a session may have called the file so, from any working folder."""
+        return any(
+            name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}")
+            for name in (self.path, *self.names)
+        )
+
+    def is_wanted(self, number: int) -> bool:
+        """Return whether a line matters to the caller."""
+        return self.wanted is None or number in self.wanted
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlame:
+    """Who wrote a line."""
+
+    type: str
+    """`ai`, `human` or `mixed`."""
+    claim: LineClaim
+    join: str
+    """How the claim was found: by blob or by content."""
+
+
+BlameByLine = dict[int, LineBlame]
+
+
+class ClaimJoiner:
+    """Joins files of commits to claims."""
+
+    def __init__(self, claims: GatheredClaims) -> None:
+        """Index the claims by the lines in them."""
+        self.claims = claims
+        self.pieces = [[strip_line_end(line) for line in piece.lines] for piece in claims.pieces]
+        self.index: dict[str, list[_PiecePlace]] = defaultdict(list)
+        for number, lines in enumerate(self.pieces):
+            for offset, line in enumerate(lines):
+                self.index[line].append((number, offset))
+        # By the count of lines, then by the hash.
+        self.hashed: dict[int, dict[str, list[HashedRange]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for hashed in claims.hashed:
+            self.hashed[hashed.count][hashed.digest].append(hashed)
+        self.hash_budget = _MAX_HASHED_BYTES
+
+    def join(self, versions: Sequence[FileVersion], *, one_file: bool = False) -> list[BlameByLine]:
+        """Return for each version who wrote its added lines, by their numbers.
+
+        The versions are the files of one commit, or states of `one_file` in several commits.
+        """
+        blames = [self._join_by_blob(version) for version in versions]
+        used: set[_PiecePlace] = set()
+        accepted = []
+        blocks = sorted(
+            self._find_sure_blocks(versions, one_file=one_file),
+            key=lambda block: self._rank_block(block, versions),
+        )
+        for block in blocks:
+            if self._accept_block(block, versions[block.file], blames[block.file], used):
+                accepted.append(block)
+        self._join_by_hash(versions, blames, one_file=one_file)
+        for block in accepted:
+            for step in (-1, 1):
+                self._extend_block(block, step, versions[block.file], blames[block.file], used)
+        return blames
+
+    def _join_by_blob(self, version: FileVersion) -> BlameByLine:
+        """Return the blame of a file whose exact bytes a session left."""
+        blame: BlameByLine = {}
+        for state in self.claims.states.get(version.digest, ()):
+            for number in state.keys() & set(version.added):
+                claim = state[number]
+                known = blame.get(number)
+                if known is None or _CONTRIBUTOR_RANK[claim.type] < _CONTRIBUTOR_RANK[known.type]:
+                    blame[number] = LineBlame(claim.type, claim, JOIN_BY_BLOB)
+        return blame
+
+    def _get_piece(self, block: SharedBlock) -> TextPiece:
+        return self.claims.pieces[block.piece]
+
+    def _find_sure_blocks(
+        self, versions: Sequence[FileVersion], *, one_file: bool
+    ) -> Iterator[SharedBlock]:
+        """Yield the blocks that are in the files at most as often as they were written."""
+        by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
+        for block in find_shared_blocks(versions, self.pieces, self.index):
+            version, piece = versions[block.file], self._get_piece(block)
+            lines = block.select_lines(version.bare)
+            is_whole = len(lines) == len(piece.lines)
+            same_path = version.is_named(piece.path)
+            if is_distinctive(lines, same_path=same_path, whole=is_whole) and any(
+                map(version.is_wanted, block.numbers)
+            ):
+                by_text[lines].append(block)
+        for lines, blocks in by_text.items():
+            written = self._count_times_written(blocks)
+            limit = written if len(lines) > 1 else min(written, 1)
+            # If the text is in other files too, those with the right name may still be sure.
+            at_home = [
+                block
+                for block in blocks
+                if versions[block.file].is_named(self._get_piece(block).path)
+            ]
+            for candidates in (blocks, at_home):
+                places = {(block.file, block.numbers[0]) for block in candidates}
+                if _count_occurrences(versions, places, lines, one_file=one_file) <= limit:
+                    yield from candidates
+                    break
+
+    def _count_times_written(self, blocks: Sequence[SharedBlock]) -> int:
+        """Count how often the text of these blocks was written, over all calls."""
+        places_by_moment: dict[tuple[tuple[str, str], int], set[_PiecePlace]] = defaultdict(set)
+        for block in blocks:
+            piece = self._get_piece(block)
+            moment = piece.claim.source, piece.moment
+            places_by_moment[moment].add((block.piece, block.offset))
+        # A call's pieces are collected at many moments; the moment with the most places counts.
+        most_by_source: dict[tuple[str, str], int] = defaultdict(int)
+        for (source, _), places in places_by_moment.items():
+            most_by_source[source] = max(most_by_source[source], len(places))
+        return sum(most_by_source.values())
+
+    def _rank_block(
+        self, block: SharedBlock, versions: Sequence[FileVersion]
+    ) -> tuple[int, int, bool, int]:
+        piece = self._get_piece(block)
+        is_elsewhere = not versions[block.file].is_named(piece.path)
+        contributor_rank = _CONTRIBUTOR_RANK[piece.claim.type]
+        return -len(block.numbers), contributor_rank, is_elsewhere, block.piece
+
+    def _accept_block(
+        self,
+        block: SharedBlock,
+        version: FileVersion,
+        blame: BlameByLine,
+        used: set[_PiecePlace],
+    ) -> bool:
+        """Blame the lines of a block, unless too few are left that others do not explain."""
+        piece = self._get_piece(block)
+        places = {number: (block.piece, block.get_offset(number)) for number in block.numbers}
+        used |= {
+            place
+            for number, place in places.items()
+            if (known := blame.get(number)) is not None
+            and known.join == JOIN_BY_BLOB
+            and known.claim.source == piece.claim.source
+        }
+        new = [
+            number for number, place in places.items() if number not in blame and place not in used
+        ]
+        if len(new) < len(places):
+            lines = tuple(version.bare[number - 1] for number in new)
+            if not is_distinctive(lines, same_path=version.is_named(piece.path), whole=False):
+                return False
+        used |= {places[number] for number in new if version.is_wanted(number)}
+        blame |= {
+            number: LineBlame(piece.claim.type, piece.claim, JOIN_BY_CONTENT) for number in new
+        }
+        return True
+
+    def _join_by_hash(
+        self, versions: Sequence[FileVersion], blames: Sequence[BlameByLine], *, one_file: bool
+    ) -> None:
+        """Blame the lines of ranges that are known only by their hash."""
+        for count, ranges_by_digest in self.hashed.items():
+            matches: dict[str, set[_FilePlace]] = defaultdict(set)
+            for file, version in enumerate(versions):
+                for digest, first in self._hash_windows(version, blames[file], count):
+                    numbers = range(first, first + count)
+                    if digest in ranges_by_digest and any(map(version.is_wanted, numbers)):
+                        matches[digest].add((file, first))
+            for digest, places in matches.items():
+                ranges = ranges_by_digest[digest]
+                _blame_hashed_ranges(versions, blames, ranges, sorted(places), one_file=one_file)
+
+    def _hash_windows(
+        self, version: FileVersion, blame: BlameByLine, count: int
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the hash and first number of each run of `count` added lines without blame."""
+        unknown = [number for number in sorted(version.added) if number not in blame]
+        for region in _split_consecutive_numbers(unknown):
+            for first in range(region[0], region[-1] - count + 2):
+                data = encode_file_text("".join(version.lines[first - 1 : first - 1 + count]))
+                self.hash_budget -= len(data)
+                if self.hash_budget < 0:
+                    return
+                yield hashlib.sha256(data).hexdigest(), first
+
+    def _extend_block(
+        self,
+        block: SharedBlock,
+        step: int,
+        version: FileVersion,
+        blame: BlameByLine,
+        used: set[_PiecePlace],
+    ) -> None:
+        """Go on from one end of a block over lines that were changed later."""
+        lines, claim = self.pieces[block.piece], self._get_piece(block).claim
+        number = (block.numbers[-1] if step > 0 else block.numbers[0]) + step
+        changed = 0
+        while changed < _MAX_CHANGED_LINES and number in version.added and number not in blame:
+            offset = block.get_offset(number)
+            if not 0 <= offset < len(lines) or (block.piece, offset) in used:
+                return
+            written, committed = lines[offset], version.bare[number - 1]
+            if "".join(written.split()) == "".join(committed.split()):
+                blame[number] = LineBlame(claim.type, claim, JOIN_BY_CONTENT)
+                changed = 0
+            else:
+                changed += 1
+                if is_partly_kept(written, committed) and claim.type != "human":
+                    blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
+            used.add((block.piece, offset))
+            number += step
+
+
+def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield the runs of consecutive numbers."""
+    start = 0
+    for i in range(1, len(numbers) + 1):
+        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
+            yield numbers[start:i]
+            start = i
+
+
+def _blame_hashed_ranges(
+    versions: Sequence[FileVersion],
+    blames: Sequence[BlameByLine],
+    ranges: Sequence[HashedRange],
+    places: Sequence[_FilePlace],
+    *,
+    one_file: bool,
+) -> None:
+    """Blame ranges with one hash, unless the files have them more often than they were written."""
+    count, (file, first) = ranges[0].count, places[0]
+    lines = tuple(versions[file].bare[first - 1 : first - 1 + count])
+    limit = len(ranges) if count > 1 else 1
+    if _count_occurrences(versions, set(places), lines, one_file=one_file) > limit:
+        return
+    for (file, first), hashed in zip(places, ranges, strict=False):
+        if is_distinctive(lines, same_path=versions[file].is_named(hashed.path), whole=True):
+            blame = LineBlame(hashed.claim.type, hashed.claim, JOIN_BY_CONTENT)
+            for number in range(first, first + count):
+                blames[file].setdefault(number, blame)
+
+
+def _count_occurrences(
+    versions: Sequence[FileVersion],
+    places: set[_FilePlace],
+    lines: tuple[str, ...],
+    *,
+    one_file: bool,
+) -> int:
+    """Count how often the files have these lines, whether the commit added them or not."""
+    files = Counter(file for file, _ in places)
+    earlier = {file: _count_earlier_occurrences(versions[file], lines) for file in files}
+    if one_file:  # a later version still has the lines that an earlier commit added
+        return max(len(places), *(count + earlier[file] for file, count in files.items()))
+    return len(places) + sum(earlier.values())
+
+
+def _count_earlier_occurrences(version: FileVersion, lines: tuple[str, ...]) -> int:
+    """Count how often a file has these lines where the commit did not add them."""
+    count, index = 0, -1
+    while True:
+        try:
+            index = version.bare.index(lines[0], index + 1)
+        except ValueError:
+            return count
+        is_equal = tuple(version.bare[index : index + len(lines)]) == lines
+        if is_equal and index + 1 not in version.added:
+            count += 1
+
+
+# Blocks that a file and a piece of text share
 
 
 @dataclass(frozen=True, slots=True)
 class SharedBlock:
-    """Consecutive lines that a file and a piece have in common; `numbers` are those that were asked
-    for.
-    """
+    """Consecutive lines that a file and a piece have in common."""
 
     file: int
     piece: int
     first: int
-    at: int
+    """The number of the first line in the file."""
+    offset: int
+    """The index of the first line in the piece."""
     numbers: tuple[int, ...]
+    """The numbers of the lines that the commit added."""
 
-    def place(self, number: int) -> int:
-        """Give the place in the piece of a line of the file."""
-        return self.at + number - self.first
+    def get_offset(self, number: int) -> int:
+        """Return the index in the piece of a line of the file."""
+        return self.offset + number - self.first
 
-    def lines(self, bare: Sequence[str]) -> tuple[str, ...]:
-        """Give the lines that were asked for."""
+    def select_lines(self, bare: Sequence[str]) -> tuple[str, ...]:
+        """Return the lines that the commit added."""
         return tuple(bare[number - 1] for number in self.numbers)
 
 
 def find_shared_blocks(
-    files: Sequence[ComparableFile],
+    files: Sequence[FileVersion],
     pieces: Sequence[Sequence[str]],
-    index: Mapping[str, Sequence[tuple[int, int]]],
+    index: Mapping[str, Sequence[_PiecePlace]],
 ) -> Iterator[SharedBlock]:
-    """Give the longest blocks that each file has in common with each piece, as far as lines were
-    asked for.
-    """
-    for name, file in enumerate(files):
-        done: dict[tuple[int, int], int] = {}
+    """Yield the longest blocks with added lines that each file shares with each piece."""
+    for file_number, file in enumerate(files):
+        # Where the newest block on each diagonal of file and piece ends.
+        stops: dict[_PiecePlace, int] = {}
         for number in sorted(file.added):
             hits = index.get(file.bare[number - 1], ())
             if len(hits) > _MAX_LINE_PLACES:
                 continue
-            for piece, at in hits:
-                if done.get((piece, number - at), 0) > number:
+            for piece, offset in hits:
+                if stops.get((piece, number - offset), 0) > number:
                     continue
-                first, stop = _grow_block(file.bare, pieces[piece], number, at)
-                done[piece, number - at] = stop
-                block = _slide_block(file, name, piece, first, at - (number - first), stop - first)
-                if block.numbers:
-                    yield block
+                first, stop = _grow_block(file.bare, pieces[piece], number, offset)
+                stops[piece, number - offset] = stop
+                first_offset = offset - (number - first)
+                start, numbers = _slide_block(file, first, stop - first)
+                if numbers:
+                    yield SharedBlock(file_number, piece, start, first_offset, numbers)
 
 
-def _grow_block(bare: Sequence[str], piece: Sequence[str], number: int, at: int) -> tuple[int, int]:
+def _grow_block(
+    bare: Sequence[str], piece: Sequence[str], number: int, offset: int
+) -> tuple[int, int]:
+    """Return the first number of the block around a line, and the number behind its last."""
     first, stop = number, number + 1
-    low, high = at, at + 1
+    low, high = offset, offset + 1
     while low > 0 and first > 1 and bare[first - 2] == piece[low - 1]:
         first, low = first - 1, low - 1
     while high < len(piece) and stop <= len(bare) and bare[stop - 1] == piece[high]:
@@ -94,11 +414,11 @@ def _grow_block(bare: Sequence[str], piece: Sequence[str], number: int, at: int)
     return first, stop
 
 
-def _slide_block(
-    file: ComparableFile, name: int, piece: int, first: int, at: int, count: int
-) -> SharedBlock:
-    """Move a block over equal lines to where the commit has it: what one diff puts before a
-    function, another puts behind it.
+def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[int, ...]]:
+    """Move a block over equal lines to where the commit added most of it.
+
+    One diff puts the empty line of a new function before it, another one behind it. Returns the
+    new first number, and the numbers of the added lines.
     """
     best = _list_added_numbers(file, first, count)
     start = first
@@ -107,343 +427,50 @@ def _slide_block(
         for _ in range(_MAX_SLIDE):
             if len(best) == count:
                 break
-            edge = place - 1 if step < 0 else place + count
-            other = place + count - 1 if step < 0 else place
-            if not 1 <= edge <= len(file.bare) or file.bare[edge - 1] != file.bare[other - 1]:
+            entering = place - 1 if step < 0 else place + count
+            leaving = place + count - 1 if step < 0 else place
+            if not 1 <= entering <= len(file.bare):
+                break
+            if file.bare[entering - 1] != file.bare[leaving - 1]:
                 break
             place += step
-            asked = _list_added_numbers(file, place, count)
-            if len(asked) > len(best):
-                best, start = asked, place
-    return SharedBlock(name, piece, start, at, best)
+            numbers = _list_added_numbers(file, place, count)
+            if len(numbers) > len(best):
+                best, start = numbers, place
+    return start, best
 
 
-def _list_added_numbers(file: ComparableFile, first: int, count: int) -> tuple[int, ...]:
+def _list_added_numbers(file: FileVersion, first: int, count: int) -> tuple[int, ...]:
     return tuple(number for number in range(first, first + count) if number in file.added)
 
 
 def is_distinctive(lines: Sequence[str], *, same_path: bool, whole: bool) -> bool:
-    """Tell whether lines say enough to be known again."""
-    letters = [sum(map(str.isalnum, line)) for line in lines]
-    full = sum(len("".join(line.split())) for line in lines)
-    said = sum(count > 0 for count in letters)
+    """Return whether lines have enough in them to be recognized."""
+    letters_by_line = [sum(map(str.isalnum, line)) for line in lines]
+    characters = sum(len("".join(line.split())) for line in lines)
+    lines_with_letters = sum(count > 0 for count in letters_by_line)
     if not same_path:
-        return full >= _MIN_CHARACTERS_ELSEWHERE and said >= _MIN_LINES_ELSEWHERE
+        return (
+            characters >= _MIN_CHARACTERS_ELSEWHERE and lines_with_letters >= _MIN_LINES_ELSEWHERE
+        )
     if len(lines) == 1:
-        return full >= _MIN_CHARACTERS and said > 0
-    return sum(letters) >= _MIN_LETTERS or (said > 1 and (whole or full >= _MIN_CHARACTERS))
+        return characters >= _MIN_CHARACTERS and lines_with_letters > 0
+    if sum(letters_by_line) >= _MIN_LETTERS:
+        return True
+    return lines_with_letters > 1 and (whole or characters >= _MIN_CHARACTERS)
 
 
-def is_partly_kept(ours: str, theirs: str) -> bool:
-    """Tell whether a good part of a line is left in another: half of the longer, at its beginning
-    and its end.
-    """
-    one, other = "".join(ours.split()), "".join(theirs.split())
+def is_partly_kept(written: str, committed: str) -> bool:
+    """Return whether half of the longer line is left at the beginning and end of the other."""
+    one, other = "".join(written.split()), "".join(committed.split())
     if not one or not other:
         return False
-    shorter = min(len(one), len(other))
+    shorter, longer = sorted((len(one), len(other)))
     front = 0
     while front < shorter and one[front] == other[front]:
         front += 1
     back = 0
     while back < shorter - front and one[-1 - back] == other[-1 - back]:
         back += 1
-    return 2 * (front + back) >= max(len(one), len(other)) and front + back > 1
-
-
-JOIN_BY_BLOB, JOIN_BY_CONTENT = "blob", "content"
-_CONTRIBUTOR_ORDER = {"ai": 0, "mixed": 1, "human": 2}
-
-# Bytes that are hashed to find ranges of which only the hash is known.
-_MAX_HASHED_BYTES = 1 << 28
-# Lines in a row that may have been changed inside a block.
-_MAX_CHANGED_LINES = 3
-
-
-@dataclass(slots=True)
-class FileVersion:
-    """A file as a commit has it: its lines, the numbers of those that the commit added, and the
-    SHA-256 of all its bytes.
-
-    `names` are other names that the file had; `left` are the added lines that are asked for, where
-    it is not all of them.
-    """
-
-    path: str
-    lines: Sequence[str]
-    added: Collection[int]
-    digest: str
-    names: Collection[str] = ()
-    left: Collection[int] | None = None
-    bare: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Make lines comparable whatever ends them."""
-        self.bare = [strip_line_end(line) for line in self.lines]
-
-    def is_named(self, path: str) -> bool:
-        """Tell whether a session may have called the file so, from wherever it worked."""
-        return any(
-            name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}")
-            for name in (self.path, *self.names)
-        )
-
-    def asks(self, number: int) -> bool:
-        """Tell whether a line is asked for."""
-        return self.left is None or number in self.left
-
-
-@dataclass(frozen=True, slots=True)
-class LineBlame:
-    """What is known of a line: `ai`, `human` or `mixed`, the claim that says so, and how it was
-    joined to it.
-    """
-
-    type: str
-    claim: LineClaim
-    join: str
-
-
-BlameByLine = dict[int, LineBlame]
-
-
-class ClaimJoiner:
-    """Joins commits to what records say."""
-
-    def __init__(self, told: GatheredClaims) -> None:
-        """Sort what records say by the lines it is made of."""
-        self.told = told
-        self.pieces = [[strip_line_end(line) for line in piece.lines] for piece in told.pieces]
-        self.index: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for number, lines in enumerate(self.pieces):
-            for at, line in enumerate(lines):
-                self.index[line].append((number, at))
-        self.hashed: dict[int, dict[str, list[HashedRange]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for one in told.hashed:
-            self.hashed[one.count][one.digest].append(one)
-        self.work = _MAX_HASHED_BYTES
-
-    def join(self, versions: Sequence[FileVersion], *, one_file: bool = False) -> list[BlameByLine]:
-        """Say who made the lines that were added, by their numbers.
-
-        The versions are the files of one commit, or those of `one_file` in several.
-        """
-        answers = [self._by_blob(version) for version in versions]
-        taken: set[tuple[int, int]] = set()
-        accepted = []
-        for block in sorted(
-            self._sure(versions, one_file=one_file), key=lambda block: self._rank(block, versions)
-        ):
-            if self._accept(block, versions, answers, taken):
-                accepted.append(block)
-        self._by_hash(versions, answers, one_file=one_file)
-        for block in accepted:
-            for step in (-1, 1):
-                self._around(block, step, versions[block.file], answers[block.file], taken)
-        return answers
-
-    def _by_blob(self, version: FileVersion) -> BlameByLine:
-        answer: BlameByLine = {}
-        for state in self.told.states.get(version.digest, ()):
-            for number in state.keys() & set(version.added):
-                claim = state[number]
-                if (
-                    number not in answer
-                    or _CONTRIBUTOR_ORDER[claim.type] < _CONTRIBUTOR_ORDER[answer[number].type]
-                ):
-                    answer[number] = LineBlame(claim.type, claim, JOIN_BY_BLOB)
-        return answer
-
-    def _piece(self, block: SharedBlock) -> TextPiece:
-        return self.told.pieces[block.piece]
-
-    def _rank(
-        self, block: SharedBlock, versions: Sequence[FileVersion]
-    ) -> tuple[int, int, bool, int]:
-        piece = self._piece(block)
-        elsewhere = not versions[block.file].is_named(piece.path)
-        return -len(block.numbers), _CONTRIBUTOR_ORDER[piece.claim.type], elsewhere, block.piece
-
-    def _sure(self, versions: Sequence[FileVersion], *, one_file: bool) -> Iterator[SharedBlock]:
-        """Give the blocks that are not there more often than they were written."""
-        texts: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
-        for block in find_shared_blocks(versions, self.pieces, self.index):
-            version, piece = versions[block.file], self._piece(block)
-            lines = block.lines(version.bare)
-            whole = len(lines) == len(piece.lines)
-            if is_distinctive(lines, same_path=version.is_named(piece.path), whole=whole) and any(
-                map(version.asks, block.numbers)
-            ):
-                texts[lines].append(block)
-        for lines, blocks in texts.items():
-            written = self._written(blocks)
-            for some in (
-                blocks,
-                [
-                    block
-                    for block in blocks
-                    if versions[block.file].is_named(self._piece(block).path)
-                ],
-            ):
-                places = {(block.file, block.numbers[0]) for block in some}
-                if _count_occurrences(versions, places, lines, one_file=one_file) <= (
-                    written if len(lines) > 1 else min(written, 1)
-                ):
-                    yield from some
-                    break
-
-    def _written(self, blocks: Sequence[SharedBlock]) -> int:
-        """Count how often the text of these blocks was written."""
-        times: dict[tuple[tuple[str, str], int], set[tuple[int, int]]] = defaultdict(set)
-        for block in blocks:
-            piece = self._piece(block)
-            times[piece.claim.source, piece.moment].add((block.piece, block.at))
-        most: dict[tuple[str, str], int] = defaultdict(int)
-        for (source, _), places in times.items():
-            most[source] = max(most[source], len(places))
-        return sum(most.values())
-
-    def _accept(
-        self,
-        block: SharedBlock,
-        versions: Sequence[FileVersion],
-        answers: Sequence[BlameByLine],
-        taken: set[tuple[int, int]],
-    ) -> bool:
-        answer, version, piece = answers[block.file], versions[block.file], self._piece(block)
-        places = {number: (block.piece, block.place(number)) for number in block.numbers}
-        known = [number for number in places if number in answer]
-        taken |= {
-            places[n]
-            for n in known
-            if answer[n].join == JOIN_BY_BLOB and answer[n].claim.source == piece.claim.source
-        }
-        new = [
-            number
-            for number, place in places.items()
-            if number not in answer and place not in taken
-        ]
-        lines = tuple(version.bare[number - 1] for number in new)
-        if len(new) < len(places) and not is_distinctive(
-            lines, same_path=version.is_named(piece.path), whole=False
-        ):
-            return False
-        taken |= {places[number] for number in new if version.asks(number)}
-        answer |= {
-            number: LineBlame(piece.claim.type, piece.claim, JOIN_BY_CONTENT) for number in new
-        }
-        return True
-
-    def _by_hash(
-        self, versions: Sequence[FileVersion], answers: Sequence[BlameByLine], *, one_file: bool
-    ) -> None:
-        """Find ranges of which only the hash is known."""
-        for count, known in self.hashed.items():
-            found: dict[str, set[tuple[int, int]]] = defaultdict(set)
-            for file, version in enumerate(versions):
-                for digest, first in self._windows(version, answers[file], count):
-                    if digest in known and any(map(version.asks, range(first, first + count))):
-                        found[digest].add((file, first))
-            for digest, places in found.items():
-                self._hashed(versions, answers, known[digest], sorted(places), one_file=one_file)
-
-    def _windows(
-        self, version: FileVersion, answer: BlameByLine, count: int
-    ) -> Iterator[tuple[str, int]]:
-        """Give the hash of each run of so many lines that nothing is known of."""
-        for region in _split_consecutive_numbers(
-            [number for number in sorted(version.added) if number not in answer]
-        ):
-            for first in range(region[0], region[-1] - count + 2):
-                data = encode_file_text("".join(version.lines[first - 1 : first - 1 + count]))
-                self.work -= len(data)
-                if self.work < 0:
-                    return
-                yield hashlib.sha256(data).hexdigest(), first
-
-    def _hashed(
-        self,
-        versions: Sequence[FileVersion],
-        answers: Sequence[BlameByLine],
-        known: Sequence[HashedRange],
-        places: Sequence[tuple[int, int]],
-        *,
-        one_file: bool,
-    ) -> None:
-        count, (file, first) = known[0].count, places[0]
-        lines = tuple(versions[file].bare[first - 1 : first - 1 + count])
-        if _count_occurrences(versions, set(places), lines, one_file=one_file) > (
-            len(known) if count > 1 else 1
-        ):
-            return
-        for (file, first), one in zip(places, known, strict=False):
-            if is_distinctive(lines, same_path=versions[file].is_named(one.path), whole=True):
-                for number in range(first, first + count):
-                    answers[file].setdefault(
-                        number, LineBlame(one.claim.type, one.claim, JOIN_BY_CONTENT)
-                    )
-
-    def _around(
-        self,
-        block: SharedBlock,
-        step: int,
-        version: FileVersion,
-        answer: BlameByLine,
-        taken: set[tuple[int, int]],
-    ) -> None:
-        """Go on from a block to lines that were changed since, and to those behind them."""
-        lines, claim = self.pieces[block.piece], self._piece(block).claim
-        number = (block.numbers[-1] if step > 0 else block.numbers[0]) + step
-        changed = 0
-        while changed < _MAX_CHANGED_LINES and number in version.added and number not in answer:
-            at = block.place(number)
-            if not 0 <= at < len(lines) or (block.piece, at) in taken:
-                return
-            ours, theirs = lines[at], version.bare[number - 1]
-            if "".join(ours.split()) == "".join(theirs.split()):
-                answer[number] = LineBlame(claim.type, claim, JOIN_BY_CONTENT)
-                changed = 0
-            else:
-                changed += 1
-                if is_partly_kept(ours, theirs) and claim.type != "human":
-                    answer[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
-            taken.add((block.piece, at))
-            number += step
-
-
-def _count_occurrences(
-    versions: Sequence[FileVersion],
-    places: set[tuple[int, int]],
-    lines: tuple[str, ...],
-    *,
-    one_file: bool,
-) -> int:
-    """Count how often lines are there: where they were added, and where they were before."""
-    files = Counter(file for file, _ in places)
-    there = {file: _count_earlier_occurrences(versions[file], lines) for file in files}
-    if one_file:  # what one commit added is there in those after it
-        return max(len(places), *(count + there[file] for file, count in files.items()))
-    return len(places) + sum(there.values())
-
-
-def _count_earlier_occurrences(version: FileVersion, lines: tuple[str, ...]) -> int:
-    """Count how often a file has lines that the commit did not add."""
-    count, at = 0, -1
-    while True:
-        try:
-            at = version.bare.index(lines[0], at + 1)
-        except ValueError:
-            return count
-        if tuple(version.bare[at : at + len(lines)]) == lines and at + 1 not in version.added:
-            count += 1
-
-
-def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Give the runs of consecutive numbers."""
-    start = 0
-    for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
-            yield numbers[start:i]
-            start = i
+    common = front + back
+    return 2 * common >= longer and common > 1

@@ -12,31 +12,17 @@ if TYPE_CHECKING:
     from vacr.edits.actions import FileAction as FileAction
     from vacr.edits.actions import FileDeletion as FileDeletion
     from vacr.edits.actions import FileMove as FileMove
-    from vacr.edits.actions import FilePatch as FilePatch
     from vacr.edits.actions import FileWrite as FileWrite
     from vacr.edits.actions import GitStateChange as GitStateChange
-    from vacr.edits.actions import Hunk as Hunk
     from vacr.edits.actions import ObservedDiff as ObservedDiff
     from vacr.edits.actions import ObservedFile as ObservedFile
     from vacr.edits.actions import ObservedLines as ObservedLines
-    from vacr.edits.actions import PatchHunk as PatchHunk
     from vacr.edits.actions import PossibleChange as PossibleChange
     from vacr.edits.actions import Replacement as Replacement
     from vacr.edits.actions import Revert as Revert
     from vacr.edits.actions import Stash as Stash
     from vacr.edits.actions import UnplacedEdit as UnplacedEdit
     from vacr.edits.actions import Unstash as Unstash
-    from vacr.edits.actions import find_patch_lines as find_patch_lines
-    from vacr.edits.actions import list_hunk_variants as list_hunk_variants
-    from vacr.edits.actions import make_absolute_path as make_absolute_path
-    from vacr.edits.actions import make_path_key as make_path_key
-    from vacr.edits.actions import make_relative_path as make_relative_path
-    from vacr.edits.actions import parse_apply_patch as parse_apply_patch
-    from vacr.edits.actions import parse_claude_hunks as parse_claude_hunks
-    from vacr.edits.actions import parse_cursor_chunks as parse_cursor_chunks
-    from vacr.edits.actions import parse_diff_hunks as parse_diff_hunks
-    from vacr.edits.actions import parse_unified_diff as parse_unified_diff
-    from vacr.edits.actions import restore_hunk_indentation as restore_hunk_indentation
     from vacr.edits.lines import DIFF_ALGORITHM as DIFF_ALGORITHM
     from vacr.edits.lines import DIFF_VERSION as DIFF_VERSION
     from vacr.edits.lines import NO_ORIGIN as NO_ORIGIN
@@ -55,6 +41,20 @@ if TYPE_CHECKING:
     from vacr.edits.listings import parse_listing as parse_listing
     from vacr.edits.listings import parse_numbered_lines as parse_numbered_lines
     from vacr.edits.listings import parse_opencode_grep as parse_opencode_grep
+    from vacr.edits.patch import FilePatch as FilePatch
+    from vacr.edits.patch import Hunk as Hunk
+    from vacr.edits.patch import PatchHunk as PatchHunk
+    from vacr.edits.patch import find_patch_lines as find_patch_lines
+    from vacr.edits.patch import list_hunk_variants as list_hunk_variants
+    from vacr.edits.patch import parse_apply_patch as parse_apply_patch
+    from vacr.edits.patch import parse_claude_hunks as parse_claude_hunks
+    from vacr.edits.patch import parse_cursor_chunks as parse_cursor_chunks
+    from vacr.edits.patch import parse_diff_hunks as parse_diff_hunks
+    from vacr.edits.patch import parse_unified_diff as parse_unified_diff
+    from vacr.edits.patch import restore_hunk_indentation as restore_hunk_indentation
+    from vacr.edits.paths import make_absolute_path as make_absolute_path
+    from vacr.edits.paths import make_path_key as make_path_key
+    from vacr.edits.paths import make_relative_path as make_relative_path
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -66,31 +66,17 @@ __getattr__, __dir__, __all__ = export_lazily(
             "FileAction",
             "FileDeletion",
             "FileMove",
-            "FilePatch",
             "FileWrite",
             "GitStateChange",
-            "Hunk",
             "ObservedDiff",
             "ObservedFile",
             "ObservedLines",
-            "PatchHunk",
             "PossibleChange",
             "Replacement",
             "Revert",
             "Stash",
             "UnplacedEdit",
             "Unstash",
-            "find_patch_lines",
-            "list_hunk_variants",
-            "make_absolute_path",
-            "make_path_key",
-            "make_relative_path",
-            "parse_apply_patch",
-            "parse_claude_hunks",
-            "parse_cursor_chunks",
-            "parse_diff_hunks",
-            "parse_unified_diff",
-            "restore_hunk_indentation",
         ),
         "lines": (
             "DIFF_ALGORITHM",
@@ -113,6 +99,24 @@ __getattr__, __dir__, __all__ = export_lazily(
             "parse_listing",
             "parse_numbered_lines",
             "parse_opencode_grep",
+        ),
+        "patch": (
+            "FilePatch",
+            "Hunk",
+            "PatchHunk",
+            "find_patch_lines",
+            "list_hunk_variants",
+            "parse_apply_patch",
+            "parse_claude_hunks",
+            "parse_cursor_chunks",
+            "parse_diff_hunks",
+            "parse_unified_diff",
+            "restore_hunk_indentation",
+        ),
+        "paths": (
+            "make_absolute_path",
+            "make_path_key",
+            "make_relative_path",
         ),
     },
 )

@@ -1,14 +1,18 @@
-"""The line diff that decides which lines a change made. Step: attribute.
-
-It is the forward greedy search of Myers (1986) with the ties that agents written in TypeScript
-have, so that ranges agree with the patches their users saw. Its ties, its cap on work and its way
-on beyond the cap are one algorithm with one version: changing any of them changes attributions, so
-it changes `VERSION`.
-
-Lines as attribution counts them. Step: attribute.
+"""The lines of a file, and the diff that decides which of them a change wrote.
 
 Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF,
 and bytes that are not UTF-8 survive as lone surrogates.
+
+The diff is the forward greedy search of Myers (1986). It breaks ties like the diff of agents
+written in TypeScript, so that attributed ranges agree with the patches their users saw. The ties,
+the limit on work and the fallback beyond it are one algorithm: a change of any of them changes
+attributions, and needs a new `DIFF_VERSION`.
+
+    >>> from vacr.edits import find_line_origins, split_keeping_ends
+    >>> old = split_keeping_ends("import os\\nprint('hi')\\n")
+    >>> new = split_keeping_ends("import os\\nimport sys\\nprint('hi')\\n")
+    >>> find_line_origins(old, new)     # where each new line comes from; -1 is NO_ORIGIN
+    [0, -1, 1]
 """
 
 from bisect import bisect_left
@@ -18,25 +22,81 @@ from collections.abc import Iterable, Sequence
 DIFF_ALGORITHM = "forward-greedy-myers"
 DIFF_VERSION = 1
 
-# Diagonals visited before the search is given up. A search over d differences visits about d²/2.
-MAX_DIFF_WORK = 400_000
-
 NO_ORIGIN = -1
+"""Stands for the origin of a line that a change added."""
+
+# How many diagonals are visited before the search stops: d differences take about d²/2 visits.
+_MAX_DIFF_WORK = 400_000
+
 _UNREACHED = -1
 
-_SnakeTrail = tuple[
-    "_SnakeTrail | None", int, int, int
-]  # the snakes behind, then: old line, new line, length
+# Equal lines on the way to a point: the trail before them, old index, new index, length.
+_SnakeTrail = tuple["_SnakeTrail | None", int, int, int]
+
+
+# Lines and text
+
+
+def split_keeping_ends(text: str) -> list[str]:
+    """Split text after each LF."""
+    lines = text.split("\n")
+    last = lines.pop()
+    lines = [line + "\n" for line in lines]
+    if last:
+        lines.append(last)
+    return lines
+
+
+def strip_line_end(line: str) -> str:
+    """Return a line without its end, as a listing with line numbers shows it."""
+    return line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
+
+
+def normalize_line_ends(lines: Iterable[str]) -> list[str]:
+    """Return lines with LF in place of CR LF.
+
+    Hosts show CR LF as LF and commands do not, so the difference carries no information.
+    """
+    return [line[:-2] + "\n" if line.endswith("\r\n") else line for line in lines]
+
+
+def drop_byte_order_mark(lines: Sequence[str]) -> Sequence[str]:
+    """Return lines without a byte order mark, which belongs to the file, not to its first line."""
+    return [lines[0][1:], *lines[1:]] if lines and lines[0].startswith("\ufeff") else lines
+
+
+def decode_file_text(data: bytes) -> str:
+    """Decode a file so that `encode_file_text` restores the same bytes."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode_file_text(text: str) -> bytes:
+    """Encode text that may hold the lone surrogates of `decode_file_text`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def render_as_host(text: str) -> str:
+    """Return text as hosts show it.
+
+    CR LF becomes LF, a byte order mark is dropped, and each byte that is not UTF-8 becomes U+FFFD.
+    """
+    text = text.replace("\r\n", "\n")
+    if not text.startswith("\ufeff") and text.isascii():
+        return text
+    return encode_file_text(text).decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+# The line diff
 
 
 def find_line_origins(
-    old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int = MAX_DIFF_WORK
+    old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int = _MAX_DIFF_WORK
 ) -> list[int]:
-    """Give for each line of `new` the index of the line of `old` that it is, or `NEW`.
+    """Return the index in `old` of each line of `new`, or `NO_ORIGIN` for an added line.
 
-    The caller may say that the last `suffix` lines of both are equal. They change nothing but the
-    time: where the list ends before `new` does, the lines that are left are the last lines of
-    `old`.
+    A caller who knows that the last `suffix` lines of both are equal can state it to save time; the
+    origins do not change. The list may then end before `new` does: the remaining lines are the last
+    lines of `old`.
     """
     start = _count_common_prefix(old, new)
     kept = list(range(start))
@@ -44,30 +104,31 @@ def find_line_origins(
         return kept
     if start == len(old) or (not suffix and set(old[start:]).isdisjoint(new[start:])):
         return kept + [NO_ORIGIN] * (len(new) - start)
-    found = _search_shortest_edit(old, new, start, suffix, work)
-    return kept + (
-        _match_around_anchors(old[start:], new[start:], start) if found is None else found
-    )
+    origins = _search_shortest_edit(old, new, start, suffix, work)
+    if origins is None:
+        origins = _match_around_anchors(old[start:], new[start:], start)
+    return kept + origins
 
 
 def find_local_origins(old: Sequence[str], new: Sequence[str], suffix: int) -> list[int] | None:
-    """Give the same for the beginnings of lists that go on alike after the suffix; `None` where
-    what follows could matter.
+    """Return the origins for the beginnings of two lists that continue equally after the suffix.
+
+    `None` when the lines after the suffix could matter.
     """
     start = _count_common_prefix(old, new)
     if start >= min(len(old), len(new)):
         return None
-    found = _search_shortest_edit(old, new, start, suffix, MAX_DIFF_WORK, goes_on=True)
-    return None if found is None else list(range(start)) + found
+    origins = _search_shortest_edit(old, new, start, suffix, _MAX_DIFF_WORK, goes_on=True)
+    return None if origins is None else list(range(start)) + origins
 
 
 def _count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
-    at = 0
-    for a, b in zip(old, new, strict=False):
-        if a != b:
+    count = 0
+    for old_line, new_line in zip(old, new, strict=False):
+        if old_line != new_line:
             break
-        at += 1
-    return at
+        count += 1
+    return count
 
 
 def _search_shortest_edit(
@@ -79,8 +140,11 @@ def _search_shortest_edit(
     *,
     goes_on: bool = False,
 ) -> list[int] | None:
-    """Search forward from `start`; `None` when the work passes its cap, or an end is met where the
-    lists go on.
+    """Search forward from `start` for the shortest edit.
+
+    A point (x, y) means that x old lines and y new lines are consumed; it lies on diagonal
+    k = x - y. Each round allows one more removal or addition. `None` when the work exceeds its
+    limit, or when the search meets the end of a list that goes on.
     """
     n, m = len(old), len(new)
     goal = n - m  # the only diagonal that can reach both ends
@@ -111,105 +175,63 @@ def _search_shortest_edit(
             if x >= n or y >= m:
                 if goes_on:
                     return None
+                # Diagonals beyond an end of either list cannot reach the goal any more.
                 high, low = min(high, k - 1) if x >= n else high, max(low, k + 1) if y >= m else low
     return None
 
 
 def _trace_matches(trail: _SnakeTrail | None, start: int, stop: int) -> list[int]:
-    found = [NO_ORIGIN] * (stop - start)
+    origins = [NO_ORIGIN] * (stop - start)
     while trail is not None:
         trail, x, y, length = trail
-        found[y - start : y - start + length] = range(x, x + length)
-    return found
+        origins[y - start : y - start + length] = range(x, x + length)
+    return origins
 
 
 def _match_around_anchors(old: Sequence[str], new: Sequence[str], shift: int) -> list[int]:
-    """Match the lines that are unique in both, in the longest order they share, and the equal lines
-    on both sides of them.
+    """Match lines that are unique in both lists, and the equal lines around them.
+
+    This is the fallback beyond the limit on work. `shift` is added to each origin.
     """
-    found = [NO_ORIGIN] * len(new)
-    free, anchors = 0, _find_unique_anchors(old, new)
+    origins = [NO_ORIGIN] * len(new)
+    free = 0  # old lines before this one are matched already
+    anchors = _find_unique_anchors(old, new)
     for i, anchor in enumerate(anchors):
         x, y = up_x, up_y = anchor
-        if found[y] != NO_ORIGIN:
+        if origins[y] != NO_ORIGIN:
             continue
         while (
             up_x > free
             and up_y > 0
-            and found[up_y - 1] == NO_ORIGIN
+            and origins[up_y - 1] == NO_ORIGIN
             and old[up_x - 1] == new[up_y - 1]
         ):
             up_x, up_y = up_x - 1, up_y - 1
         stop_x, stop_y = anchors[i + 1] if i + 1 < len(anchors) else (len(old), len(new))
         while x < stop_x and y < stop_y and old[x] == new[y]:
             x, y = x + 1, y + 1
-        found[up_y:y] = range(up_x + shift, x + shift)
+        origins[up_y:y] = range(up_x + shift, x + shift)
         free = x
-    return found
+    return origins
 
 
 def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Find the longest common order of the lines that occur once in each (the patience diff)."""
+    """Return the longest common order of the lines that occur once in each (the patience diff)."""
     times_old, times_new = Counter(old), Counter(new)
-    places = {line: x for x, line in enumerate(old) if times_old[line] == 1}
+    old_index = {line: x for x, line in enumerate(old) if times_old[line] == 1}
+    # Patience sorting: pile heads in ascending order, and the pair on top of each pile.
     heads: list[int] = []
-    ends: list[int] = []
+    tops: list[int] = []
     pairs: list[tuple[int, int, int]] = []
     for y, line in enumerate(new):
-        if times_new[line] == 1 and line in places:
-            x = places[line]
-            at = bisect_left(heads, x)
-            pairs.append((x, y, ends[at - 1] if at else NO_ORIGIN))
-            heads[at : at + 1], ends[at : at + 1] = [x], [len(pairs) - 1]
-    order, at = [], ends[-1] if ends else NO_ORIGIN
-    while at != NO_ORIGIN:
-        x, y, at = pairs[at]
+        if times_new[line] == 1 and line in old_index:
+            x = old_index[line]
+            pile = bisect_left(heads, x)
+            pairs.append((x, y, tops[pile - 1] if pile else NO_ORIGIN))
+            heads[pile : pile + 1], tops[pile : pile + 1] = [x], [len(pairs) - 1]
+    order = []
+    pair = tops[-1] if tops else NO_ORIGIN
+    while pair != NO_ORIGIN:
+        x, y, pair = pairs[pair]
         order.append((x, y))
     return order[::-1]
-
-
-def split_keeping_ends(text: str) -> list[str]:
-    """Split text after each LF."""
-    lines = text.split("\n")
-    last = lines.pop()
-    lines = [line + "\n" for line in lines]
-    if last:
-        lines.append(last)
-    return lines
-
-
-def strip_line_end(line: str) -> str:
-    """Take away the end of a line, as a listing with line numbers shows it."""
-    return line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
-
-
-def normalize_line_ends(lines: Iterable[str]) -> list[str]:
-    """Give lines with plain ends: hosts show CR LF as LF and commands do not, so which of both a
-    line has tells nothing.
-    """
-    return [line[:-2] + "\n" if line.endswith("\r\n") else line for line in lines]
-
-
-def drop_byte_order_mark(lines: Sequence[str]) -> Sequence[str]:
-    """Give lines without a byte order mark, which is the file's and not its first line's."""
-    return [lines[0][1:], *lines[1:]] if lines and lines[0].startswith("\ufeff") else lines
-
-
-def decode_file_text(data: bytes) -> str:
-    """Decode a file so that `to_bytes` gives the same bytes back."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def encode_file_text(text: str) -> bytes:
-    """Encode text that may hold the lone surrogates of `from_bytes`."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def render_as_host(text: str) -> str:
-    """Give text as hosts show it: CR LF as LF, without a byte order mark, and with a mark for each
-    byte that is not UTF-8.
-    """
-    text = text.replace("\r\n", "\n")
-    if not text.startswith("\ufeff") and text.isascii():
-        return text
-    return encode_file_text(text).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -1,4 +1,7 @@
-"""Lines with numbers, as tools show files. Step: attribute."""
+"""Listings: files shown with line numbers, in the forms that agents' tools print.
+
+A line that the tool may have cut, and a gap in the numbers, end a run of consecutive lines.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,16 +9,17 @@ from itertools import takewhile
 
 from vacr.edits.actions import FileAction, ObservedFile, ObservedLines
 
-# How a listing puts the number before the line.
+# The forms of a line number.
 ARROW_LINE_NUMBER = re.compile(r" *(\d{1,7})(?:→|\t)")  # Claude Code's Read, `cat -n`, `nl`
-BAR_LINE_NUMBER = re.compile(r"(\d{5})\| ")  # OpenCode's read until 2026
-PIPE_LINE_NUMBER = re.compile(r" *(\d{1,7})\|")  # Cursor's Read
-COLON_LINE_NUMBER = re.compile(r"(\d{1,7}): ")  # OpenCode's read since
+_BAR_LINE_NUMBER = re.compile(r"(\d{5})\| ")  # OpenCode's read until 2026
+_PIPE_LINE_NUMBER = re.compile(r" *(\d{1,7})\|")  # Cursor's Read
+_COLON_LINE_NUMBER = re.compile(r"(\d{1,7}): ")  # OpenCode's read since
+_LINE_NUMBER_FORMS = (ARROW_LINE_NUMBER, _BAR_LINE_NUMBER, _COLON_LINE_NUMBER, _PIPE_LINE_NUMBER)
 
-# Tools cut longer lines; what a cut line was is not known.
 MIN_CUT_LINE_LENGTH = 1_900
+"""Tools cut lines somewhere above this length, so a longer line may not be the file's."""
 
-# What follows a listing: a line of the file would have a number before it.
+# The text after a listing: a line of the file would begin with a number.
 _LISTING_END_MARKS = (
     "<system-reminder>",
     "</content>",
@@ -26,14 +30,15 @@ _LISTING_END_MARKS = (
 _TOTAL_LINES_NOTE = re.compile(r"^\(End of file - total (\d{1,7}) lines\)$", re.MULTILINE)
 
 NumberedRun = tuple[int, list[str]]
+"""Consecutive lines of a file, and the number of the first."""
 
 
 def parse_listing(path: str, output: str) -> Iterator[FileAction]:
-    """Read a listing of one file, in the first form that its lines have."""
+    """Yield the observations in a listing of one file, read in the first form that matches."""
     lines = list(
         takewhile(lambda line: not line.startswith(_LISTING_END_MARKS), output.split("\n"))
     )
-    for form in (ARROW_LINE_NUMBER, BAR_LINE_NUMBER, COLON_LINE_NUMBER, PIPE_LINE_NUMBER):
+    for form in _LINE_NUMBER_FORMS:
         runs = parse_numbered_lines(lines, form)
         if runs:
             totals = _TOTAL_LINES_NOTE.findall(output)
@@ -44,22 +49,34 @@ def parse_listing(path: str, output: str) -> Iterator[FileAction]:
 def _observe_listing_runs(
     path: str, runs: list[NumberedRun], total: int | None, form: re.Pattern[str]
 ) -> Iterator[FileAction]:
-    """Give the runs of a listing; OpenCode tells how many lines a file has, until 2026 with the
-    empty one after its last end.
+    """Yield the runs of a listing as observations.
+
+    OpenCode states how many lines a file has; until 2026 it counted and showed an empty line after
+    the last line end.
     """
-    first, seen = runs[-1]
-    ends = total is not None and first + len(seen) - 1 == total
-    if ends and form is BAR_LINE_NUMBER and runs == [(1, seen)]:
-        yield ObservedFile(path, "".join(seen).removesuffix("\n"))
-        return
-    if ends and form is BAR_LINE_NUMBER and seen[-1] == "\n":
-        seen.pop()
-    for number, (first, seen) in enumerate(runs, 1):
-        yield ObservedLines(path, first, seen, last=ends and number == len(runs))
+    first, lines = runs[-1]
+    reaches_end = total is not None and first + len(lines) - 1 == total
+    if reaches_end and form is _BAR_LINE_NUMBER:
+        if runs == [(1, lines)]:
+            yield ObservedFile(path, "".join(lines).removesuffix("\n"))
+            return
+        if lines[-1] == "\n":
+            lines.pop()
+    for number, (first, lines) in enumerate(runs, 1):
+        yield ObservedLines(path, first, lines, last=reaches_end and number == len(runs))
+
+
+def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[NumberedRun]:
+    """Gather the lines that begin with a number into runs of consecutive ones."""
+    runs: list[NumberedRun] = []
+    for line in lines:
+        if number := form.match(line):
+            _add_to_runs(runs, int(number[1]), line[number.end() :])
+    return runs
 
 
 def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
-    """Gather consecutive lines into runs, without those that may have been cut."""
+    """Gather consecutive lines into runs, without lines that may have been cut."""
     runs: list[NumberedRun] = []
     for number, line in enumerate(lines, first):
         _add_to_runs(runs, number, line)
@@ -67,7 +84,7 @@ def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
 
 
 def _add_to_runs(runs: list[NumberedRun], number: int, line: str) -> None:
-    """Add a line to the run it goes on, or begin another; one that may have been cut ends a run."""
+    """Add a line to the run it continues, or begin another run; skip a line that may be cut."""
     if len(line) >= MIN_CUT_LINE_LENGTH:
         return
     if runs and runs[-1][0] + len(runs[-1][1]) == number:
@@ -76,21 +93,12 @@ def _add_to_runs(runs: list[NumberedRun], number: int, line: str) -> None:
         runs.append((number, [line + "\n"]))
 
 
-def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[NumberedRun]:
-    """Gather lines that carry numbers into runs of consecutive ones."""
-    runs: list[NumberedRun] = []
-    for line in lines:
-        if found := form.match(line):
-            _add_to_runs(runs, int(found[1]), line[found.end() :])
-    return runs
-
-
 def parse_opencode_grep(lines: Iterable[str]) -> Iterator[tuple[str, NumberedRun]]:
-    """Read `path:` and below it `  Line 12: text`, as OpenCode's grep shows files."""
+    """Yield path and line of each match of OpenCode's grep: `path:`, then `  Line 12: text`."""
     path: str | None = None
     for line in lines:
-        found = re.match(r"  Line (\d{1,7}): ", line)
-        if found and path is not None and len(line) < MIN_CUT_LINE_LENGTH:
-            yield path, (int(found[1]), [line[found.end() :] + "\n"])
+        match = re.match(r"  Line (\d{1,7}): ", line)
+        if match and path is not None and len(line) < MIN_CUT_LINE_LENGTH:
+            yield path, (int(match[1]), [line[match.end() :] + "\n"])
         elif line.endswith(":") and not line.startswith(" "):
             path = line[:-1]

@@ -1,0 +1,347 @@
+r"""Patches in the notations that agents write: the `apply_patch` language, and unified diffs.
+
+The `apply_patch` language names files, and finds the place of a change by its context:
+
+    *** Begin Patch
+    *** Update File: path      (or Add File, Delete File; then perhaps *** Move to: path)
+    @@ a line to go to first
+     context
+    -removed
+    +added
+    *** End Patch
+
+The tool searches for the old lines of a hunk from the end of the previous hunk: first exactly, then
+ignoring blanks at the ends of lines, then at both sides, then with typographic characters made
+plain. It writes context lines as the patch spells them. `find_patch_lines` repeats that search.
+
+A unified diff counts lines instead. Sessions hold it as text, as Claude Code's `structuredPatch`,
+or as the chunks of Cursor's editor; all of them become `Hunk`s.
+
+    >>> from vacr.edits import find_patch_lines, parse_apply_patch
+    >>> [file] = parse_apply_patch('''*** Begin Patch
+    ... *** Update File: hello.py
+    ... @@ def greet():
+    ... -    print("hi")
+    ... +    print("hello")
+    ... *** End Patch''')
+    >>> file.path, file.parts[0].old, file.parts[0].new
+    ('hello.py', ['    print("hi")'], ['    print("hello")'])
+    >>> find_patch_lines(["def greet():", '    print("hi")  '], file.parts[0].old, 0)
+    1
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+_PATCH_BEGIN = "*** Begin Patch"
+_PATCH_END = "*** End Patch"
+_MOVE_TO = "*** Move to: "
+_END_OF_FILE = "*** End of File"
+_FILE_HEADERS = {
+    "*** Add File: ": "add",
+    "*** Delete File: ": "delete",
+    "*** Update File: ": "update",
+}
+
+_TYPOGRAPHIC_TO_ASCII = str.maketrans(
+    dict.fromkeys("‐‑‒–—―−", "-")
+    | dict.fromkeys("‘’‚‛", "'")
+    | dict.fromkeys("“”„‟", '"')
+    | dict.fromkeys(
+        "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+    )
+)
+
+# How the tool compares lines, from the strictest way to the most lenient one.
+_LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (
+    lambda line: line,
+    str.rstrip,
+    str.strip,
+    lambda line: line.strip().translate(_TYPOGRAPHIC_TO_ASCII),
+)
+
+_HUNK_HEADER = re.compile(r"@@ -(\d{1,7})(?:,(\d{1,7}))? \+(\d{1,7})(?:,(\d{1,7}))? @@")
+_NEW_FILE_HEADER = re.compile(r'\+\+\+ (?:"?b/)?(.*?)"?(?:\t.*)?$')
+
+
+@dataclass(slots=True)
+class PatchHunk:
+    """One hunk in the `apply_patch` language, which has no line numbers."""
+
+    anchor: str = ""
+    """The line to go to before the old lines are searched."""
+    old: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    last: bool = False
+    """Whether the old lines end the file."""
+
+
+@dataclass(slots=True)
+class FilePatch:
+    """The part of a patch that concerns one file."""
+
+    kind: str
+    """`add`, `delete` or `update`."""
+    path: str
+    to: str | None = None
+    """The new path of a file that is moved."""
+    parts: list[PatchHunk] = field(default_factory=list)
+    text: str = ""
+    """The content of a file that is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A hunk of a unified diff; lines count from 1."""
+
+    old_first: int
+    new_first: int
+    lines: Sequence[str]
+    """The lines with their marks: `-`, `+` or a blank."""
+    tabs_as_spaces: bool = False
+    """Whether each tab that indents a line is shown as two spaces."""
+
+    def before(self) -> list[str]:
+        """Return the lines that the hunk expects."""
+        return [line[1:] for line in self.lines if line[:1] != "+"]
+
+    def after(self) -> list[str]:
+        """Return the lines that the hunk leaves."""
+        return [line[1:] for line in self.lines if line[:1] != "-"]
+
+
+# The apply_patch language
+
+
+def parse_apply_patch(text: str) -> list[FilePatch]:
+    """Parse a patch, ignoring the text around it; the list is empty when the text has no patch."""
+    start = text.find(_PATCH_BEGIN)
+    if start < 0:
+        return []
+    files: list[FilePatch] = []
+    for line in text[start:].split("\n")[1:]:
+        if line.strip() == _PATCH_END:
+            break
+        # The file decides how its lines end, not the patch.
+        _parse_patch_line(files, line.removesuffix("\r"))
+    for file in files:
+        file.parts = [part for part in file.parts if part.old or part.new]
+    return files
+
+
+def _parse_patch_line(files: list[FilePatch], line: str) -> None:
+    for header, kind in _FILE_HEADERS.items():
+        if line.startswith(header):
+            files.append(FilePatch(kind, line.removeprefix(header).strip()))
+            return
+    if not files:
+        return
+    file = files[-1]
+    if file.kind == "add":
+        if line.startswith("+"):
+            file.text += line[1:] + "\n"
+    elif file.kind == "update":
+        _parse_update_line(file, line)
+
+
+def _parse_update_line(file: FilePatch, line: str) -> None:
+    if line.startswith(_MOVE_TO):
+        file.to = line.removeprefix(_MOVE_TO).strip()
+    elif line.startswith("@@"):
+        anchor = line[2:].strip() if line[2:3] == " " else line[2:].rstrip()
+        file.parts.append(PatchHunk(anchor))
+    elif line.strip() == _END_OF_FILE:
+        if file.parts:
+            file.parts[-1].last = True
+    else:
+        if not file.parts:
+            file.parts.append(PatchHunk())
+        part, mark, content = file.parts[-1], line[:1], line[1:]
+        if mark != "+":
+            part.old.append(content)
+        if mark != "-":
+            part.new.append(content)
+
+
+def list_hunk_variants(part: PatchHunk) -> list[tuple[list[str], list[str]]]:
+    """Return the old and new lines of a hunk, in each way that they may be meant.
+
+    An empty line at the end of both may only stand for the line break before it.
+    """
+    variants = [(part.old, part.new)]
+    if part.old[1:] and not part.old[-1] and part.new and not part.new[-1]:
+        variants.append((part.old[:-1], part.new[:-1]))
+    return variants
+
+
+def find_patch_lines(
+    lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool = False
+) -> int | None:
+    """Return the index at which the tool finds `wanted`, searching from `start` on."""
+    if not wanted:
+        return start
+    if len(wanted) > len(lines):
+        return None
+    begin = len(lines) - len(wanted) if last else start
+    for normalize in _LINE_NORMALIZERS:
+        goal = [normalize(line) for line in wanted]
+        for index in range(begin, len(lines) - len(wanted) + 1):
+            if (
+                normalize(lines[index]) == goal[0]
+                and [normalize(line) for line in lines[index : index + len(goal)]] == goal
+            ):
+                return index
+    return None
+
+
+# Unified diffs
+
+
+def parse_diff_hunks(text: str) -> list[Hunk]:
+    """Parse the hunks of one file's diff; damaged hunks are left out."""
+    return [hunk for _, hunks in parse_unified_diff(text) for hunk in hunks]
+
+
+def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
+    """Yield the new name of each file of a diff, `None` for a deleted one, and its hunks."""
+    lines = text.split("\n")
+    name: str | None = None
+    hunks: list[Hunk] = []
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        if line.startswith("+++ ") and index and lines[index - 1].startswith("--- "):
+            if hunks:
+                yield name, hunks
+            target = _NEW_FILE_HEADER.match(line)
+            name = target[1] if target and target[1] != "/dev/null" else None
+            hunks = []
+        elif header := _HUNK_HEADER.match(line):
+            hunk, index = _parse_hunk_body(lines, index + 1, header)
+            if hunk:
+                hunks.append(hunk)
+            continue
+        index += 1
+    if hunks:
+        yield name, hunks
+
+
+def _parse_hunk_body(
+    lines: Sequence[str], index: int, header: re.Match[str]
+) -> tuple[Hunk | None, int]:
+    """Return the hunk that starts at a line, `None` if it is damaged, and the index after it."""
+    old_left, new_left = int(header[2] or 1), int(header[4] or 1)
+    body: list[str] = []
+    while index < len(lines) and (old_left > 0 or new_left > 0):
+        line = lines[index]
+        # An editor or a terminal may have cut the blank of an empty context line.
+        mark = line[:1] or " "
+        if mark not in " +-\\":
+            return None, index
+        index += 1
+        if mark == "\\":
+            _drop_last_line_end(body)
+            continue
+        old_left -= mark != "+"
+        new_left -= mark != "-"
+        body.append((line or " ") + "\n")
+    if old_left or new_left:
+        return None, index
+    if index < len(lines) and lines[index].startswith("\\") and body:
+        _drop_last_line_end(body)
+        index += 1
+    return Hunk(int(header[1]), int(header[3]), body), index
+
+
+def _drop_last_line_end(body: list[str]) -> None:
+    r"""Apply a `\ No newline at end of file` to the line before it."""
+    if body:
+        body[-1] = body[-1].removesuffix("\n")
+
+
+def parse_claude_hunks(patch: object) -> list[Hunk]:
+    """Parse the `structuredPatch` of Claude Code, a list of objects; odd ones are left out."""
+    hunks = []
+    for item in patch if isinstance(patch, list) else ():
+        lines = item.get("lines") if isinstance(item, dict) else None
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            continue
+        old_first, new_first = item.get("oldStart"), item.get("newStart")
+        if isinstance(old_first, int) and isinstance(new_first, int):
+            hunks.append(Hunk(old_first, new_first, _add_line_ends(lines), tabs_as_spaces=True))
+    return hunks
+
+
+def _add_line_ends(lines: Sequence[str]) -> list[str]:
+    body: list[str] = []
+    for line in lines:
+        if line.startswith("\\"):
+            _drop_last_line_end(body)
+        else:
+            body.append(line + "\n")
+    return body
+
+
+def parse_cursor_chunks(result: object, width: int) -> list[Hunk]:
+    """Parse the chunks of Cursor's editor, whose lines begin with a mark of `width` characters.
+
+    The list is empty when one of the chunks does not match its own line counts.
+    """
+    diff = result.get("diff") if isinstance(result, dict) else None
+    if not isinstance(diff, dict) or diff.get("hitTimeout") is True:
+        return []
+    chunks = diff.get("chunks")
+    if not isinstance(chunks, list):
+        return []
+    hunks = [_parse_cursor_chunk(chunk, width) for chunk in chunks]
+    return [hunk for hunk in hunks if hunk is not None] if None not in hunks else []
+
+
+def _parse_cursor_chunk(chunk: object, width: int) -> Hunk | None:
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("diffString"), str):
+        return None
+    lines = [line or " " for line in chunk["diffString"].removesuffix("\n").split("\n")]
+    if any(line[0] not in " +-" or line[1:width].strip() for line in lines):
+        return None
+    old_first, new_first = chunk.get("oldStart", 0), chunk.get("newStart", 0)
+    if not (_is_line_number(old_first) and _is_line_number(new_first)):
+        return None
+    body = [line[0] + line[min(width, len(line)) :] + "\n" for line in lines]
+    hunk = Hunk(old_first, new_first, body)
+    counts = len(hunk.before()), len(hunk.after())
+    stated_counts = chunk.get("oldLines", 0), chunk.get("newLines", 0)
+    return hunk if counts == stated_counts else None
+
+
+def _is_line_number(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def restore_hunk_indentation(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
+    """Put back the indentation that OpenCode cuts off all lines of a diff.
+
+    `spelled` are lines of the file as the call writes them. The list is empty when they do not
+    agree on one indentation.
+    """
+    full_lines: dict[str, set[str]] = {}
+    for line in spelled:
+        full_lines.setdefault(line.lstrip(" \t"), set()).add(line)
+    indents: set[str] | None = None
+    for hunk in hunks:
+        for marked in hunk.lines:
+            line = marked[1:].removesuffix("\n")
+            if marked[:1] not in "+-" or not line.strip():
+                continue
+            candidates = full_lines.get(line.lstrip(" \t"), ())
+            fitting = {full[: len(full) - len(line)] for full in candidates if full.endswith(line)}
+            if fitting:
+                indents = fitting if indents is None else indents & fitting
+    if indents is None or len(indents) != 1:
+        return []
+    [indent] = indents
+    return [Hunk(hunk.old_first, hunk.new_first, _indent(hunk.lines, indent)) for hunk in hunks]
+
+
+def _indent(marked_lines: Sequence[str], indent: str) -> list[str]:
+    return [line[:1] + indent + line[1:] if line[1:].strip() else line for line in marked_lines]
