@@ -26,6 +26,9 @@ def _find_examples(name):
     )
 
 
+# An example may leave a file open, for brevity.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", _NAMES)
 def test_example_of_module_holds(name, tmp_path, monkeypatch):
     example = _find_examples(name)

@@ -1,0 +1,400 @@
+"""Whole files in a replay: moved, copied, deleted, reverted, stashed.
+
+These actions do not edit lines; they put one known state of a file in the place of another. Git
+puts back what the base has, until the session stages or commits something else. From then on the
+known state of a file is a guess, which the next observation decides.
+
+    >>> from vacr.attribution.file_state import FileState
+    >>> from vacr.attribution.replay import Replay
+    >>> from vacr.attribution.whole_files import move_path
+    >>> replay = Replay()
+    >>> replay.track("/app/a.py", "").file = FileState.of("import os\\n")
+    >>> move_path(replay, "/app/a.py", "/app/b.py", copied=False, reported=False)
+    >>> replay.track("/app/a.py", "").gone, replay.track("/app/b.py", "").text
+    (True, 'import os\\n')
+"""
+
+from __future__ import annotations
+
+import copy
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vacr.attribution.file_state import FileState, TrackedFile
+from vacr.edits import decode_file_text, make_absolute_path, make_path_key, make_relative_path
+
+if TYPE_CHECKING:
+    from vacr.attribution.replay import Replay
+
+# At most so many files of the base are read because their folder is moved.
+_MAX_MOVED_BASE_FILES = 1_000
+
+
+# --- changes of unnamed files ---
+
+
+@dataclass(frozen=True, slots=True)
+class BulkChange:
+    """A possible change of all files below a folder, or anywhere, whose names end in `kinds`."""
+
+    folder: str
+    kinds: tuple[str, ...]
+    formatter: bool
+
+    def covers(self, path: str) -> bool:
+        """Return whether the change may concern a file."""
+        folder_key = make_path_key(self.folder.rstrip("/") + "/") if self.folder else ""
+        is_below = (make_path_key(path) + "/").startswith(folder_key)
+        return is_below and (not self.kinds or f"/{path}".endswith(self.kinds))
+
+
+def apply_bulk_change(replay: Replay, change: BulkChange) -> None:
+    """Doubt every file that a bulk change may concern, until it is seen again."""
+    if change not in replay.bulk_changes:
+        replay.bulk_changes.append(change)
+    for tracked in replay.files.values():
+        if not tracked.gone and change.covers(tracked.path):
+            tracked.swept = change.formatter and (tracked.swept or not tracked.dirty)
+            tracked.dirty = True
+            tracked.waiting.clear()
+
+
+def touch_named_files(replay: Replay, names: frozenset[str]) -> None:
+    """Mark the known files of these base names, or patterns of them, as likely changed."""
+    patterns = [_compile_glob(name) for name in names if "*" in name or "?" in name]
+    matching = []
+    if patterns:
+        matching = [
+            name
+            for name in replay.files_by_name
+            if any(pattern.fullmatch(name) for pattern in patterns)
+        ]
+    for name in (*names, *matching):
+        for tracked in replay.files_by_name.get(name, ()):
+            tracked.touch(replay.clock, likely=True)
+
+
+def touch_matching_files(replay: Replay, pattern: str) -> None:
+    """Mark the known files that a pattern names, or that lie in folders it names, as changed."""
+    compiled = _compile_glob(pattern)
+    for key, tracked in list(replay.files.items()):
+        if compiled.match(key):
+            tracked.touch(replay.clock, likely=True)
+
+
+def _compile_glob(pattern: str) -> re.Pattern[str]:
+    """Compile a shell pattern, which matches neither slashes nor the dot that hides a file."""
+    text = ""
+    for part in re.split(r"([*?])", make_path_key(pattern)):
+        if part in ("*", "?") and part:
+            hidden = "(?!\\.)" if not text or text.endswith("/") else ""
+            text += hidden + ("[^/]*" if part == "*" else "[^/]")
+        else:
+            text += re.escape(part)
+    return re.compile(text + r"(?=/|\Z)")
+
+
+# --- moves and deletions ---
+
+
+def move_path(replay: Replay, source: str, target: str, *, copied: bool, reported: bool) -> None:
+    """Give a file or a folder another name, or a second one.
+
+    A move that git only `reported` is already done: it is taken over where nothing is known of the
+    target.
+    """
+    if reported:
+        old, new = replay.track(source, ""), replay.track(target, "")
+        if not old.gone and not new.file.chunks:
+            _transfer_state(old, new, copied=False)
+        return
+    if _is_known_folder(replay, target):
+        target = f"{target.rstrip('/')}/{posixpath.basename(source)}"
+    if _is_known_folder(replay, source):
+        _move_folder(replay, source, target, copied=copied)
+    else:
+        _move_file(replay, source, target, copied=copied)
+
+
+def _move_folder(replay: Replay, source: str, target: str, *, copied: bool) -> None:
+    # Where the target exists, nobody knows which of its files were overwritten.
+    may_exist = make_path_key(target) in replay.files or bool(_list_files_below(replay, target))
+    folder_key = make_path_key(source + "/")
+    unseen = _list_unseen_base_files(replay, lambda key: key.startswith(folder_key))
+    for path in unseen[:_MAX_MOVED_BASE_FILES]:
+        replay.track(path, "")
+    for old in _list_files_below(replay, source):
+        if old.gone:
+            continue
+        new = replay.track(target + old.path[len(source) :], "")
+        _transfer_state(old, new, copied=copied)
+        if may_exist:
+            new.file.shake()
+            new.dirty, new.swept = True, False
+
+
+def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> None:
+    known = replay.files.get(make_path_key(target))
+    inside = replay.files.get(make_path_key(f"{target}/{posixpath.basename(source)}"))
+    source_has_suffix = bool(posixpath.splitext(source)[1])
+    is_known = make_path_key(source) in replay.files or _is_in_base(replay, source)
+    if not is_known and not source_has_suffix:
+        # The source may be a folder of which nothing is known.
+        known = replay.track(target, "")
+        known.file, known.gone, known.dirty = FileState(), False, True
+        return
+    old = replay.track(source, "")
+    if old.gone:
+        old.file, old.gone = FileState(), False  # It exists, or it could not be moved.
+    target_is_free = known is None or known.gone
+    if source_has_suffix and not posixpath.splitext(target)[1] and target_is_free:
+        # The target may be a folder of which nothing is known.
+        if inside is not None:
+            inside.file, inside.gone, inside.dirty = FileState(), False, True
+        if not copied:
+            _mark_removed(old)
+        return
+    _transfer_state(old, replay.track(target, ""), copied=copied)
+
+
+def _transfer_state(source: TrackedFile, target: TrackedFile, *, copied: bool) -> None:
+    target.file, target.gone = copy.deepcopy(source.file) if copied else source.file, False
+    target.dirty, target.swept, target.drifted = source.dirty, source.swept, source.drifted
+    target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
+    if not copied:
+        target.loose, source.loose = source.loose, []
+        _mark_removed(source)
+
+
+def _mark_removed(tracked: TrackedFile) -> None:
+    tracked.file, tracked.gone, tracked.dirty = FileState(length=0), True, False
+    tracked.waiting, tracked.loose = [], []
+
+
+def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
+    """Delete a file, or a `folder` with its files, or everything that a `pattern` names."""
+    folder_key = make_path_key(path.rstrip("/") + "/")
+    compiled = _compile_glob(path) if pattern else None
+
+    def matches(key: str) -> bool:
+        if compiled is None:
+            return key == folder_key[:-1] or (folder and key.startswith(folder_key))
+        match = compiled.match(key)
+        if match is None:
+            return False
+        return match.end() == len(key) or (folder and key[match.end()] == "/")
+
+    for name in _list_unseen_base_files(replay, matches):
+        replay.track_unread(name)
+    if not folder and not pattern:
+        replay.track(path, "")
+    for key, tracked in list(replay.files.items()):
+        if matches(key):
+            _mark_removed(tracked)
+
+
+def _list_files_below(replay: Replay, path: str) -> list[TrackedFile]:
+    folder_key = make_path_key(path.rstrip("/") + "/")
+    return [tracked for key, tracked in replay.files.items() if key.startswith(folder_key)]
+
+
+def _is_in_base(replay: Replay, path: str) -> bool:
+    inside = make_relative_path(path, replay.root)
+    return replay.base is not None and inside is not None and inside in replay.base.names
+
+
+def _list_unseen_base_files(replay: Replay, matches: Callable[[str], bool]) -> list[str]:
+    """Return the matching files of the base that no step has named so far."""
+    if replay.base is None:
+        return []
+    paths = (make_absolute_path(name, replay.root) for name in replay.base.names)
+    keyed = ((path, make_path_key(path)) for path in paths)
+    return [path for path, key in keyed if matches(key) and key not in replay.files]
+
+
+def _is_known_folder(replay: Replay, path: str) -> bool:
+    folder_key = make_path_key(path.rstrip("/") + "/")
+    if any(not file.gone and not file.dirty for file in _list_files_below(replay, path)):
+        return True
+    return bool(_list_unseen_base_files(replay, lambda key: key.startswith(folder_key)))
+
+
+# --- version control ---
+
+
+@dataclass(frozen=True, slots=True)
+class _StashedFile:
+    """A file as it was stashed, and the state that was left in its place."""
+
+    file: FileState
+    gone: bool
+    dirty: bool
+    left: FileState
+
+
+@dataclass(slots=True)
+class _StashedChanges:
+    """The files of a stash by their keys, or `None` when nobody knows what it holds.
+
+    `sure` when the stash was surely made: without changes, git makes none.
+    """
+
+    files: dict[str, _StashedFile] | None
+    time: int
+    stagings: int
+    sure: bool
+
+
+@dataclass(slots=True)
+class VersionControlState:
+    """What git can put back in one root: how often something was staged, and the stashes."""
+
+    stagings: int = 0
+    stashes: list[_StashedChanges] = field(default_factory=list)
+
+
+def get_version_control(replay: Replay) -> VersionControlState:
+    """Return the state of git for the session at hand."""
+    return replay.controls.setdefault(replay.root, VersionControlState())
+
+
+def revert_path(replay: Replay, path: str, *, everything: bool) -> None:
+    """Put back a file, the files of a folder, or everything."""
+    below = _list_root_files(replay) if everything else _list_files_below(replay, path)
+    for tracked in below:
+        _restore_from_base(replay, tracked)
+    if not everything and not _is_known_folder(replay, path):
+        tracked = replay.track(path, "")
+        if _is_untracked(replay, tracked):
+            _doubt_file(tracked)  # Somebody has added it, or it could not be put back.
+        _restore_from_base(replay, tracked)
+        tracked.file.doubted = tracked.dirty
+
+
+def doubt_untracked_files(replay: Replay) -> None:
+    """Mark the files that git does not track as likely removed; ignored files stay."""
+    for tracked in _list_root_files(replay):
+        if not tracked.gone and _is_untracked(replay, tracked):
+            tracked.touch(replay.clock, likely=True)
+
+
+def _list_root_files(replay: Replay) -> list[TrackedFile]:
+    root = replay.root
+    return [
+        tracked
+        for tracked in replay.files.values()
+        if not root or make_relative_path(tracked.path, root) is not None
+    ]
+
+
+def _is_untracked(replay: Replay, tracked: TrackedFile) -> bool:
+    """Return whether git does not know a file."""
+    if get_version_control(replay).stagings:
+        return False
+    return tracked.created if replay.base is None else not _is_in_base(replay, tracked.path)
+
+
+def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
+    if _is_untracked(replay, tracked):
+        return
+    tracked.waiting, tracked.loose = [], []
+    data = None
+    if replay.base is not None:
+        data = replay.base.file(make_relative_path(tracked.path, replay.root))
+    if get_version_control(replay).stagings or tracked.drifted:
+        _doubt_file(tracked)
+    elif data is not None:
+        tracked.file = FileState.of(decode_file_text(data))
+        tracked.dirty, tracked.gone = False, False
+    else:
+        tracked.file, tracked.dirty, tracked.gone = FileState(), True, False
+
+
+def _doubt_file(tracked: TrackedFile) -> None:
+    """Keep what is known of a file as a guess."""
+    tracked.file.shake()
+    if tracked.gone:
+        tracked.file, tracked.gone = FileState(), False
+    tracked.file.doubted = bool(tracked.file.chunks)
+    tracked.dirty, tracked.swept, tracked.waiting = True, False, []
+
+
+def stash_changes(
+    replay: Replay, paths: Sequence[str], *, untracked: bool, known: bool, sure: bool
+) -> None:
+    """Stash the changes of these paths, or all; `known` when it is certain which ones those are.
+
+    `sure` when there surely were any.
+    """
+    control = get_version_control(replay)
+    files = _list_root_files(replay)
+    if paths:
+        files = [
+            tracked
+            for path in paths
+            for tracked in (*_list_files_below(replay, path), replay.track(path, ""))
+        ]
+    stashed: dict[str, _StashedFile] = {}
+    for tracked in files:
+        is_new = _is_untracked(replay, tracked)
+        if is_new and not untracked:
+            continue
+        file, gone, dirty = tracked.file, tracked.gone, tracked.dirty
+        if not (known and sure) or control.stagings:
+            tracked.file = copy.deepcopy(tracked.file)
+            _doubt_file(tracked)
+        elif is_new:
+            _mark_removed(tracked)
+        else:
+            _restore_from_base(replay, tracked)
+        stashed[make_path_key(tracked.path)] = _StashedFile(file, gone, dirty, tracked.file)
+    contents = stashed if known else None
+    control.stashes.append(_StashedChanges(contents, replay.clock, control.stagings, sure))
+
+
+def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
+    """Bring back the changes that were stashed last, or forget them; `keep` leaves the stash."""
+    control = get_version_control(replay)
+    stash = control.stashes[-1] if control.stashes else None
+    if not known and stash is not None:
+        stash.files = None  # Perhaps it is still there.
+    elif stash is not None and not keep:
+        control.stashes.pop()
+    if not bring:
+        return
+    if stash is None or stash.files is None or (not stash.sure and control.stashes):
+        for tracked in _list_root_files(replay):
+            _doubt_file(tracked)
+        return
+    for key, state in stash.files.items():
+        tracked = replay.files[key]
+        is_unchanged = tracked.changed <= stash.time and tracked.file is state.left
+        if is_unchanged:
+            restored = copy.deepcopy(state.file) if keep else state.file
+            if tracked.looked > stash.time:
+                restored = _overlay_known_lines(tracked.file, restored)
+            tracked.file, tracked.gone, tracked.dirty = restored, state.gone, state.dirty
+            tracked.swept, tracked.waiting = False, []
+        # Of what was staged and removed, something may come back.
+        may_come_back = bool(control.stagings) and state.gone
+        if not is_unchanged or control.stagings != stash.stagings or may_come_back:
+            _doubt_file(tracked)
+
+
+def _overlay_known_lines(seen: FileState, lines: FileState) -> FileState:
+    """Put known lines over a file as it was seen meanwhile; the rest of it stays as a guess."""
+    if lines.is_whole or not seen.chunks:
+        return lines
+    seen.shake()
+    for chunk in [chunk for chunk in lines.chunks if chunk.fresh]:
+        seen.observe(chunk.first, chunk.lines, 0)
+        for other in seen.chunks:
+            for number in range(max(chunk.first, other.first), min(chunk.next, other.next)):
+                maker, index = chunk.makers[number - chunk.first], number - other.first
+                if maker and not other.makers[index]:
+                    seen.base.forget(other.places[index])
+                    other.makers[index] = maker
+    return seen
