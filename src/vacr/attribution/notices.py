@@ -5,7 +5,7 @@ where the file on disk differs from it: hunks with eight lines around each chang
 whose numbers count from where they began in the text that the host kept.
 
     >>> from vacr.attribution.notices import apply_notice_hunks
-    >>> text = "".join(f"{number}\\n" for number in range(1, 21))
+    >>> text = "".join(f"{number}\\n" for number in range(1, 41))
     >>> hunk = (1, ["1", "two", *map(str, range(3, 11))])
     >>> apply_notice_hunks(text, [hunk])[0].startswith("1\\ntwo\\n3\\n")
     True
