@@ -1,6 +1,6 @@
 """A CDDL compiler: RFC 8610, updated by RFC 9682, with the controls of RFC 9165 and RFC 9741.
 
-It stands alone: nothing else of vacr is imported here, and every error is a `CddlError`.
+It stands alone: it imports no other part of vacr, and every error is a `CddlError`.
 
     >>> from vacr.cddl import compile_cddl
     >>> schema = compile_cddl("person = {name: tstr, ? age: uint}")

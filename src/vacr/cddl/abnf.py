@@ -8,7 +8,7 @@ section 3). A string matches when the element can be read on the whole of it:
     >>> [grammar.matches(text.encode()) for text in ("localhost", "example.org", "a.x")]
     [True, True, False]
 
-The syntax is that of RFC 5234 and RFC 7405 (`%s`, `%i`) without prose values (`<…>`). A single
+The syntax follows RFC 5234 and RFC 7405 (`%s`, `%i`), without prose values (`<…>`). A single
 linefeed ends a line, and a rule ends where the next one begins. The core rules of RFC 5234 are
 there unless the grammar defines its own.
 

@@ -10,10 +10,10 @@ expression over one variable `x`, or a function for maps, arrays, tags and large
     '(isinstance(x, str) or (x.__class__ is int and 1 <= x <= 6))'
 
 No text of a schema gets into the source: it consists of fixed words, numbers, and names of
-constants that are passed along. A choice between maps looks at a literal member that all of them
-have (`type: "user"`) and goes straight to the right one. Where the same value could be checked
-again and again on different paths, as in a choice of arrays, answers are remembered for the run; no
-schema makes the work grow exponentially.
+constants that are passed along. A choice between maps looks at a literal member they share (`type:
+"user"`) and goes straight to the right one. Where the same value could be checked again and again
+on different paths, as in a choice of arrays, answers are remembered for the run; no schema makes
+the work grow exponentially.
 
 Maps and control operators have modules of their own; `explain` says why a value does not match.
 """
@@ -225,7 +225,7 @@ class CheckProgram:
         return name
 
     def function(self, node: AnyNode, *, remember: bool = False) -> str:
-        """Return the name of the function of a type or group, which is written later.
+        """Return the name of the function of a type or group; it is written later.
 
         With `remember`, the function remembers its answers.
         """
@@ -427,7 +427,7 @@ def _write_literal_tests(program: CheckProgram, values: list[Any]) -> list[str]:
     others = [value for value in values if not isinstance(value, str | int)]
     tests = [_write_literal_test(program, value) for value in others]
     if len(integers) > _MAX_COMPARED_LITERALS:
-        # A set of integers contains an equal float too, which is right for JSON alone.
+        # A set of integers contains an equal float too: right for JSON alone.
         wanted = _write_float_test(program) if program.json else "x.__class__ is int"
         tests.append(f"({wanted} and x in {program.constant(frozenset(integers))})")
     else:

@@ -9,8 +9,8 @@ for the compiler; the remaining functions are called by that code:
     >>> [schema.checker().matches(text) for text in ("", "abc", "äö")]      # 0, 3 and 4 bytes
     [False, True, False]
 
-The operators are those of RFC 8610 section 3.8, RFC 9165, and the text conversions of RFC 9741 but
-for `.printf` and `.join`. `.feature` accepts whatever its target accepts and reports nothing.
+The operators come from RFC 8610 section 3.8, RFC 9165 and RFC 9741, whose `.printf` and `.join` are
+missing. `.feature` accepts the values of its target and reports nothing.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _write_operator_test(program: CheckProgram, node: ControlType) -> str:
         return _write_content_test(program, node)
     if operator == "size" and isinstance(node.detail, int):
         return f"has_size({program.integer_value}, {node.detail})"
-    # What is left is `.bits`, and `.size` with a range: the controller tests a derived number.
+    # For `.bits`, and for `.size` with a range, the controller tests a derived number.
     test = program.function(node.controller)
     return f"matches_{operator}({test}, {program.integer_value})"
 
@@ -265,8 +265,8 @@ class DecodedStrings:
 
     Answers are remembered by the identity of a value (see `compiler`), so a string checked on
     several paths has to return the same decoded value each time; decoded again on every path, each
-    level of nesting would double the work. What is kept is bounded. It is dropped only while
-    nothing inside a string is being checked, so a path under way keeps what it will need again.
+    level of nesting would double the work. The memory is bounded. It is cleared only while no
+    check is inside a string, so a path under way does not lose the values it will need again.
     """
 
     def __init__(self) -> None:
@@ -287,7 +287,7 @@ class DecodedStrings:
         """Return the content of a string, the same object each time.
 
         Raises:
-            ValueError: when the string is not what the decoder reads.
+            ValueError: when the decoder cannot read the string.
 
         """
         key = (decoder, value)

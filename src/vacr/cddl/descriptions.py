@@ -1,14 +1,14 @@
 """Findings and their words: values in short, types in the notation of CDDL, and JSON pointers.
 
-A finding says where a value does not match, what is there and what was expected:
+A finding names the place where a value does not match, the value there and the expected type:
 
     >>> from vacr.cddl.descriptions import Finding, describe_value
     >>> found = describe_value(["a secret"] * 3)
     >>> Finding("/entries/0/name", "tool-call", found, "tstr").text()
     '/entries/0/name: tool-call: an array of 3 elements, expected tstr'
 
-No value is ever shown whole: a record may have megabytes, and its content may be secret. Nothing
-from outside may drive the terminal either, so unprintable characters are escaped.
+No value is ever shown whole: a record may have megabytes, and its content may be secret.
+Unprintable characters are escaped, so that a value cannot drive the terminal.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _describe_number(value: int | float) -> str:  # noqa: PYI041 - the two diffe
     return f"integer {value}" if bits <= _MAX_SHOWN_BITS else f"an integer of {bits} bits"
 
 
-def _format_number(value: int | float) -> str:  # noqa: PYI041 - the two differ here
+def _format_number(value: float) -> str:
     return _describe_number(value).rpartition(" ")[2]
 
 

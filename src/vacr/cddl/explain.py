@@ -330,7 +330,7 @@ class Explainer:
 
 
 def _is_same_kind(leaf: TypeNode, value: Any) -> bool:
-    """Return whether an alternative is worth entering for a value that is no map or array."""
+    """Return whether an alternative is worth entering for a value without parts."""
     if isinstance(leaf, TagType):
         tag = get_tag(value)
         return tag is not None and leaf.number == tag[0]
@@ -401,7 +401,7 @@ class _EntryIndex:
 def _list_element_problems(
     node: ArrayType, elements: list[Any], matches: TypeCheck
 ) -> list[ElementProblem] | None:
-    """List the wrong elements and a wrong length; None when the array has to be traced."""
+    """List the wrong elements and a wrong length, or return None to have the array traced."""
     match node.group.alternatives:
         case [[GroupItem(value=value) as only]] if not isinstance(value, GroupNode):
             types = [value] * len(elements)

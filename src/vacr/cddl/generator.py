@@ -10,7 +10,7 @@ The same seed makes the same instance:
     (True, True)
 
 Depth and size are bounded also for recursive rules: `TypeHeights` knows how deep the smallest
-instance of each type has to be, and where there is no room left, the lowest alternative is taken. A
+instance of each type has to be, and past the limit the generator takes the lowest alternative. A
 value that cannot be constructed directly, such as one of `int .ne 0`, is tried and checked a number
 of times.
 """
@@ -139,7 +139,7 @@ class InstanceGenerator:
         """Make one instance.
 
         Raises:
-            CddlError: when there is none, or none is found.
+            CddlError: when the type has no instance, or the search fails.
 
         """
         height = self._heights.get(self._node)
@@ -185,7 +185,7 @@ class InstanceGenerator:
         raise NoSampleError(f"nothing fits {describe_type(node)}")
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
-        """Return whether a value matches; one that takes too long to check does not."""
+        """Return whether a value matches; too costly a check counts as no."""
         try:
             return bool(self._program.predicate(node)(value))
         except WorkLimitError:
@@ -238,7 +238,7 @@ class InstanceGenerator:
         raise problem
 
     def _pick(self, options: list[_Option], heights: list[float], room: int) -> _Option:
-        """Pick an option there is room for, or one of the lowest when there is none."""
+        """Pick an option that fits into the room left, or else one of the lowest."""
         lowest = min(heights)
         if math.isinf(lowest):
             raise NoSampleError("no alternative is possible")
@@ -248,7 +248,7 @@ class InstanceGenerator:
         )
 
     def _pick_count(self, least: int, most: int | None, height: float, room: int) -> int:
-        """Pick how often an entry is there: only as often as required when there is no room."""
+        """Pick how often an entry occurs; without room, only as often as required."""
         if least > _MAX_NODES:
             raise NoSampleError(f"{least} repetitions are more than are made")
         if height > room or math.isinf(height):
@@ -361,7 +361,7 @@ class TypeHeights:
     """How deep the smallest instance of each type has to be, in JSON or in CBOR.
 
     A recursive rule is left by the alternative of the least height, so generation always ends. A
-    type without a finite instance (`a = [a]`), or without one that JSON can hold, is infinite.
+    type without a finite instance (`a = [a]`), or without any instance in JSON, is infinite.
     """
 
     def __init__(self, node: TypeNode, *, json: bool) -> None:
@@ -503,7 +503,7 @@ def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
 
 
 def _make_head_argument(random: Random, argument: int | None) -> int:
-    """Make the argument of a head: any, or one that needs this additional information."""
+    """Make the argument of a head, for a given additional information or for any."""
     if argument is None:
         return random.choice((*_EDGE_INTEGERS, random.randint(0, 1000)))
     if argument in _HEAD_RANGES:
@@ -681,7 +681,7 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
 
 
 def _make_bit_set(generator: InstanceGenerator, node: ControlType, _: int) -> Any:
-    """Make a set of bits out of those that are allowed."""
+    """Make a set of allowed bits."""
     bits = 0
     for _attempt in range(generator.random.randint(0, 3)):
         bit = generator.make(node.controller, 0)

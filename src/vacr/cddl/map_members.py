@@ -49,8 +49,8 @@ _TWO_COUNTS_HINT = "repeat the entries one by one, or nest the groups in maps of
 class GroupShare:
     """The part of an entry in a repeated group.
 
-    It takes `least` to `most` members for each copy of the group, of which there are `fewest` to
-    `copies` (None: without limit).
+    It takes `least` to `most` members for each copy of the group, and the group has `fewest` to
+    `copies` copies (None: without limit).
     """
 
     least: int

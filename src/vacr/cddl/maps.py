@@ -255,12 +255,12 @@ def _can_fill_entries(
         share = limit.share
         if share is not None:
             least = share.least * copies
-            # Without copies there is no room, even for an entry that takes any number.
+            # Without copies, even an entry that takes any number takes none.
             most = None if share.most is None and copies else (share.most or 0) * copies
         required.append(least)
         room.append(member_count if most is None else most)
-    # A matching that fills every requirement and one that places every member can always be joined
-    # into one that does both (Mendelsohn and Dulmage), so the two are looked for one by one.
+    # If one matching fills every requirement and another places every member, then some matching
+    # does both (Mendelsohn and Dulmage). So the two are looked for one by one.
     return _count_placeable_members(fits, room) == member_count and _count_placeable_members(
         fits, required
     ) == sum(required)
@@ -304,8 +304,8 @@ def _find_move_chain(
 ) -> tuple[list[tuple[FittingEntries, int]], int]:
     """Find the shortest chain of moves that makes room for one more member, breadth first.
 
-    Returns pairs of a kind of member and the entry it moves to, none when there is no room, and the
-    number of steps the search took.
+    Returns pairs of a kind of member and the entry it moves to (an empty chain when every entry is
+    full), and the number of steps the search took.
     """
     steps = 0
     came_from: dict[int, tuple[FittingEntries, int | None]] = dict.fromkeys(kind, (kind, None))

@@ -14,7 +14,7 @@ extend, a group or a type. `NameResolver` replaces every name by a node of `type
     >>> item.value.name, [part.major for part in item.value.node.alternatives]
     ('id', [0, 3])
 
-The rules are those of RFC 8610 sections 2 and 3. A name is defined once and extended any number of
+Resolution follows RFC 8610 sections 2 and 3. A name is defined once and extended any number of
 times with `/=` and `//=` (2.2.2). An undefined `$socket` is an empty choice (3.9). A generic has
 one instance for each list of arguments (3.10). `~` unwraps (3.7), and `&` turns a group into a
 choice (2.2.2.2). A rule of the text hides the prelude's rule of the same name, unless it only
@@ -244,7 +244,7 @@ class RuleLookup:
     def follow_names(
         self, node: TypeSyntax | GroupSyntax, scope: NameScope
     ) -> tuple[TypeSyntax | GroupSyntax, NameScope]:
-        """Follow parentheses, parameters and rules that only name another, to what is meant."""
+        """Follow parentheses, parameters and rules that only name another, to the end."""
         seen: set[tuple[int, int]] = set()
         while True:
             if isinstance(node, GroupSyntax):
@@ -308,7 +308,7 @@ class RuleLookup:
 
 
 def _looks_like_group(rule: RuleSyntax) -> bool:
-    """Return whether a definition can only be that of a group."""
+    """Return whether a definition can only define a group."""
     value = rule.body.value
     return (
         rule.operator == "//="

@@ -9,7 +9,7 @@ class may be subtracted from another:
     >>> bool(matches("xyz$")), bool(matches("xaz$"))
     (True, False)
 
-A pattern is parsed into a tree, which the instance generator reads too. Python's `re` runs the tree
+A pattern is parsed into a tree; the instance generator reads it too. Python's `re` runs the tree
 when that cannot take long. When it could, because of a nested or ambiguous repetition or of many
 open ones, an automaton runs it, which reads every character once. So no pattern makes a validator
 hang.
@@ -41,13 +41,13 @@ MAX_BACKTRACKING_LENGTH = 1000
 MAX_AUTOMATON_STATES = 20_000
 _MAX_REPEAT_COUNT = 10_000
 _MAX_PATTERN_DEPTH = 40
-# What Python's `re` may run: beyond that, the automaton does.
+# Patterns within these limits go to Python's `re`, the others to the automaton.
 _MAX_PATHS = 4096
 _MAX_OPEN_REPEATS = 2
 _PATH_SHIFT_PER_REPEAT = 4
 # A repetition with more choices than this costs about as much as one without limit.
 _MAX_CLOSED_CHOICES = 16
-# What the automaton remembers, and how many states it may visit on one text.
+# Limits of the automaton's memory, and of the states it may visit on one text.
 _MAX_KEPT_STEPS = 2_000
 _MAX_KEPT_STATES = 500_000
 _MAX_TEXT_WORK = 15_000_000

@@ -197,7 +197,7 @@ def _load_prelude() -> RuleTable:
 
 
 def _check_nodes(starts: Iterable[AnyNode]) -> None:
-    """Refuse what is well-formed but cannot be meant, in everything that can be reached."""
+    """Refuse nodes that are well-formed but cannot be meant, as far as they can be reached."""
     nodes = list_reachable_nodes(starts)
     check_no_endless_rules(nodes)
     for node in nodes:

@@ -10,8 +10,8 @@ every message can name a line and a column:
     >>> source.where(13)
     'person.cddl:1:14'
 
-The lexical rules are those of RFC 8610 Appendix B, with the strings of RFC 9682 section 2. This
-lexer is more lenient in two ways: a tab counts as a space, and the last comment needs no line end.
+The lexical rules come from RFC 8610 Appendix B, with the strings of RFC 9682 section 2. This lexer
+is more lenient in two ways: a tab counts as a space, and the last comment needs no line end.
 """
 
 from __future__ import annotations

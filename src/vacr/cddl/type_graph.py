@@ -42,7 +42,7 @@ class SourceLocation:
         return self.source.where(self.at)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
-        """Refuse the text because of what is written here.
+        """Refuse the text because of this place in it.
 
         Raises:
             CddlError: always.
@@ -165,7 +165,7 @@ class GroupItem:
 
 @dataclass(eq=False, slots=True)
 class GroupNode:
-    """Alternative sequences of entries; `name` is that of its rule, or empty."""
+    """Alternative sequences of entries; `name` is the name of its rule, or empty."""
 
     name: str
     place: SourceLocation

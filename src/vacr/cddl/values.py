@@ -1,4 +1,4 @@
-"""Values of CBOR and JSON as Python holds them, for the compiled checks.
+"""Values of CBOR and JSON as Python holds them.
 
 A schema speaks of major types, tags and simple values (RFC 8949 section 2); a decoder returns dict,
 list or tuple, str, bytes, int, float, bool, None and the classes of cbor2. These helpers answer the
@@ -83,7 +83,7 @@ def get_tag(value: Any) -> tuple[int, Any] | None:
 
 
 def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
-    """Return any integer of the right sign as tag 2 or 3, for a schema that asks for that tag.
+    """Return any integer of the right sign as tag 2 or 3, where a schema asks for that tag.
 
     Decoding makes a plain integer of a small bignum, and the two are the same number (RFC 8949
     section 3.4.3).
