@@ -6,7 +6,7 @@ expression over one variable `x`, or a function for maps, arrays, tags and large
     >>> from vacr.cddl import compile_cddl
     >>> from vacr.cddl.compiler import CheckProgram
     >>> program = CheckProgram(json=False)
-    >>> program.expression(compile_cddl("a = 1..6 / tstr").node("a"))
+    >>> program.write_expression(compile_cddl("a = 1..6 / tstr").node("a"))
     '(isinstance(x, str) or (x.__class__ is int and 1 <= x <= 6))'
 
 No text of a schema gets into the source: it consists of fixed words, numbers, and names of
@@ -157,14 +157,14 @@ class CheckProgram:
 
     # Run it.
 
-    def predicate(self, node: TypeNode) -> Predicate:
+    def compile_predicate(self, node: TypeNode) -> Predicate:
         """Return the function that checks values of a type, the same one each time.
 
         Raises:
             CddlError: when the type cannot be compiled.
 
         """
-        name = self.function(node)
+        name = self.name_function(node)
         self._compile_waiting()
         check: Predicate = self.names[name]
         return check
@@ -218,13 +218,13 @@ class CheckProgram:
         self._kept.append(kept)
         return f"{prefix}{len(self._kept)}"
 
-    def constant(self, value: object) -> str:
+    def name_constant(self, value: object) -> str:
         """Return a name for a value that the source can use."""
         name = self.make_name("k", value)
         self.names[name] = value
         return name
 
-    def function(self, node: AnyNode, *, remember: bool = False) -> str:
+    def name_function(self, node: AnyNode, *, remember: bool = False) -> str:
         """Return the name of the function of a type or group; it is written later.
 
         With `remember`, the function remembers its answers.
@@ -246,7 +246,7 @@ class CheckProgram:
         self._wrapped.append((f"{name}m", name))
         return f"{name}m"
 
-    def expression(self, node: TypeNode, *, repeated: bool = False) -> str:
+    def write_expression(self, node: TypeNode, *, repeated: bool = False) -> str:
         """Write a type as an expression over `x`.
 
         `repeated` says that the same value may be checked on several paths.
@@ -257,16 +257,16 @@ class CheckProgram:
             self._kept.append(node)
             self._depth += 1
             is_inline = self._depth <= _MAX_INLINE_DEPTH
-            text = self._write_expression(node, repeated=repeated) if is_inline else ""
+            text = self._write_new_expression(node, repeated=repeated) if is_inline else ""
             self._depth -= 1
             if not text or len(text) > _MAX_INLINE_LENGTH:
-                text = f"{self.function(node, remember=repeated)}(x)"
+                text = f"{self.name_function(node, remember=repeated)}(x)"
             self._expressions[key] = text
         return self._expressions[key]
 
-    def _write_expression(self, node: TypeNode, *, repeated: bool) -> str:
+    def _write_new_expression(self, node: TypeNode, *, repeated: bool) -> str:
         if isinstance(node, MapType | ArrayType | TagType):
-            return f"{self.function(node, remember=repeated)}(x)"
+            return f"{self.name_function(node, remember=repeated)}(x)"
         return self._write_choice(flatten_choice(node), repeated=repeated)
 
     # Choices.
@@ -302,16 +302,16 @@ class CheckProgram:
                 return write_control_test(self, leaf, repeated=repeated)
             case SimpleType():
                 number = "get_simple_number(x)"
-                return f"({number} is not None and {self.function(leaf.number)}({number}))"
+                return f"({number} is not None and {self.name_function(leaf.number)}({number}))"
             case _:
-                return f"{self.function(leaf, remember=repeated)}(x)"
+                return f"{self.name_function(leaf, remember=repeated)}(x)"
 
     def _define_map_choice(self, maps: list[MapType], *, repeated: bool) -> str:
         """Write the function that chooses the map to check by a literal member."""
         name = self.make_name("p")
         discriminator = find_discriminator(maps)
         if discriminator is None:
-            tests = [f"{self.function(leaf, remember=repeated)}(x)" for leaf in maps]
+            tests = [f"{self.name_function(leaf, remember=repeated)}(x)" for leaf in maps]
             self.define(name, "x", [f"return {' or '.join(tests)}"])
             return self._remember(name)
         key, cases, others = discriminator
@@ -324,9 +324,9 @@ class CheckProgram:
             "if x.__class__ is not dict:",
             "    x = as_map(x)",
             "    if x is None: return False",
-            f"t = x.get({self.constant(key)})",
+            f"t = x.get({self.name_constant(key)})",
             f"if t.__class__ is not str: return {otherwise}(x)",
-            f"return {self.constant(table)}.get(t, {otherwise})(x)",
+            f"return {self.name_constant(table)}.get(t, {otherwise})(x)",
         ]
         self.define(name, "x", body)
         one_map_each = len(others) <= 1 and all(len(maps_) == 1 for maps_ in cases.values())
@@ -337,9 +337,9 @@ class CheckProgram:
         if not maps:
             return "never"
         if len(maps) == 1:
-            return self.function(maps[0])
+            return self.name_function(maps[0])
         name = self.make_name("e")
-        tests = [f"{self.function(leaf)}(x)" for leaf in maps]
+        tests = [f"{self.name_function(leaf)}(x)" for leaf in maps]
         self.define(name, "x", [f"return {' or '.join(tests)}"])
         return name
 
@@ -353,8 +353,8 @@ class CheckProgram:
         if isinstance(node.number, int):
             body.append(f"if x != {node.number}: return False")
         elif node.number is not None:
-            body.append(f"if not {self.expression(node.number)}: return False")
-        self.define(name, "v", [*body, "x = t[1]", f"return {self.expression(node.content)}"])
+            body.append(f"if not {self.write_expression(node.number)}: return False")
+        self.define(name, "v", [*body, "x = t[1]", f"return {self.write_expression(node.content)}"])
 
 
 def _match_nothing(_: Any) -> bool:
@@ -429,11 +429,11 @@ def _write_literal_tests(program: CheckProgram, values: list[Any]) -> list[str]:
     if len(integers) > _MAX_COMPARED_LITERALS:
         # A set of integers contains an equal float too: right for JSON alone.
         wanted = _write_float_test(program) if program.json else "x.__class__ is int"
-        tests.append(f"({wanted} and x in {program.constant(frozenset(integers))})")
+        tests.append(f"({wanted} and x in {program.name_constant(frozenset(integers))})")
     else:
         tests += [_write_literal_test(program, number) for number in integers]
     if len(texts) > _MAX_COMPARED_LITERALS:
-        tests.append(f"(isinstance(x, str) and x in {program.constant(frozenset(texts))})")
+        tests.append(f"(isinstance(x, str) and x in {program.name_constant(frozenset(texts))})")
     else:
         tests += [_write_literal_test(program, text) for text in texts]
     return tests
@@ -443,8 +443,8 @@ def _write_literal_test(program: CheckProgram, value: Any) -> str:
     if isinstance(value, int):
         return _write_integer_test(program, value, value)
     if isinstance(value, float):
-        return f"({_write_float_test(program)} and x == {program.constant(value)})"
-    return f"(x == {program.constant(value)})"
+        return f"({_write_float_test(program)} and x == {program.name_constant(value)})"
+    return f"(x == {program.name_constant(value)})"
 
 
 def _write_range_test(program: CheckProgram, node: RangeType) -> str:
@@ -452,7 +452,7 @@ def _write_range_test(program: CheckProgram, node: RangeType) -> str:
     if isinstance(low, int) and isinstance(high, int):
         return _write_integer_test(program, low, high if node.inclusive else high - 1)
     less = "<=" if node.inclusive else "<"
-    bounds = f"{program.constant(low)} <= x {less} {program.constant(high)}"
+    bounds = f"{program.name_constant(low)} <= x {less} {program.name_constant(high)}"
     return f"({_write_float_test(program)} and {bounds})"
 
 
@@ -470,7 +470,7 @@ def _define_array(program: CheckProgram, node: ArrayType, name: str) -> None:
         case [sequence] if all(_is_single_element(item) for item in sequence):
             program.define(name, "v", _write_fixed_array(program, sequence))
         case _:
-            group = program.function(node.group)
+            group = program.name_function(node.group)
             program.define(name, "v", [_LIST_CHECK, "n = len(v)", f"return {group}(v, 0, n) == n"])
 
 
@@ -485,7 +485,7 @@ def _write_repeated_array(program: CheckProgram, item: GroupItem, value: TypeNod
         body.append(f"if len(v) < {item.least}: return False")
     if item.most is not None:
         body.append(f"if len(v) > {item.most}: return False")
-    test = program.expression(value)
+    test = program.write_expression(value)
     if test != "True":
         body += ["for x in v:", f"    if not {test}: return False"]
     return [*body, "return True"]
@@ -496,7 +496,7 @@ def _write_fixed_array(program: CheckProgram, sequence: list[GroupItem]) -> list
     body = [_LIST_CHECK, f"if len(v) != {len(sequence)}: return False"]
     for index, item in enumerate(sequence):
         if not isinstance(item.value, GroupNode):
-            test = program.expression(item.value)
+            test = program.write_expression(item.value)
             if test != "True":
                 body += [f"x = v[{index}]", f"if not {test}: return False"]
     return [*body, "return True"]
@@ -527,7 +527,7 @@ def _write_sequence(program: CheckProgram, sequence: list[GroupItem]) -> list[st
 
 def _write_type_item(program: CheckProgram, item: GroupItem, value: TypeNode) -> list[str]:
     """Write an entry that is a type: as many elements as fit, up to the most."""
-    test = program.expression(value, repeated=True)
+    test = program.write_expression(value, repeated=True)
     if item.occurs_once:
         return ["if p >= n: return -1", "x = v[p]", f"if not {test}: return -1", "p += 1"]
     return [
@@ -543,7 +543,7 @@ def _write_type_item(program: CheckProgram, item: GroupItem, value: TypeNode) ->
 
 def _write_group_item(program: CheckProgram, item: GroupItem, group: GroupNode) -> list[str]:
     """Write an entry that is a group; once it matches no element, it would do so for ever."""
-    function = program.function(group, remember=bool(group.name))
+    function = program.name_function(group, remember=bool(group.name))
     if item.occurs_once:
         return [f"p = {function}(v, p, n)", "if p < 0: return -1"]
     return [

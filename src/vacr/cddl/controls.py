@@ -146,16 +146,16 @@ _CONTROL_PREPARERS: dict[str, Callable[[ControlType], None]] = {
 def write_control_test(program: CheckProgram, node: ControlType, *, repeated: bool) -> str:
     """Write a controlled type as an expression over `x`.
 
-    `repeated` says that other checks look at the same value too, as in `CheckProgram.expression`.
+    `repeated` says that other checks look at the same value, as in `CheckProgram.write_expression`.
     """
     value = evaluate_constant(node)
     if value is not None and node.operator in COMPUTING_OPERATORS:
-        return program.expression(LiteralType(value))
+        return program.write_expression(LiteralType(value))
     both_look = node.operator in _CONJUNCTION_OPERATORS or node.operator == "ne"
-    target = program.expression(node.target, repeated=repeated or both_look)
+    target = program.write_expression(node.target, repeated=repeated or both_look)
     test = _write_operator_test(program, node)
     if node.operator in _PATTERN_OPERATORS and target == _TEXT_TEST:
-        return f"({target} and {program.constant(node.detail)}(x))"
+        return f"({target} and {program.name_constant(node.detail)}(x))"
     if test == "True" or target == "False":
         return target
     return test if target == "True" else f"({target} and {test})"
@@ -167,33 +167,33 @@ def _write_operator_test(program: CheckProgram, node: ControlType) -> str:
     if operator in _TRANSPARENT_OPERATORS:
         return "True"
     if operator in _CONJUNCTION_OPERATORS:
-        return program.expression(node.controller, repeated=True)
+        return program.write_expression(node.controller, repeated=True)
     if operator == "ne":
-        return f"not {program.expression(node.controller, repeated=True)}"
+        return f"not {program.write_expression(node.controller, repeated=True)}"
     if operator in _COMPARISON_SIGNS:
-        limit = program.constant(node.detail)
-        numbers = program.constant(_NUMBER_TYPES)
+        limit = program.name_constant(node.detail)
+        numbers = program.name_constant(_NUMBER_TYPES)
         return f"(x.__class__ in {numbers} and x {_COMPARISON_SIGNS[operator]} {limit})"
     if operator in _PATTERN_OPERATORS:
-        return f"({_TEXT_TEST} and {program.constant(node.detail)}(x))"
+        return f"({_TEXT_TEST} and {program.name_constant(node.detail)}(x))"
     if operator in _ABNF_OPERATORS:
-        return f"matches_{operator}({program.constant(node.detail)}, x)"
+        return f"matches_{operator}({program.name_constant(node.detail)}, x)"
     if operator in TEXT_DECODERS or operator in BYTE_DECODERS:
         return _write_content_test(program, node)
     if operator == "size" and isinstance(node.detail, int):
         return f"has_size({program.integer_value}, {node.detail})"
     # For `.bits`, and for `.size` with a range, the controller tests a derived number.
-    test = program.function(node.controller)
+    test = program.name_function(node.controller)
     return f"matches_{operator}({test}, {program.integer_value})"
 
 
 def _write_content_test(program: CheckProgram, node: ControlType) -> str:
     """Write the check of the content of a string."""
     # Another alternative may decode the same string, and must not check its content again.
-    test = program.function(node.controller, remember=True)
+    test = program.name_function(node.controller, remember=True)
     if node.operator in TEXT_DECODERS:
-        return f"matches_text({test}, x, {program.constant(TEXT_DECODERS[node.operator])})"
-    return f"matches_bytes({test}, x, {program.constant(BYTE_DECODERS[node.operator])})"
+        return f"matches_text({test}, x, {program.name_constant(TEXT_DECODERS[node.operator])})"
+    return f"matches_bytes({test}, x, {program.name_constant(BYTE_DECODERS[node.operator])})"
 
 
 # When a value is checked: the functions that the source calls by name.

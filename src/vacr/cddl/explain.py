@@ -104,7 +104,7 @@ class Explainer:
         return self._findings or [Finding("", rule, describe_value(value), describe_type(node))]
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
-        return bool(self._program.predicate(node)(value))
+        return bool(self._program.compile_predicate(node)(value))
 
     def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
         if not self._is_full:

@@ -187,7 +187,7 @@ class InstanceGenerator:
     def _matches(self, node: TypeNode, value: Any) -> bool:
         """Return whether a value matches; too costly a check counts as no."""
         try:
-            return bool(self._program.predicate(node)(value))
+            return bool(self._program.compile_predicate(node)(value))
         except WorkLimitError:
             return False
 

@@ -108,10 +108,10 @@ def _write_literal_member(
     repeated: bool,
 ) -> list[str]:
     """Write the check of a literal key; `rivals` are wildcards that may take the member as well."""
-    key = program.constant(member.literal)
+    key = program.name_constant(member.literal)
     if member.most == 0:
         return [f"if {key} in v: return False"]
-    test = program.expression(member.value, repeated=repeated)
+    test = program.write_expression(member.value, repeated=repeated)
     if member.required:
         if test == "True":
             return [f"if {key} not in v: return False"]
@@ -139,7 +139,7 @@ def _write_remaining_members(
         return ["return has_only_text_keys(v)"]
     skip: list[str] = []
     if literal:
-        keys = program.constant(frozenset(member.literal for member in literal))
+        keys = program.name_constant(frozenset(member.literal for member in literal))
         skip = [f"    if k in {keys}: continue"]
     check = _define_wildcard_check(program, wild, repeated=repeated)
     return [
@@ -157,8 +157,10 @@ def _define_wildcard_check(
     name = program.make_name("w")
     body: list[str] = []
     for member in wild:
-        body += ["x = k", f"if {program.expression(member.key)}:", "    x = y"]
-        body.append(f"    if {program.expression(member.value, repeated=repeated)}: return True")
+        body += ["x = k", f"if {program.write_expression(member.key)}:", "    x = y"]
+        body.append(
+            f"    if {program.write_expression(member.value, repeated=repeated)}: return True"
+        )
         if member.cut:
             body.append("    return False")
     program.define(name, "k, y", [*body, "return False"])
@@ -167,11 +169,11 @@ def _define_wildcard_check(
 
 def _write_assignment_call(program: CheckProgram, members: MemberList) -> str:
     """Write the call that searches for an assignment of members to entries."""
-    limits = program.constant(
+    limits = program.name_constant(
         [EntryLimit(member.cut, member.least, member.most, member.share) for member in members]
     )
-    keys = "".join(f"{program.function(member.key)}, " for member in members)
-    tests = "".join(f"{program.function(member.value, remember=True)}, " for member in members)
+    keys = "".join(f"{program.name_function(member.key)}, " for member in members)
+    tests = "".join(f"{program.name_function(member.value, remember=True)}, " for member in members)
     return f"return can_assign_members(v, {limits}, ({keys}), ({tests}))"
 
 

@@ -169,7 +169,7 @@ def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) 
     if rule.operator != "=" or first is None:
         definition.rules.append(rule)
     elif first != rule:
-        hint = f"the other definition is at {source.where(first.at)}; extend it with /= or //="
+        hint = f"the other definition is at {source.locate(first.at)}; extend it with /= or //="
         source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
 
 

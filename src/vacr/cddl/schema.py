@@ -232,7 +232,7 @@ class Checker:
         self.rule = rule
         self._node = node
         self._program = program
-        self._check = program.predicate(node)
+        self._check = program.compile_predicate(node)
 
     def matches(self, value: Any) -> bool:
         """Return whether a value matches; one too deep or too costly to check does not."""

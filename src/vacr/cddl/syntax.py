@@ -211,7 +211,7 @@ class _CddlParser:
     def __init__(self, source: CddlSource) -> None:
         """Start before the first token."""
         self._source = source
-        self._tokens = source.tokens()
+        self._tokens = source.tokenize()
         self._next = 0
         self._depth = 0
 

@@ -5,9 +5,9 @@ every message can name a line and a column:
 
     >>> from vacr.cddl.tokens import CddlSource
     >>> source = CddlSource('age = 0x10 / "n/a"', "person.cddl")
-    >>> [(token.kind, token.value) for token in source.tokens()][2:5]
+    >>> [(token.kind, token.value) for token in source.tokenize()][2:5]
     [('number', 16), ('mark', None), ('text', 'n/a')]
-    >>> source.where(13)
+    >>> source.locate(13)
     'person.cddl:1:14'
 
 The lexical rules come from RFC 8610 Appendix B, with the strings of RFC 9682 section 2. This lexer
@@ -89,7 +89,7 @@ class CddlSource:
         self.text = text
         self.name = name
 
-    def where(self, at: int) -> str:
+    def locate(self, at: int) -> str:
         """Return `name:line:column` of an offset."""
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
@@ -102,9 +102,9 @@ class CddlSource:
             CddlError: always.
 
         """
-        raise CddlError(message, where=self.where(at), hint=hint)
+        raise CddlError(message, where=self.locate(at), hint=hint)
 
-    def tokens(self) -> list[Token]:
+    def tokenize(self) -> list[Token]:
         """Cut the text into tokens, ending with one of kind `end`.
 
         Raises:

@@ -39,7 +39,7 @@ class SourceLocation:
 
     def __str__(self) -> str:
         """Return `name:line:column`."""
-        return self.source.where(self.at)
+        return self.source.locate(self.at)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         """Refuse the text because of this place in it.
