@@ -236,20 +236,30 @@ def _expand_copies(
         if count > max_copies:
             break
         for chosen in choose(range(len(inner)), count):
-            required = [
-                _multiply_member(member, copies)
-                for index, copies in Counter(chosen).items()
-                for member in inner[index]
-            ]
-            left = [part for index, part in enumerate(inner) if not (literal and index in chosen)]
-            if item.most is None:
-                rests = _expand_any_number(left, place)
-            else:
-                rests = [[] if chosen else _keep_cut_members(left)]
-            expanded += [required + rest for rest in rests]
+            expanded += _expand_chosen(inner, chosen, place, literal=literal, most=item.most)
             if len(expanded) > MAX_MAP_ALTERNATIVES:
                 place.fail("a group in a map repeats in too many combinations")
     return expanded
+
+
+def _expand_chosen(
+    inner: list[MemberList],
+    chosen: tuple[int, ...],
+    place: SourceLocation,
+    *,
+    literal: bool,
+    most: int | None,
+) -> list[MemberList]:
+    """Return the alternatives with these copies of groups, given by index, as the required ones."""
+    required = [
+        _multiply_member(member, copies)
+        for index, copies in Counter(chosen).items()
+        for member in inner[index]
+    ]
+    if most is not None:
+        return [required if chosen else _keep_cut_members(inner)]
+    left = [part for index, part in enumerate(inner) if not (literal and index in chosen)]
+    return [required + rest for rest in _expand_any_number(left, place)]
 
 
 def _multiply_member(member: MapMember, copies: int) -> MapMember:
