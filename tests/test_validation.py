@@ -6,7 +6,8 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES, record_of
-from vacr.errors import InvalidRecord
+from vacr.cddl import CddlError, compile_cddl
+from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.record.encoding import decode, encode
 from vacr.record.validation import SemanticCheck, choose_rule, load_record_schema, validate
 
@@ -239,3 +240,16 @@ def test_an_open_member_of_any_kind_is_no_usage(usage):
     call |= {"token-usage": usage, "parent-id": usage}
     record["vacr"]["source"]["format"] = usage
     assert validate(record).findings == []
+
+
+def test_errors_of_a_schema_are_errors_of_vacr():
+    schema = compile_cddl("a = {x: int}", name="my.cddl")
+    with pytest.raises(CddlError) as original:
+        schema.checker("[* b]")
+    with pytest.raises(InvalidSchema) as caught:
+        validate([], rule="[* b]", schema=schema)
+    assert caught.value.message == original.value.message == "rule 'b' is not defined"
+    assert caught.value.where == original.value.where == "my.cddl, type '[* b]':1:4"
+    assert caught.value.hint == original.value.hint
+    assert str(caught.value) == str(original.value)
+    assert caught.value.exit_code == 3

@@ -4,7 +4,7 @@ import cbor2
 import pytest
 
 from vacr.cddl.schema import compile_cddl
-from vacr.errors import InvalidSchema
+from vacr.cddl.tokens import CddlError
 
 RFC3339 = """
 full-date = "full-date" .det rfc3339
@@ -155,7 +155,7 @@ def test_a_control_narrows_its_target(cddl, good, bad):
     ],
 )
 def test_a_controller_that_makes_no_sense_is_refused_with_its_place(cddl, message):
-    with pytest.raises(InvalidSchema) as caught:
+    with pytest.raises(CddlError) as caught:
         compile_cddl(f"a = int\nb = {cddl}", name="x.cddl")
     assert message in caught.value.message
     assert caught.value.where.startswith("x.cddl:2:")

@@ -4,7 +4,7 @@ import cbor2
 import pytest
 
 from vacr.cddl.schema import compile_cddl
-from vacr.errors import InvalidSchema
+from vacr.cddl.tokens import CddlError
 
 CASES = [
     # Structs and tables.
@@ -162,7 +162,7 @@ def test_an_entry_without_a_key_is_refused(cddl):
     ],
 )
 def test_repetitions_that_cannot_be_counted_are_refused_and_never_cut_short(cddl):
-    with pytest.raises(InvalidSchema, match="repeat"):
+    with pytest.raises(CddlError, match="repeat"):
         compile_cddl(cddl)
 
 

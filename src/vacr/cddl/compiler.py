@@ -1,45 +1,34 @@
-"""What strings hold, decoded once: for `.cbor`, `.cborseq` and the conversions of RFC 9741. Step:
-validate.
+"""The compiler: from the graph of types to Python functions that answer yes or no.
 
-Answers are remembered by the identity of a value (see `compiler`), so a string that is looked at on
-several paths has to give the same decoded value each time; decoded afresh, every level of nesting
-would double the work. What is kept is bounded, and is only dropped while nothing inside a string is
-being checked: a path that is under way never loses what it will ask for again.
+Interpreting a schema for every value would be slow, so each type becomes Python source once: an
+expression over one variable `x`, or a function for maps, arrays, tags and large choices:
 
-Compile a data model into Python functions that answer yes or no. Step: validate.
+    >>> from vacr.cddl import compile_cddl
+    >>> from vacr.cddl.compiler import CheckProgram
+    >>> program = CheckProgram(json=False)
+    >>> program.write_expression(compile_cddl("a = 1..6 / tstr").node("a"))
+    '(isinstance(x, str) or (x.__class__ is int and 1 <= x <= 6))'
 
-Every type becomes an expression over one variable, `x`; maps, arrays, tags and large choices become
-functions. The source is made from fixed words, numbers and names of constants: no text of a schema
-ever gets into it. A choice between maps looks at a literal member all of them have (`type: "user"`)
-and goes straight to the right one. Where the same value could be checked again and again on
-different paths (a choice that cannot be told apart), answers are remembered for the run, so that no
-schema makes the work grow exponentially.
+No text of a schema gets into the source: it consists of fixed words, numbers, and names of
+constants that are passed along. A choice between maps looks at a literal member they share (`type:
+"user"`) and goes straight to the right one. Where the same value could be checked again and again
+on different paths, as in a choice of arrays, answers are remembered for the run; no schema makes
+the work grow exponentially.
 
-Saying why a value does not match is the work of `explain`.
-
-Compile arrays. Step: validate.
-
-Follows RFC 8610 sections 2.1.2 and 3.4 and its normative Appendix A: entries are matched in order
-as in a parsing expression grammar. An occurrence takes as much as it can and gives nothing back,
-the first alternative that matches is taken, so `[* int, int]` matches nothing. Keys are only names
-here.
+Maps and control operators have modules of their own; `explain` says why a value does not match.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
-from vacr.cddl.controls import (
-    CONTROL_HELPERS,
-    write_control_test,
-    write_kind_tests,
-    write_literal_tests,
-    write_range_test,
-)
-from vacr.cddl.maps import MAP_HELPERS, define_map, find_discriminator
-from vacr.cddl.model import (
-    BIGNUM_TAGS,
-    LIST_TYPES,
+from vacr.cddl.constants import get_range_bounds
+from vacr.cddl.controls import CONTROL_HELPERS, DecodedStrings, Predicate, write_control_test
+from vacr.cddl.map_members import find_discriminator
+from vacr.cddl.maps import MAP_HELPERS, define_map
+from vacr.cddl.type_graph import (
+    AnyNode,
     AnyType,
     ArrayType,
     ControlType,
@@ -52,161 +41,131 @@ from vacr.cddl.model import (
     SimpleType,
     TagType,
     TypeNode,
-    all_text,
+    flatten_choice,
+    resolve_refs,
+)
+from vacr.cddl.values import (
+    BIGNUM_TAGS,
+    LARGEST_UINT,
+    LIST_TYPES,
+    MAJOR_ARRAY,
+    MAJOR_BYTES,
+    MAJOR_MAP,
+    MAJOR_NINT,
+    MAJOR_SIMPLE,
+    MAJOR_TEXT,
+    MAJOR_UINT,
+    SIMPLE_FALSE,
+    SIMPLE_FLOAT16,
+    SIMPLE_FLOAT32,
+    SIMPLE_FLOAT64,
+    SIMPLE_NULL,
+    SIMPLE_TRUE,
+    SIMPLE_UNDEFINED,
+    SMALLEST_NINT,
     as_float,
     as_integer,
     as_map,
-    bignum_of,
     fits_float,
-    flatten_choice,
-    has_odd_keys,
-    head_argument,
+    get_bignum,
+    get_head_argument,
+    get_simple_number,
+    get_tag,
+    has_ambiguous_keys,
+    has_only_text_keys,
     is_map,
     is_simple,
     is_undefined,
-    resolve_refs,
-    simple_number,
-    tag_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-_MAX_KEPT_BYTES = 32_000_000
-_STRING_OVERHEAD = 200
-
-
-class DecodedStrings:
-    """The strings decoded during a run."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._known: dict[
-            tuple[Callable[[Any], Any], str | bytes], tuple[Any, ValueError | None]
-        ] = {}
-        self._size = 0
-        self._depth = 0
-
-    def forget(self) -> None:
-        """Drop everything at the end of a run."""
-        if self._known:
-            self._known.clear()
-            self._size = self._depth = 0
-
-    def decoded(self, value: str | bytes, decode: Callable[[Any], Any]) -> Any:
-        """Give what a string holds, the same object each time.
-
-        Raises:
-            ValueError: when it does not hold what `decode` reads.
-
-        """
-        key = (decode, value)
-        hit = self._known.get(key)
-        if hit is None:
-            if self._size > _MAX_KEPT_BYTES and not self._depth:
-                self._known.clear()
-                self._size = 0
-            try:
-                hit = (decode(value), None)
-            except ValueError as error:
-                hit = (None, error)
-            self._known[key] = hit
-            self._size += len(value) + _STRING_OVERHEAD
-        if hit[1] is not None:
-            raise hit[1].with_traceback(None)
-        return hit[0]
-
-    def bytes_hold(self, test: Predicate, value: Any, decode: Callable[[bytes], Any]) -> bool:
-        """Tell whether bytes decode to something that passes a test (RFC 8610 section 3.8.4)."""
-        return isinstance(value, bytes) and self._passes(test, value, decode)
-
-    def text_holds(self, test: Predicate, value: Any, decode: Callable[[str], Any]) -> bool:
-        """Tell whether a text decodes to something that passes a test (RFC 9741)."""
-        return isinstance(value, str) and self._passes(test, value, decode)
-
-    def _passes(self, test: Predicate, value: str | bytes, decode: Callable[[Any], Any]) -> bool:
-        try:
-            inner = self.decoded(value, decode)
-        except ValueError:
-            return False
-        self._depth += 1
-        try:
-            return test(inner)
-        finally:
-            self._depth -= 1
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Predicate: TypeAlias = "Callable[[Any], bool]"
+# Longer or deeper expressions become functions of their own.
 _MAX_INLINE_LENGTH = 300
 _MAX_INLINE_DEPTH = 12
+# More literals of one kind become one look into a set.
+_MAX_COMPARED_LITERALS = 2
 
-
-def _match_nothing(_: Any) -> bool:
-    return False
-
-
-def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Callable[..., Any]:
-    """Wrap a check so that it is made once for each value; the value is kept, so its identity stays
-    its own.
-    """
-
-    def remembered(value: Any, *at: int) -> Any:
-        key = (id(value), *at)
-        hit = memory.get(key)
-        if hit is None:
-            hit = memory[key] = (value, check(value, *at))
-        return hit[1]
-
-    return remembered
+_VALUE_HELPERS: tuple[Callable[..., Any], ...] = (
+    as_float,
+    as_integer,
+    as_map,
+    fits_float,
+    get_bignum,
+    get_head_argument,
+    get_simple_number,
+    get_tag,
+    has_ambiguous_keys,
+    has_only_text_keys,
+    is_map,
+    is_simple,
+    is_undefined,
+)
+_KIND_TESTS = {
+    (MAJOR_BYTES, None): "isinstance(x, bytes)",
+    (MAJOR_TEXT, None): "isinstance(x, str)",
+    (MAJOR_ARRAY, None): "isinstance(x, LISTS)",
+    (MAJOR_MAP, None): "is_map(x)",
+    (MAJOR_SIMPLE, None): "is_simple(x)",
+    (MAJOR_SIMPLE, SIMPLE_FALSE): "x is False",
+    (MAJOR_SIMPLE, SIMPLE_TRUE): "x is True",
+    (MAJOR_SIMPLE, SIMPLE_NULL): "x is None",
+    (MAJOR_SIMPLE, SIMPLE_UNDEFINED): "is_undefined(x)",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT16): "fits_float(x, '<e')",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT32): "fits_float(x, '<f')",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT64): "isinstance(x, float)",
+}
+_JSON_KIND_TESTS = _KIND_TESTS | {
+    (MAJOR_SIMPLE, None): "(is_simple(x) or x.__class__ is int)",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT16): "fits_float(as_float(x), '<e')",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT32): "fits_float(as_float(x), '<f')",
+    (MAJOR_SIMPLE, SIMPLE_FLOAT64): "isinstance(as_float(x), float)",
+}
+_LIST_CHECK = "if not isinstance(v, LISTS): return False"
 
 
 class CheckProgram:
     """The functions compiled so far, for values of CBOR or (`json`) of JSON."""
 
     def __init__(self, *, json: bool) -> None:
-        """Start with the helpers that generated code calls."""
+        """Start with the helpers that generated code calls by name."""
         self.json = json
+        self.decoded_strings = DecodedStrings()
         self.names: dict[str, Any] = {
             "LISTS": LIST_TYPES,
             "ABSENT": object(),
             "never": _match_nothing,
         }
-        self.held = DecodedStrings()
         for helper in (
-            self.held.bytes_hold,
-            self.held.text_holds,
+            self.decoded_strings.matches_bytes,
+            self.decoded_strings.matches_text,
             *_VALUE_HELPERS,
             *CONTROL_HELPERS,
             *MAP_HELPERS,
         ):
             self.names[helper.__name__] = helper
+        # JSON has one kind of number: 1.0 is the integer 1 there.
+        self.integer_value = "as_integer(x)" if json else "x"
         self._functions: dict[int, str] = {}
         self._remembered: dict[int, str] = {}
         self._expressions: dict[tuple[int, bool], str] = {}
         self._kept: list[object] = []
-        self._waiting: list[TypeNode | GroupNode] = []
+        self._waiting: list[AnyNode] = []
         self._lines: list[str] = []
         self._wrapped: list[tuple[str, str]] = []
         self._tables: list[tuple[dict[str, Any], dict[str, str]]] = []
         self._memories: list[dict[Any, Any]] = []
         self._depth = 0
 
-    # --- for those who run it
-    # --------------------------------------------------------------------------
+    # Run it.
 
-    def predicate(self, node: TypeNode) -> Predicate:
-        """Give the function that tells whether a value is of a type; the same one each time.
+    def compile_predicate(self, node: TypeNode) -> Predicate:
+        """Return the function that checks values of a type, the same one each time.
 
         Raises:
-            InvalidSchema: when the type cannot be compiled.
+            CddlError: when the type cannot be compiled.
 
         """
-        name = self.function(node)
-        self._finish()
+        name = self.name_function(node)
+        self._compile_waiting()
         check: Predicate = self.names[name]
         return check
 
@@ -214,28 +173,16 @@ class CheckProgram:
         """Drop the answers remembered during a run."""
         for memory in self._memories:
             memory.clear()
-        self.held.forget()
+        self.decoded_strings.forget()
 
-    def _finish(self) -> None:
+    def _compile_waiting(self) -> None:
         """Write the functions that are still waiting, and turn the source into code."""
         while self._waiting:
             node = self._waiting.pop()
-            name = self._functions[id(node)]
-            if isinstance(node, GroupNode):
-                define_array_group(self, node, name)
-            elif isinstance(node, MapType):
-                define_map(self, node, name)
-            elif isinstance(node, ArrayType):
-                define_array(self, node, name)
-            elif isinstance(node, TagType):
-                self._define_tag(node, name)
-            else:
-                self.define(
-                    name, "x", [f"return {self._choice(flatten_choice(node), spread=False)}"]
-                )
+            self._define_function(node, self._functions[id(node)])
         if self._lines:
             code = compile("\n".join(self._lines), "<compiled schema>", "exec")
-            exec(code, self.names)  # noqa: S102 - our own source; what comes from a schema is passed as constants
+            exec(code, self.names)  # noqa: S102 - our own source; a schema only adds constants
             self._lines.clear()
         for name, inner in self._wrapped:
             memory: dict[Any, Any] = {}
@@ -246,220 +193,299 @@ class CheckProgram:
             table.update((text, self.names[function]) for text, function in functions.items())
         self._tables.clear()
 
-    # --- for those who write it
-    # ------------------------------------------------------------------------
+    def _define_function(self, node: AnyNode, name: str) -> None:
+        if isinstance(node, GroupNode):
+            _define_array_group(self, node, name)
+        elif isinstance(node, MapType):
+            define_map(self, node, name)
+        elif isinstance(node, ArrayType):
+            _define_array(self, node, name)
+        elif isinstance(node, TagType):
+            self._define_tag(node, name)
+        else:
+            test = self._write_choice(flatten_choice(node), repeated=False)
+            self.define(name, "x", [f"return {test}"])
+
+    # Write it.
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
         """Add a function to the source."""
         self._lines.append(f"def {name}({arguments}):")
         self._lines.extend(f"    {line}" for line in body)
 
-    def fresh(self, kind: str, kept: object = None) -> str:
-        """Make up a name, and keep what it is named after alive: nodes are told apart by
-        identity.
-        """
+    def make_name(self, prefix: str, kept: object = None) -> str:
+        """Return a new name; `kept` stays alive, as nodes are distinguished by identity."""
         self._kept.append(kept)
-        return f"{kind}{len(self._kept)}"
+        return f"{prefix}{len(self._kept)}"
 
-    def constant(self, value: object) -> str:
-        """Give a value a name that the source can use."""
-        name = self.fresh("k", value)
+    def name_constant(self, value: object) -> str:
+        """Return a name for a value that the source can use."""
+        name = self.make_name("k", value)
         self.names[name] = value
         return name
 
-    def function(self, node: TypeNode | GroupNode, *, remember: bool = False) -> str:
-        """Name the function of a type or group, to be written later; `remember` its answers where
-        asked to.
+    def name_function(self, node: AnyNode, *, remember: bool = False) -> str:
+        """Return the name of the function of a type or group; it is written later.
+
+        With `remember`, the function remembers its answers.
         """
         if not isinstance(node, GroupNode):
             node = resolve_refs(node)
         key = id(node)
         if key not in self._functions:
-            self._functions[key] = self.fresh("f", node)
+            self._functions[key] = self.make_name("f", node)
             self._waiting.append(node)
         if not remember:
             return self._functions[key]
         if key not in self._remembered:
-            self._remembered[key] = f"{self._functions[key]}m"
-            self._wrapped.append((self._remembered[key], self._functions[key]))
+            self._remembered[key] = self._remember(self._functions[key])
         return self._remembered[key]
 
-    def expression(self, node: TypeNode, *, spread: bool = False) -> str:
-        """Write a type as an expression over `x`; `spread` where the same value may be checked on
-        several paths.
+    def _remember(self, name: str) -> str:
+        """Return the name of a function that remembers the answers of another."""
+        self._wrapped.append((f"{name}m", name))
+        return f"{name}m"
+
+    def write_expression(self, node: TypeNode, *, repeated: bool = False) -> str:
+        """Write a type as an expression over `x`.
+
+        `repeated` says that the same value may be checked on several paths.
         """
         node = resolve_refs(node)
-        key = (id(node), spread)
+        key = (id(node), repeated)
         if key not in self._expressions:
             self._kept.append(node)
             self._depth += 1
-            text = self._expression(node, spread=spread) if self._depth <= _MAX_INLINE_DEPTH else ""
+            is_inline = self._depth <= _MAX_INLINE_DEPTH
+            text = self._write_new_expression(node, repeated=repeated) if is_inline else ""
             self._depth -= 1
             if not text or len(text) > _MAX_INLINE_LENGTH:
-                text = f"{self.function(node, remember=spread)}(x)"
+                text = f"{self.name_function(node, remember=repeated)}(x)"
             self._expressions[key] = text
         return self._expressions[key]
 
-    def _expression(self, node: TypeNode, *, spread: bool) -> str:
-        match node:
-            case MapType() | ArrayType() | TagType():
-                return f"{self.function(node, remember=spread)}(x)"
-            case _:
-                return self._choice(flatten_choice(node), spread=spread)
+    def _write_new_expression(self, node: TypeNode, *, repeated: bool) -> str:
+        if isinstance(node, MapType | ArrayType | TagType):
+            return f"{self.name_function(node, remember=repeated)}(x)"
+        return self._write_choice(flatten_choice(node), repeated=repeated)
 
-    # --- choices
-    # ---------------------------------------------------------------------------------------
+    # Choices.
 
-    def _choice(self, alternatives: list[TypeNode], *, spread: bool) -> str:
-        """Write a choice: plain kinds and literals merged, maps told apart by a literal member, the
-        rest in order.
+    def _write_choice(self, leaves: list[TypeNode], *, repeated: bool) -> str:
+        """Write a choice: kinds and literals merged, then maps by a literal member, then the rest.
+
+        Alternatives that cannot be distinguished at a glance are tried in order.
         """
-        if any(isinstance(leaf, AnyType) for leaf in alternatives):
+        if any(isinstance(leaf, AnyType) for leaf in leaves):
             return "True"
-        tests = write_kind_tests(
-            self, [leaf for leaf in alternatives if isinstance(leaf, MajorType)]
-        )
-        tests += write_literal_tests(
-            self, [leaf.value for leaf in alternatives if isinstance(leaf, LiteralType)]
-        )
-        inner = [leaf for leaf in alternatives if isinstance(leaf, MapType)]
-        if len(inner) > 1:
-            tests.append(f"{self._picker(inner, spread=spread)}(x)")
-        several = (
-            sum(isinstance(leaf, ArrayType | TagType | ControlType) for leaf in alternatives) > 1
-        )
-        for leaf in alternatives:
-            if isinstance(leaf, MajorType | LiteralType) or (
-                isinstance(leaf, MapType) and len(inner) > 1
-            ):
-                continue
-            tests.append(self._single(leaf, spread=spread or several))
+        kinds = [leaf for leaf in leaves if isinstance(leaf, MajorType)]
+        literals = [leaf.value for leaf in leaves if isinstance(leaf, LiteralType)]
+        maps = [leaf for leaf in leaves if isinstance(leaf, MapType)]
+        rest = [leaf for leaf in leaves if not isinstance(leaf, MajorType | LiteralType)]
+        tests = _write_kind_tests(self, kinds) + _write_literal_tests(self, literals)
+        if len(maps) > 1:
+            tests.append(f"{self._define_map_choice(maps, repeated=repeated)}(x)")
+            rest = [leaf for leaf in rest if not isinstance(leaf, MapType)]
+        nested = sum(isinstance(leaf, ArrayType | TagType | ControlType) for leaf in leaves)
+        for leaf in rest:
+            tests.append(self._write_alternative(leaf, repeated=repeated or nested > 1))
         if not tests:
             return "False"
         return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
 
-    def _single(self, leaf: TypeNode, *, spread: bool) -> str:
-        """Write one alternative that is not a plain kind or literal."""
+    def _write_alternative(self, leaf: TypeNode, *, repeated: bool) -> str:
+        """Write one alternative that is neither a kind nor a literal."""
         match leaf:
             case RangeType():
-                return write_range_test(self, leaf)
+                return _write_range_test(self, leaf)
             case ControlType():
-                return write_control_test(self, leaf, spread=spread)
+                return write_control_test(self, leaf, repeated=repeated)
             case SimpleType():
-                return (
-                    "(simple_number(x) is not None and "
-                    f"{self.function(leaf.number)}(simple_number(x)))"
-                )
+                number = "get_simple_number(x)"
+                return f"({number} is not None and {self.name_function(leaf.number)}({number}))"
             case _:
-                return f"{self.function(leaf, remember=spread)}(x)"
+                return f"{self.name_function(leaf, remember=repeated)}(x)"
 
-    def _picker(self, alternatives: list[MapType], *, spread: bool) -> str:
-        """Write the function that picks the map to check by a literal member."""
-        name = self.fresh("p")
-        found = find_discriminator(alternatives)
-        if found is None:
-            tests = [f"{self.function(leaf, remember=spread)}(x)" for leaf in alternatives]
+    def _define_map_choice(self, maps: list[MapType], *, repeated: bool) -> str:
+        """Write the function that chooses the map to check by a literal member."""
+        name = self.make_name("p")
+        discriminator = find_discriminator(maps)
+        if discriminator is None:
+            tests = [f"{self.name_function(leaf, remember=repeated)}(x)" for leaf in maps]
             self.define(name, "x", [f"return {' or '.join(tests)}"])
             return self._remember(name)
-        key, cases, others = found
-        functions = {text: self._either(leaves_) for text, leaves_ in cases.items()}
+        key, cases, others = discriminator
+        functions = {text: self._define_any_of(candidates) for text, candidates in cases.items()}
+        # The table refers to functions that do not exist yet; `_compile_waiting` fills it.
         table: dict[str, Any] = {}
         self._tables.append((table, functions))
-        otherwise = self._either(others)
+        otherwise = self._define_any_of(others)
         body = [
             "if x.__class__ is not dict:",
             "    x = as_map(x)",
             "    if x is None: return False",
-            f"t = x.get({self.constant(key)})",
+            f"t = x.get({self.name_constant(key)})",
             f"if t.__class__ is not str: return {otherwise}(x)",
-            f"return {self.constant(table)}.get(t, {otherwise})(x)",
+            f"return {self.name_constant(table)}.get(t, {otherwise})(x)",
         ]
         self.define(name, "x", body)
-        sure = (
-            not spread and len(others) <= 1 and all(len(leaves_) == 1 for leaves_ in cases.values())
-        )
-        return name if sure else self._remember(name)
+        one_map_each = len(others) <= 1 and all(len(maps_) == 1 for maps_ in cases.values())
+        return name if one_map_each and not repeated else self._remember(name)
 
-    def _remember(self, name: str) -> str:
-        self._wrapped.append((f"{name}m", name))
-        return f"{name}m"
-
-    def _either(self, alternatives: list[MapType]) -> str:
-        """Name a function that tries these maps in order."""
-        if not alternatives:
+    def _define_any_of(self, maps: list[MapType]) -> str:
+        """Return the name of a function that tries these maps in order."""
+        if not maps:
             return "never"
-        if len(alternatives) == 1:
-            return self.function(alternatives[0])
-        name = self.fresh("e")
-        self.define(
-            name,
-            "x",
-            [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"],
-        )
+        if len(maps) == 1:
+            return self.name_function(maps[0])
+        name = self.make_name("e")
+        tests = [f"{self.name_function(leaf)}(x)" for leaf in maps]
+        self.define(name, "x", [f"return {' or '.join(tests)}"])
         return name
 
-    # --- tags
-    # ------------------------------------------------------------------------------------------
+    # Tags.
 
     def _define_tag(self, node: TagType, name: str) -> None:
-        # JSON has no tags, so only what is past 64 bits can have been meant as a bignum there.
-        bignum = node.number in BIGNUM_TAGS and not self.json
-        content = f"bignum_of(v, {node.number})" if bignum else "tag_of(v)"
-        body = [f"t = {content}", "if t is None: return False", "x = t[0]"]
+        # JSON has no tags, so only an integer past 64 bits can stand for a bignum there.
+        is_bignum = node.number in BIGNUM_TAGS and not self.json
+        tag = f"get_bignum(v, {node.number})" if is_bignum else "get_tag(v)"
+        body = [f"t = {tag}", "if t is None: return False", "x = t[0]"]
         if isinstance(node.number, int):
             body.append(f"if x != {node.number}: return False")
         elif node.number is not None:
-            body.append(f"if not {self.expression(node.number)}: return False")
-        self.define(name, "v", [*body, "x = t[1]", f"return {self.expression(node.content)}"])
+            body.append(f"if not {self.write_expression(node.number)}: return False")
+        self.define(name, "v", [*body, "x = t[1]", f"return {self.write_expression(node.content)}"])
 
 
-_VALUE_HELPERS: tuple[Callable[..., Any], ...] = (
-    all_text,
-    as_float,
-    as_integer,
-    bignum_of,
-    as_map,
-    fits_float,
-    has_odd_keys,
-    head_argument,
-    is_map,
-    is_simple,
-    is_undefined,
-    simple_number,
-    tag_of,
-)
+def _match_nothing(_: Any) -> bool:
+    return False
 
 
-if TYPE_CHECKING:
-    pass
+def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Callable[..., Any]:
+    """Wrap a check so that it runs once for each value, and position in an array."""
 
-_LIST_CHECK = "if not isinstance(v, LISTS): return False"
+    def remembered(value: Any, *at: int) -> Any:
+        key = (id(value), *at)
+        entry = memory.get(key)
+        if entry is None:
+            # The value is kept alive, so that its identity is not given to another.
+            entry = memory[key] = (value, check(value, *at))
+        return entry[1]
+
+    return remembered
 
 
-def define_array(program: CheckProgram, node: ArrayType, name: str) -> None:
-    """Write the function of an array."""
+# Kinds, literals and ranges (RFC 8610 sections 2.2.2.1, 3.1 and 3.6). A bool is never an integer,
+# and 1, 1.0 and true are three values. JSON has one kind of number (Appendix E): there an integral
+# number is an integer however it is written, and an integer is a floating-point number too, as
+# canonical JSON writes 1000.0 as 1000.
+
+
+def _write_kind_tests(program: CheckProgram, kinds: list[MajorType]) -> list[str]:
+    """Write the kinds of a choice, integers first as one range."""
+    wanted = {(kind.major, kind.argument) for kind in kinds}
+    low = SMALLEST_NINT if (MAJOR_NINT, None) in wanted else 0
+    high = LARGEST_UINT if (MAJOR_UINT, None) in wanted else -1
+    tests = [_write_integer_test(program, low, high)] if low <= high else []
+    wanted -= {(MAJOR_UINT, None), (MAJOR_NINT, None)}
+    if (MAJOR_SIMPLE, SIMPLE_FLOAT64) in wanted:
+        wanted -= {(MAJOR_SIMPLE, SIMPLE_FLOAT16), (MAJOR_SIMPLE, SIMPLE_FLOAT32)}
+    booleans = {(MAJOR_SIMPLE, SIMPLE_FALSE), (MAJOR_SIMPLE, SIMPLE_TRUE)}
+    if booleans <= wanted:
+        wanted -= booleans
+        tests.append("x.__class__ is bool")
+    known = _JSON_KIND_TESTS if program.json else _KIND_TESTS
+    for major, argument in sorted(wanted, key=str):
+        if (major, argument) in known:
+            tests.append(known[major, argument])
+        elif major == MAJOR_SIMPLE:
+            tests.append(f"get_simple_number(x) == {argument}")
+        else:
+            tests.append(f"get_head_argument({program.integer_value}, {major}) == {argument}")
+    return tests
+
+
+def _write_integer_test(program: CheckProgram, low: int, high: int) -> str:
+    """Write a range of integers; in JSON an integral float counts (RFC 8610 Appendix E)."""
+    bounds = f"{low} <= x <= {high}"
+    test = f"(x.__class__ is int and {bounds})"
+    if program.json:
+        return f"({test} or x.__class__ is float and x.is_integer() and {bounds})"
+    return test
+
+
+def _write_float_test(program: CheckProgram) -> str:
+    if program.json:
+        return "(x.__class__ is float or x.__class__ is int)"
+    return "x.__class__ is float"
+
+
+def _write_literal_tests(program: CheckProgram, values: list[Any]) -> list[str]:
+    """Write the literals of a choice; many texts, or many integers, as one look into a set."""
+    texts = [value for value in values if isinstance(value, str)]
+    integers = [value for value in values if isinstance(value, int)]
+    others = [value for value in values if not isinstance(value, str | int)]
+    tests = [_write_literal_test(program, value) for value in others]
+    if len(integers) > _MAX_COMPARED_LITERALS:
+        # A set of integers contains an equal float too: right for JSON alone.
+        wanted = _write_float_test(program) if program.json else "x.__class__ is int"
+        tests.append(f"({wanted} and x in {program.name_constant(frozenset(integers))})")
+    else:
+        tests += [_write_literal_test(program, number) for number in integers]
+    if len(texts) > _MAX_COMPARED_LITERALS:
+        tests.append(f"(isinstance(x, str) and x in {program.name_constant(frozenset(texts))})")
+    else:
+        tests += [_write_literal_test(program, text) for text in texts]
+    return tests
+
+
+def _write_literal_test(program: CheckProgram, value: Any) -> str:
+    if isinstance(value, int):
+        return _write_integer_test(program, value, value)
+    if isinstance(value, float):
+        return f"({_write_float_test(program)} and x == {program.name_constant(value)})"
+    return f"(x == {program.name_constant(value)})"
+
+
+def _write_range_test(program: CheckProgram, node: RangeType) -> str:
+    low, high = get_range_bounds(node)
+    if isinstance(low, int) and isinstance(high, int):
+        return _write_integer_test(program, low, high if node.inclusive else high - 1)
+    less = "<=" if node.inclusive else "<"
+    bounds = f"{program.name_constant(low)} <= x {less} {program.name_constant(high)}"
+    return f"({_write_float_test(program)} and {bounds})"
+
+
+# Arrays (RFC 8610 sections 2.1.2 and 3.4, and its normative Appendix A). Entries are matched in
+# order as in a parsing expression grammar: an occurrence takes as much as it can and gives nothing
+# back, and the first alternative that matches is taken, so `[* int, int]` matches nothing. Keys are
+# only names here. In the source, `v` is the array, `p` the position reached in it, `n` its length,
+# and `c` the number of times an entry has matched.
+
+
+def _define_array(program: CheckProgram, node: ArrayType, name: str) -> None:
     match node.group.alternatives:
         case [[GroupItem(value=value) as only]] if not isinstance(value, GroupNode):
-            program.define(name, "v", _write_repeated_array(program, only))
-        case [sequence] if all(_occurs_once(item) for item in sequence):
+            program.define(name, "v", _write_repeated_array(program, only, value))
+        case [sequence] if all(_is_single_element(item) for item in sequence):
             program.define(name, "v", _write_fixed_array(program, sequence))
         case _:
-            group = program.function(node.group)
+            group = program.name_function(node.group)
             program.define(name, "v", [_LIST_CHECK, "n = len(v)", f"return {group}(v, 0, n) == n"])
 
 
-def _occurs_once(item: GroupItem) -> bool:
-    return (item.least, item.most) == (1, 1) and not isinstance(item.value, GroupNode)
+def _is_single_element(item: GroupItem) -> bool:
+    return item.occurs_once and not isinstance(item.value, GroupNode)
 
 
-def _write_repeated_array(program: CheckProgram, item: GroupItem) -> list[str]:
+def _write_repeated_array(program: CheckProgram, item: GroupItem, value: TypeNode) -> list[str]:
     """Write `[* type]`, the most frequent form, as one loop."""
     body = [_LIST_CHECK]
     if item.least:
         body.append(f"if len(v) < {item.least}: return False")
     if item.most is not None:
         body.append(f"if len(v) > {item.most}: return False")
-    test = _write_item_test(program, item, spread=False)
+    test = program.write_expression(value)
     if test != "True":
         body += ["for x in v:", f"    if not {test}: return False"]
     return [*body, "return True"]
@@ -469,22 +495,21 @@ def _write_fixed_array(program: CheckProgram, sequence: list[GroupItem]) -> list
     """Write an array of known length."""
     body = [_LIST_CHECK, f"if len(v) != {len(sequence)}: return False"]
     for index, item in enumerate(sequence):
-        test = _write_item_test(program, item, spread=False)
-        if test != "True":
-            body += [f"x = v[{index}]", f"if not {test}: return False"]
+        if not isinstance(item.value, GroupNode):
+            test = program.write_expression(item.value)
+            if test != "True":
+                body += [f"x = v[{index}]", f"if not {test}: return False"]
     return [*body, "return True"]
 
 
-def define_array_group(program: CheckProgram, group: GroupNode, name: str) -> None:
-    """Write the function that matches a group from position `p` on, giving the position after it,
-    or -1.
-    """
+def _define_array_group(program: CheckProgram, group: GroupNode, name: str) -> None:
+    """Write the function that matches a group from `p` on, and returns the position after or -1."""
     if len(group.alternatives) == 1:
         program.define(name, "v, p, n", _write_sequence(program, group.alternatives[0]))
         return
     body: list[str] = []
     for sequence in group.alternatives:
-        alternative = program.fresh("g")
+        alternative = program.make_name("g")
         program.define(alternative, "v, p, n", _write_sequence(program, sequence))
         body += [f"q = {alternative}(v, p, n)", "if q >= 0: return q"]
     program.define(name, "v, p, n", [*body, "return -1"])
@@ -493,18 +518,17 @@ def define_array_group(program: CheckProgram, group: GroupNode, name: str) -> No
 def _write_sequence(program: CheckProgram, sequence: list[GroupItem]) -> list[str]:
     body: list[str] = []
     for item in sequence:
-        body += (
-            _write_group_item(program, item)
-            if isinstance(item.value, GroupNode)
-            else _write_type_item(program, item)
-        )
+        if isinstance(item.value, GroupNode):
+            body += _write_group_item(program, item, item.value)
+        else:
+            body += _write_type_item(program, item, item.value)
     return [*body, "return p"]
 
 
-def _write_type_item(program: CheckProgram, item: GroupItem) -> list[str]:
+def _write_type_item(program: CheckProgram, item: GroupItem, value: TypeNode) -> list[str]:
     """Write an entry that is a type: as many elements as fit, up to the most."""
-    test = _write_item_test(program, item, spread=True)
-    if (item.least, item.most) == (1, 1):
+    test = program.write_expression(value, repeated=True)
+    if item.occurs_once:
         return ["if p >= n: return -1", "x = v[p]", f"if not {test}: return -1", "p += 1"]
     return [
         "c = 0",
@@ -517,18 +541,15 @@ def _write_type_item(program: CheckProgram, item: GroupItem) -> list[str]:
     ]
 
 
-def _write_group_item(program: CheckProgram, item: GroupItem) -> list[str]:
-    """Write an entry that is a group; one that matched nothing would match nothing for ever, and is
-    enough.
-    """
-    assert isinstance(item.value, GroupNode)  # noqa: S101 - the caller has looked
-    group = program.function(item.value, remember=bool(item.value.name))
-    if (item.least, item.most) == (1, 1):
-        return [f"p = {group}(v, p, n)", "if p < 0: return -1"]
+def _write_group_item(program: CheckProgram, item: GroupItem, group: GroupNode) -> list[str]:
+    """Write an entry that is a group; once it matches no element, it would do so for ever."""
+    function = program.name_function(group, remember=bool(group.name))
+    if item.occurs_once:
+        return [f"p = {function}(v, p, n)", "if p < 0: return -1"]
     return [
         "c = 0",
         f"while True{_write_count_limit(item)}:",
-        f"    q = {group}(v, p, n)",
+        f"    q = {function}(v, p, n)",
         "    if q < 0: break",
         "    if q == p:",
         f"        c = {item.least}",
@@ -545,8 +566,3 @@ def _write_count_limit(item: GroupItem) -> str:
 
 def _write_count_check(item: GroupItem) -> list[str]:
     return [f"if c < {item.least}: return -1"] if item.least else []
-
-
-def _write_item_test(program: CheckProgram, item: GroupItem, *, spread: bool) -> str:
-    assert not isinstance(item.value, GroupNode)  # noqa: S101 - the caller has looked
-    return program.expression(item.value, spread=spread)

@@ -1,47 +1,75 @@
-"""How deep the smallest instance of a type has to be. Step: validate (for making instances).
+"""Random valid instances of a type, for tests and examples.
 
-A recursive rule is left by the alternative of the least height, so generation always ends; a type
-without a finite instance (`a = [a]`), or without one that JSON can hold, has no height at all.
+A generator walks the graph of types and picks an alternative, a length and a value at each step.
+The same seed makes the same instance:
 
-Random strings: plain, from a regular expression, and from ABNF. Step: validate (for making
-instances).
+    >>> from vacr.cddl import compile_cddl
+    >>> schema = compile_cddl('call = {name: "read" / "write", ? size: 1..9, path: [+ tstr]}')
+    >>> instance = schema.generate(seed=7)
+    >>> schema.checker().matches(instance), instance == schema.generate(seed=7)
+    (True, True)
 
-Random values of the plain types, and of those that control operators make. Step: validate (for
-making instances).
-
-Make random valid instances of a schema. Step: validate (for tests and examples).
-
-The same seed gives the same instance, from a generator of its own (`random.Random`; nothing here is
-secret). Depth and size are bounded also for recursive rules. What cannot be built directly is tried
-and checked, some number of times.
+Depth and size are bounded also for recursive rules: `TypeHeights` knows how deep the smallest
+instance of each type has to be, and past the limit the generator takes the lowest alternative. A
+value that cannot be constructed directly, such as one of `int .ne 0`, is tried and checked a number
+of times.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from vacr.cddl.abnf import (
     AbnfCharacters,
     AbnfChoice,
+    AbnfGrammar,
     AbnfNode,
     AbnfRepeat,
     AbnfRuleName,
     AbnfSequence,
 )
-from vacr.cddl.controls import (
-    COMPUTING_OPERATORS,
-    TEXT_DECODERS,
-    TEXT_ENCODERS,
-    evaluate_constant,
-    get_range_bounds,
-)
-from vacr.cddl.explain import describe_type
+from vacr.cddl.compiler import CheckProgram
+from vacr.cddl.constants import COMPUTING_OPERATORS, evaluate_constant, get_range_bounds
+from vacr.cddl.descriptions import describe_type
 from vacr.cddl.limits import WorkLimitError
-from vacr.cddl.maps import expand_map_group
-from vacr.cddl.model import (
+from vacr.cddl.map_members import MapMember, MemberList, expand_map_group
+from vacr.cddl.regexp import (
+    CharacterRanges,
+    PatternCharacters,
+    PatternChoice,
+    PatternError,
+    PatternNode,
+    PatternRepeat,
+    PatternSequence,
+    parse_pattern,
+)
+from vacr.cddl.text_codecs import TEXT_DECODERS, TEXT_ENCODERS
+from vacr.cddl.tokens import CddlError
+from vacr.cddl.type_graph import (
+    AnyNode,
+    AnyType,
+    ArrayType,
+    ChoiceType,
+    ControlType,
+    GroupItem,
+    GroupNode,
+    LiteralType,
+    MajorType,
+    MapType,
+    RangeType,
+    RuleRef,
+    SimpleType,
+    TagType,
+    TypeNode,
+    flatten_choice,
+    list_reachable_nodes,
+    resolve_refs,
+)
+from vacr.cddl.values import (
     BIGNUM_TAGS,
     LARGEST_UINT,
     MAJOR_ARRAY,
@@ -58,43 +86,283 @@ from vacr.cddl.model import (
     SIMPLE_NULL,
     SIMPLE_TRUE,
     SIMPLE_UNDEFINED,
-    AnyType,
-    ArrayType,
-    ChoiceType,
-    ControlType,
-    GroupItem,
-    GroupNode,
-    LiteralType,
-    MajorType,
-    MapType,
-    RangeType,
-    RuleRef,
-    SimpleType,
-    TagType,
-    TypeNode,
-    flatten_choice,
-    resolve_refs,
 )
-from vacr.cddl.names import list_reachable_nodes
-from vacr.cddl.regexp import (
-    PatternCharacters,
-    PatternChoice,
-    PatternError,
-    PatternNode,
-    PatternRepeat,
-    PatternSequence,
-    parse_pattern,
-)
-from vacr.errors import InvalidSchema
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+# How much deeper than necessary an instance may be, and how large.
+_EXTRA_DEPTH = 6
+_MAX_NODES = 600
+_MAX_EXTRA_ITEMS = 3
+_MAX_EXTRA_REPEATS = 3
+_MAX_GRAMMAR_DEPTH = 30
+_MAX_SAMPLE_SIZE = 4096
+# How often a value is tried, and how many values altogether.
+_MAX_TRIES = 30
+_MAX_STEPS = 30_000
 
-_STRUCTURED_OPERATORS = frozenset({"and", "within", "eq"})
+_SAMPLE_TAG_NUMBER = 4711
+_LAST_BIT = 63
+_EDGE_INTEGERS = (0, 1, 23, 24, 255, 256, 65535, 65536, 2**32, 2**53, LARGEST_UINT)
+_HEAD_RANGES = {24: (24, 255), 25: (256, 65535), 26: (65536, 2**32 - 1), 27: (2**32, LARGEST_UINT)}
+_FLOAT_FORMATS = {SIMPLE_FLOAT16: "<e", SIMPLE_FLOAT32: "<f", SIMPLE_FLOAT64: "<d"}
+_SIMPLE_WORDS = {SIMPLE_FALSE: False, SIMPLE_TRUE: True, SIMPLE_NULL: None}
+
+_ASCII_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_SAMPLE_ALPHABET = _ASCII_ALPHABET + " -_./:~éß漢🙂"
+_PRINTABLE_ASCII = (32, 126)
+_BELOW_SURROGATES = (0, 0xD7FF)
+_ABOVE_SURROGATES = (0xE000, 0x10FFFF)
+
+_Option = TypeVar("_Option")
+
+
+class NoSampleError(ValueError):
+    """No instance can be made in this place."""
+
+
+class InstanceGenerator:
+    """Makes instances of one type."""
+
+    def __init__(
+        self, node: TypeNode, program: CheckProgram, *, seed: int, json: bool, where: str
+    ) -> None:
+        """Compute the heights of the type; `program` checks the instances."""
+        self.random = Random(seed)  # noqa: S311 - reproducible on purpose, and nothing secret
+        self.json = json
+        self._node = node
+        self._program = program
+        self._where = where
+        self._heights = TypeHeights(node, json=json)
+        self._nodes = 0
+        self._steps = 0
+
+    def make_instance(self) -> Any:
+        """Make one instance.
+
+        Raises:
+            CddlError: when the type has no instance, or the search fails.
+
+        """
+        height = self._heights.get(self._node)
+        if math.isinf(height):
+            self._fail_without_instance()
+        room = int(height) + _EXTRA_DEPTH
+        try:
+            return self._make_checked(self._node, lambda: self._make_counted(self._node, room))
+        except NoSampleError as error:
+            message = f"no instance of {describe_type(self._node)} was found: {error}"
+            raise CddlError(message, where=self._where) from None
+        finally:
+            self._program.forget()
+
+    def _fail_without_instance(self) -> NoReturn:
+        name = describe_type(self._node)
+        cbor_height = TypeHeights(self._node, json=False).get(self._node)
+        if self.json and not math.isinf(cbor_height):
+            message = (
+                f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
+            )
+            raise CddlError(message, where=self._where, hint="ask for the instance as CBOR")
+        raise CddlError(f"{name} has no finite instance", where=self._where)
+
+    def _make_counted(self, node: TypeNode, room: int) -> Any:
+        self._nodes = 0
+        return self.make(node, room)
+
+    def _make_checked(self, node: TypeNode, make: Callable[[], Any]) -> Any:
+        """Try until the compiled check agrees.
+
+        Raises:
+            NoSampleError: when it never does.
+
+        """
+        for _ in range(_MAX_TRIES):
+            self._steps += 1
+            if self._steps > _MAX_STEPS:
+                break
+            value = make()
+            if self._matches(node, value):
+                return value
+        raise NoSampleError(f"nothing fits {describe_type(node)}")
+
+    def _matches(self, node: TypeNode, value: Any) -> bool:
+        """Return whether a value matches; too costly a check counts as no."""
+        try:
+            return bool(self._program.compile_predicate(node)(value))
+        except WorkLimitError:
+            return False
+
+    def make(self, node: TypeNode, room: int) -> Any:
+        """Make a value of a type; where there is a choice, at most `room` levels deep.
+
+        Raises:
+            NoSampleError: when none was found.
+
+        """
+        node = resolve_refs(node)
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            room = 0
+        match node:
+            case ChoiceType(alternatives=alternatives):
+                return self._make_alternative(alternatives, room)
+            case MapType():
+                return self._make_checked(node, lambda: self._make_map(node, room - 1))
+            case ArrayType():
+                return self._make_checked(node, lambda: self._make_elements(node.group, room - 1))
+            case ControlType():
+                return self._make_checked(node, lambda: _make_controlled_value(self, node, room))
+            case TagType():
+                return self._make_tag(node, room)
+            case LiteralType():
+                return node.value
+            case RangeType():
+                return _make_number_in_range(self.random, node)
+            case MajorType():
+                return _make_kind_value(self.random, node, json=self.json)
+            case SimpleType():
+                return _make_simple_value(self.make(node.number, room))
+            case AnyType():
+                return _make_any_value(self.random, json=self.json)
+
+    def _make_alternative(self, alternatives: Sequence[TypeNode], room: int) -> Any:
+        """Make a value of one alternative; if that fails, of another."""
+        left = list(alternatives)
+        problem = NoSampleError("an empty choice")
+        while left:
+            chosen = self._pick(left, [self._heights.get(part) for part in left], room)
+            left.remove(chosen)
+            try:
+                return self.make(chosen, room)
+            except NoSampleError as error:
+                problem = error
+        raise problem
+
+    def _pick(self, options: list[_Option], heights: list[float], room: int) -> _Option:
+        """Pick an option that fits into the room left, or else one of the lowest."""
+        lowest = min(heights)
+        if math.isinf(lowest):
+            raise NoSampleError("no alternative is possible")
+        limit = max(lowest, room)
+        return self.random.choice(
+            [option for option, height in zip(options, heights, strict=True) if height <= limit]
+        )
+
+    def _pick_count(self, least: int, most: int | None, height: float, room: int) -> int:
+        """Pick how often an entry occurs; without room, only as often as required."""
+        if least > _MAX_NODES:
+            raise NoSampleError(f"{least} repetitions are more than are made")
+        if height > room or math.isinf(height):
+            return least
+        high = least + _MAX_EXTRA_ITEMS
+        return self.random.randint(least, high if most is None else min(most, high))
+
+    def _make_tag(self, node: TagType, room: int) -> Any:
+        from cbor2 import CBORTag
+
+        number: Any = node.number
+        if number is None:
+            number = _SAMPLE_TAG_NUMBER
+        elif not isinstance(number, int):
+            number = self.make(number, 0)
+        if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
+            raise NoSampleError("the number of a tag is not a number")
+        content = self.make(node.content, room - 1)
+        for _ in range(_MAX_TRIES):
+            # Decoding drops the leading zeros of a bignum, and with them perhaps the right length.
+            is_bignum = number in BIGNUM_TAGS and isinstance(content, bytes)
+            if not is_bignum or content[:1] != b"\x00":
+                break
+            content = self.make(node.content, room - 1)
+        return CBORTag(number, content)
+
+    # Arrays.
+
+    def _make_elements(self, group: GroupNode, room: int) -> list[Any]:
+        if not group.alternatives:
+            raise NoSampleError("an empty group choice")
+        heights = [self._heights.get_sequence(sequence) for sequence in group.alternatives]
+        sequence = self._pick(group.alternatives, heights, room)
+        return [element for item in sequence for element in self._make_item(item, room)]
+
+    def _make_item(self, item: GroupItem, room: int) -> list[Any]:
+        elements: list[Any] = []
+        height = self._heights.get(item.value)
+        for _ in range(self._pick_count(item.least, item.most, height, room)):
+            if isinstance(item.value, GroupNode):
+                elements += self._make_elements(item.value, room - 1)
+            else:
+                elements.append(self.make(item.value, room))
+        return elements
+
+    # Maps.
+
+    def _make_map(self, node: MapType, room: int) -> dict[Any, Any]:
+        sequences = expand_map_group(node.group)
+        if not sequences:
+            raise NoSampleError("an empty group choice")
+        heights = [
+            max(
+                (self._get_member_height(member) for member in entries if member.required),
+                default=0.0,
+            )
+            for entries in sequences
+        ]
+        sequence = self._pick(sequences, heights, room)
+        members: dict[Any, Any] = {}
+        copies: int | None = None
+        for member in sequence:
+            least, most = member.least, member.most
+            height = self._get_member_height(member)
+            share = member.share
+            if share is not None:
+                # All entries of a repeated group use the same number of copies.
+                if copies is None:
+                    copies = self._pick_count(share.fewest, share.copies, height, room)
+                least = share.least * copies
+                most = None if share.most is None and copies else (share.most or 0) * copies
+            count = self._pick_count(least, most, height, room)
+            if member.literal is None:
+                for _ in range(count):
+                    self._add_wild_member(members, member, sequence, room)
+            elif count:
+                members[member.literal] = self.make(member.value, room)
+        return members
+
+    def _get_member_height(self, member: MapMember) -> float:
+        writable = self._heights.can_write_key(member.key)
+        return self._heights.get(member.value) if writable else math.inf
+
+    def _add_wild_member(
+        self, members: dict[Any, Any], member: MapMember, sequence: MemberList, room: int
+    ) -> None:
+        """Add a member with a new key that no other entry names."""
+        reserved = [other.literal for other in sequence if other.literal is not None]
+        for _ in range(_MAX_TRIES):
+            key = _make_hashable_key(self.make(member.key, 0))
+            is_new = key not in members and key not in reserved
+            if is_new and (isinstance(key, str) or not self.json):
+                members[key] = self.make(member.value, room)
+                return
+        if len(members) < member.least:
+            raise NoSampleError(f"no more keys of {describe_type(member.key)}")
+
+
+def _make_hashable_key(key: Any) -> Any:
+    """Return a key that a dict takes; what cannot be a key becomes text."""
+    if isinstance(key, list):
+        return tuple(map(_make_hashable_key, key))
+    return str(key) if isinstance(key, dict) else key
+
+
+# Heights.
 
 
 class TypeHeights:
-    """The heights of the types reachable from one, in JSON or in CBOR."""
+    """How deep the smallest instance of each type has to be, in JSON or in CBOR.
+
+    A recursive rule is left by the alternative of the least height, so generation always ends. A
+    type without a finite instance (`a = [a]`), or without any instance in JSON, is infinite.
+    """
 
     def __init__(self, node: TypeNode, *, json: bool) -> None:
         """Compute all heights, from the leaves up until nothing changes."""
@@ -110,48 +378,50 @@ class TypeHeights:
                     self._known[id(inner)] = height
                     grown = True
 
-    def of(self, node: TypeNode | GroupNode) -> float:
-        """Give the height of a type or group; infinite when it has no instance."""
+    def get(self, node: AnyNode) -> float:
+        """Return the height of a type or group; infinite when it has no instance."""
         return self._known.get(id(node), math.inf)
 
-    def sequence(self, items: Iterable[GroupItem]) -> float:
-        """Give the height that the required entries of a sequence need."""
-        return max((self.item(item) for item in items if item.least), default=0)
+    def get_sequence(self, items: Iterable[GroupItem]) -> float:
+        """Return the height that the required entries of a sequence need."""
+        return max((self.get(item.value) for item in items if item.least), default=0)
 
-    def item(self, item: GroupItem) -> float:
-        """Give the height of one entry."""
-        return self.of(item.value)
+    def can_write_key(self, node: TypeNode | None) -> bool:
+        """Return whether a key of this type can be written: in JSON it has to be text."""
+        if node is None or not self._json:
+            return node is not None
+        return any(map(_can_be_text, flatten_choice(node)))
 
-    def _compute(self, node: TypeNode | GroupNode) -> float:
+    def _compute(self, node: AnyNode) -> float:
         match node:
             case RuleRef():
-                return self.of(node.node)
+                return self.get(node.node)
             case ChoiceType(alternatives=alternatives):
-                return min((self.of(part) for part in alternatives), default=math.inf)
+                return min((self.get(part) for part in alternatives), default=math.inf)
             case MapType(group=group):
-                return 1 + self._members(group)
+                return 1 + self._compute_members(group)
             case ArrayType(group=group):
-                return 1 + self.of(group)
+                return 1 + self.get(group)
             case GroupNode():
-                return min(map(self.sequence, node.alternatives), default=math.inf)
+                return min(map(self.get_sequence, node.alternatives), default=math.inf)
             case TagType():
-                return math.inf if self._json else 1 + self.of(node.content)
+                return math.inf if self._json else 1 + self.get(node.content)
             case ControlType():
-                return self._controlled(node)
+                return self._compute_control(node)
             case _:
-                return 0 if self._plain(node) else math.inf
+                return 0 if self._has_plain_instance(node) else math.inf
 
-    def _plain(self, node: TypeNode) -> bool:
-        """Tell whether a type without parts has an instance here."""
+    def _has_plain_instance(self, node: TypeNode) -> bool:
+        """Return whether a type without parts has an instance here."""
         match node:
             case LiteralType():
                 return not (self._json and isinstance(node.value, bytes))
             case MajorType(major=major, argument=argument):
-                unwritable = (
-                    major == MAJOR_SIMPLE and argument is not None and argument > SIMPLE_NULL
-                )
-                floats = argument is not None and SIMPLE_FLOAT16 <= argument <= SIMPLE_FLOAT64
-                return not self._json or (major != MAJOR_BYTES and (not unwritable or floats))
+                if not self._json:
+                    return True
+                if major == MAJOR_SIMPLE and argument is not None:
+                    return argument <= SIMPLE_NULL or argument in _FLOAT_FORMATS
+                return major != MAJOR_BYTES
             case SimpleType():
                 return not self._json
             case AnyType() | RangeType():
@@ -159,33 +429,30 @@ class TypeHeights:
             case _:
                 return False
 
-    def _controlled(self, node: ControlType) -> float:
+    def _compute_control(self, node: ControlType) -> float:
         if node.operator in {"cbor", "cborseq"}:
-            return math.inf if self._json else 1 + self.of(node.controller)
+            return math.inf if self._json else 1 + self.get(node.controller)
         if node.operator in TEXT_DECODERS:
             return 1
-        if node.operator in _STRUCTURED_OPERATORS:
-            return max(self.of(node.target), self.of(node.controller))
-        return self.of(node.target)
+        if node.operator in {"and", "within", "eq"}:
+            return max(self.get(node.target), self.get(node.controller))
+        return self.get(node.target)
 
-    def _members(self, group: GroupNode) -> float:
-        """Give the height of a group in a map, whose keys have to be possible as well."""
-        best = math.inf
+    def _compute_members(self, group: GroupNode) -> float:
+        """Compute the height of a group in a map, whose keys have to be possible as well."""
+        lowest = math.inf
         for sequence in group.alternatives:
-            heights = [0.0]
+            highest = 0.0
             for item in sequence:
-                if item.least and isinstance(item.value, GroupNode):
-                    heights.append(self._members(item.value))
-                elif item.least:
-                    heights.append(self.of(item.value) if self.key(item.key) else math.inf)
-            best = min(best, max(heights))
-        return best
-
-    def key(self, node: TypeNode | None) -> bool:
-        """Tell whether a key of this type can be written: in JSON it has to be text."""
-        if node is None or not self._json:
-            return node is not None
-        return any(_can_be_text(leaf) for leaf in flatten_choice(node))
+                if not item.least:
+                    continue
+                if isinstance(item.value, GroupNode):
+                    height = self._compute_members(item.value)
+                else:
+                    height = self.get(item.value) if self.can_write_key(item.key) else math.inf
+                highest = max(highest, height)
+            lowest = min(lowest, highest)
+        return lowest
 
 
 def _can_be_text(leaf: TypeNode) -> bool:
@@ -200,163 +467,43 @@ def _can_be_text(leaf: TypeNode) -> bool:
             return isinstance(leaf, AnyType)
 
 
-if TYPE_CHECKING:
-    from vacr.cddl.abnf import AbnfGrammar
-    from vacr.cddl.regexp import CharacterRanges
+# Plain values.
 
 
-_SAMPLE_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_./:~éß漢🙂"
-_PRINTABLE_ASCII = (32, 126)
-_SURROGATE_RANGE = (0xD800, 0xDFFF)
-_MAX_EXTRA_REPEATS = 3
-_MAX_GRAMMAR_DEPTH = 30
-
-
-class NoSampleError(ValueError):
-    """There is no string to be had."""
-
-
-def make_text(random: Random, longest: int = 12) -> str:
-    """Make a short text."""
-    return "".join(random.choice(_SAMPLE_ALPHABET) for _ in range(random.randint(0, longest)))
-
-
-def make_text_of_size(random: Random, size: int) -> str:
-    """Make a text of so many bytes."""
-    return "".join(random.choice(_SAMPLE_ALPHABET[:62]) for _ in range(size))
-
-
-def make_pattern_text(random: Random, tree: PatternNode) -> str:
-    """Make a text that a regular expression matches.
-
-    Raises:
-        NoSample: when a set of characters is empty.
-
-    """
-    match tree:
-        case PatternCharacters(ranges=ranges):
-            return chr(_choose_character(random, ranges))
-        case PatternSequence(parts=parts):
-            return "".join(make_pattern_text(random, part) for part in parts)
-        case PatternChoice(branches=branches):
-            return make_pattern_text(random, random.choice(branches))
-        case PatternRepeat():
-            return "".join(
-                make_pattern_text(random, tree.part)
-                for _ in range(_choose_count(random, tree.least, tree.most))
-            )
-
-
-def make_grammar_codes(random: Random, grammar: AbnfGrammar) -> list[int]:
-    """Make a sequence of characters or bytes that ABNF matches.
-
-    Raises:
-        NoSample: when the grammar goes too deep.
-
-    """
-    return _make_abnf_codes(random, grammar, grammar.start, 0)
-
-
-def _make_abnf_codes(random: Random, grammar: AbnfGrammar, part: AbnfNode, depth: int) -> list[int]:
-    if depth > _MAX_GRAMMAR_DEPTH:
-        raise NoSampleError("the grammar goes too deep")
-    match part:
-        case AbnfCharacters(ranges=ranges):
-            return [_choose_character(random, options) for options in ranges]
-        case AbnfRuleName(name=name):
-            return _make_abnf_codes(random, grammar, grammar.rules[name], depth + 1)
-        case AbnfSequence(parts=parts):
-            return [
-                code
-                for inner in parts
-                for code in _make_abnf_codes(random, grammar, inner, depth + 1)
-            ]
-        case AbnfChoice(parts=parts):
-            return _make_abnf_codes(random, grammar, random.choice(parts), depth + 1)
-        case AbnfRepeat():
-            most = part.least if depth > _MAX_GRAMMAR_DEPTH // 2 else part.most
-            times = range(_choose_count(random, part.least, most))
-            return [
-                code
-                for _ in times
-                for code in _make_abnf_codes(random, grammar, part.part, depth + 1)
-            ]
-
-
-def _choose_count(random: Random, least: int, most: int | None) -> int:
-    high = least + _MAX_EXTRA_REPEATS if most is None else min(most, least + _MAX_EXTRA_REPEATS)
-    return random.randint(least, high)
-
-
-def _choose_character(random: Random, ranges: CharacterRanges) -> int:
-    """Pick a character, a printable one of ASCII if there is one, never a surrogate."""
-    for low, high in (
-        _PRINTABLE_ASCII,
-        (0, _SURROGATE_RANGE[0] - 1),
-        (_SURROGATE_RANGE[1] + 1, 0x10FFFF),
-    ):
-        inside = [(max(low, a), min(high, b)) for a, b in ranges if a <= high and b >= low]
-        if inside:
-            return random.randint(*random.choice(inside))
-    raise NoSampleError("no character fits")
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-_EDGE_INTEGERS = (0, 1, 23, 24, 255, 256, 65535, 65536, 2**32, 2**53, LARGEST_UINT)
-_MAX_SAMPLE_SIZE = 4096
-_LAST_BIT = 63
-_FLOAT_FORMATS = {SIMPLE_FLOAT16: "<e", SIMPLE_FLOAT32: "<f", SIMPLE_FLOAT64: "<d"}
-_SIMPLE_WORDS = {SIMPLE_FALSE: False, SIMPLE_TRUE: True, SIMPLE_NULL: None}
-_HEAD_RANGES = {24: (24, 255), 25: (256, 65535), 26: (65536, 2**32 - 1), 27: (2**32, LARGEST_UINT)}
-
-
-def make_any_value(random: Random, *, json: bool) -> Any:
-    """Make a value of `any`."""
-    plain = [
+def _make_any_value(random: Random, *, json: bool) -> Any:
+    values = [
         True,
         None,
         random.randint(-100, 100),
         random.random(),
-        make_text(random),
+        _make_text(random),
         [1, "a"],
         {"a": [None]},
     ]
-    return random.choice(plain if json else [*plain, random.randbytes(4), {1: b"\x00"}])
+    return random.choice(values if json else [*values, random.randbytes(4), {1: b"\x00"}])
 
 
-def make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
-    """Make a value of a major type.
-
-    Raises:
-        NoSample: when there is none.
-
-    """
+def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
+    """Make a value of a major type."""
     if kind.major > MAJOR_MAP:
         return _make_simple_or_float(random, kind.argument, json=json)
-    measure = _make_head_argument(random, kind.argument)
+    argument = _make_head_argument(random, kind.argument)
     if kind.major in {MAJOR_UINT, MAJOR_NINT}:
-        return measure if kind.major == MAJOR_UINT else -1 - measure
-    length = measure if kind.argument is not None else random.randint(0, 8)
+        return argument if kind.major == MAJOR_UINT else -1 - argument
+    length = argument if kind.argument is not None else random.randint(0, 8)
     if length > _MAX_SAMPLE_SIZE:
         raise NoSampleError("too long to be made")
-    made: dict[int, Callable[[], Any]] = {
-        MAJOR_BYTES: lambda: random.randbytes(length),
-        MAJOR_TEXT: lambda: (
-            make_text_of_size(random, length) if kind.argument else make_text(random)
-        ),
-        MAJOR_ARRAY: lambda: [make_any_value(random, json=json) for _ in range(length)],
-        MAJOR_MAP: lambda: {
-            f"k{index}": make_any_value(random, json=json) for index in range(length)
-        },
-    }
-    return made[kind.major]()
+    if kind.major == MAJOR_BYTES:
+        return random.randbytes(length)
+    if kind.major == MAJOR_TEXT:
+        return _make_text_of_size(random, length) if kind.argument else _make_text(random)
+    if kind.major == MAJOR_ARRAY:
+        return [_make_any_value(random, json=json) for _ in range(length)]
+    return {f"k{index}": _make_any_value(random, json=json) for index in range(length)}
 
 
 def _make_head_argument(random: Random, argument: int | None) -> int:
-    """Make the argument of a head: any, or one that is written with this additional information."""
+    """Make the argument of a head, for a given additional information or for any."""
     if argument is None:
         return random.choice((*_EDGE_INTEGERS, random.randint(0, 1000)))
     if argument in _HEAD_RANGES:
@@ -377,16 +524,11 @@ def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -
         return _SIMPLE_WORDS[argument]
     if json:
         raise NoSampleError("no such value in JSON")
-    return make_simple_value(argument)
+    return _make_simple_value(argument)
 
 
-def make_simple_value(number: object) -> Any:
-    """Make a simple value of CBOR.
-
-    Raises:
-        NoSample: when there is none of this number.
-
-    """
+def _make_simple_value(number: object) -> Any:
+    """Make the simple value of CBOR with this number."""
     import cbor2
 
     if number in {SIMPLE_FALSE, SIMPLE_TRUE, SIMPLE_NULL}:
@@ -399,13 +541,7 @@ def make_simple_value(number: object) -> Any:
         raise NoSampleError("no such simple value") from None
 
 
-def make_number_in_range(random: Random, node: RangeType) -> int | float:
-    """Make a number of a range.
-
-    Raises:
-        NoSample: when the range is empty.
-
-    """
+def _make_number_in_range(random: Random, node: RangeType) -> int | float:
     low, high = get_range_bounds(node)
     if isinstance(low, float) or isinstance(high, float):
         return random.choice((low, random.uniform(low, high)))
@@ -415,19 +551,81 @@ def make_number_in_range(random: Random, node: RangeType) -> int | float:
     return random.choice((low, last, random.randint(low, last)))
 
 
-def make_hashable_key(key: Any) -> Any:
-    """Turn a key into what a dict takes; what cannot be a key becomes text."""
-    if isinstance(key, list):
-        return tuple(map(make_hashable_key, key))
-    return str(key) if isinstance(key, dict) else key
+def _make_text(random: Random, longest: int = 12) -> str:
+    return "".join(random.choice(_SAMPLE_ALPHABET) for _ in range(random.randint(0, longest)))
 
 
-# --- control operators
-# --------------------------------------------------------------------------------
+def _make_text_of_size(random: Random, size: int) -> str:
+    """Make a text of so many bytes."""
+    return "".join(random.choice(_ASCII_ALPHABET) for _ in range(size))
 
 
-def make_controlled_value(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
-    """Make a value that a control operator may accept; the caller checks it."""
+# Strings of a regular expression or a grammar.
+
+
+def make_pattern_text(random: Random, tree: PatternNode) -> str:
+    """Make a text that a regular expression matches.
+
+    Raises:
+        NoSampleError: when a set of characters is empty.
+
+    """
+    match tree:
+        case PatternCharacters(ranges=ranges):
+            return chr(_pick_character(random, ranges))
+        case PatternSequence(parts=parts):
+            return "".join(make_pattern_text(random, part) for part in parts)
+        case PatternChoice(branches=branches):
+            return make_pattern_text(random, random.choice(branches))
+        case PatternRepeat():
+            count = _pick_repeat_count(random, tree.least, tree.most)
+            return "".join(make_pattern_text(random, tree.part) for _ in range(count))
+
+
+def _make_grammar_codes(
+    random: Random, grammar: AbnfGrammar, part: AbnfNode, depth: int = 0
+) -> list[int]:
+    """Make a sequence of characters or bytes that a part of a grammar matches."""
+    if depth > _MAX_GRAMMAR_DEPTH:
+        raise NoSampleError("the grammar goes too deep")
+    match part:
+        case AbnfCharacters(ranges=ranges):
+            return [_pick_character(random, options) for options in ranges]
+        case AbnfRuleName(name=name):
+            return _make_grammar_codes(random, grammar, grammar.rules[name], depth + 1)
+        case AbnfChoice(parts=parts):
+            return _make_grammar_codes(random, grammar, random.choice(parts), depth + 1)
+        case AbnfSequence(parts=parts):
+            sequence = parts
+        case AbnfRepeat():
+            most = part.least if depth > _MAX_GRAMMAR_DEPTH // 2 else part.most
+            sequence = (part.part,) * _pick_repeat_count(random, part.least, most)
+    return [
+        code
+        for inner in sequence
+        for code in _make_grammar_codes(random, grammar, inner, depth + 1)
+    ]
+
+
+def _pick_repeat_count(random: Random, least: int, most: int | None) -> int:
+    high = least + _MAX_EXTRA_REPEATS
+    return random.randint(least, high if most is None else min(most, high))
+
+
+def _pick_character(random: Random, ranges: CharacterRanges) -> int:
+    """Pick a character, of printable ASCII if possible, never a surrogate."""
+    for low, high in (_PRINTABLE_ASCII, _BELOW_SURROGATES, _ABOVE_SURROGATES):
+        inside = [(max(low, a), min(high, b)) for a, b in ranges if a <= high and b >= low]
+        if inside:
+            return random.randint(*random.choice(inside))
+    raise NoSampleError("no character fits")
+
+
+# Values of control operators. The caller checks each of them.
+
+
+def _make_controlled_value(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
+    """Make a value that a control operator may accept."""
     value = evaluate_constant(node)
     if value is not None and node.operator in COMPUTING_OPERATORS:
         return value
@@ -438,14 +636,15 @@ def make_controlled_value(generator: InstanceGenerator, node: ControlType, room:
 
 
 def _make_encoded_text(generator: InstanceGenerator, node: ControlType, room: int) -> str:
-    """Make what the text stands for, which may be bytes also in JSON, and write it as text."""
-    held, generator.json = generator.json, generator.json and node.operator == "json"
+    """Make a value and encode it as text; also in JSON the value may be bytes."""
+    json = generator.json
+    generator.json = json and node.operator == "json"
     try:
         return TEXT_ENCODERS[node.operator](generator.make(node.controller, room))
     except (TypeError, ValueError, AttributeError):
         raise NoSampleError("not to be written as text") from None
     finally:
-        generator.json = held
+        generator.json = json
 
 
 def _make_either_side(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
@@ -459,8 +658,8 @@ def _make_equal_value(generator: InstanceGenerator, node: ControlType, room: int
 def _make_nearby_number(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
     """Make a number near the one it is compared with."""
     step = generator.random.choice((0, 1, -1, generator.random.randint(-1000, 1000)))
-    near = [node.detail, node.detail + step, float(node.detail) + step]
-    return generator.random.choice([*near, generator.make(node.target, room)])
+    nearby = [node.detail, node.detail + step, float(node.detail) + step]
+    return generator.random.choice([*nearby, generator.make(node.target, room)])
 
 
 def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -> Any:
@@ -469,53 +668,47 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
     if not isinstance(size, int) or not 0 <= size <= _MAX_SAMPLE_SIZE:
         raise NoSampleError("no such size is made")
     random = generator.random
-    made: list[Any] = []
+    values: list[Any] = []
     for leaf in flatten_choice(node.target):
         major = _find_major_type(leaf)
         if major == MAJOR_TEXT:
-            made.append(make_text_of_size(random, size))
+            values.append(_make_text_of_size(random, size))
         elif major == MAJOR_BYTES and not generator.json:
-            made.append(random.randbytes(size))
+            values.append(random.randbytes(size))
         elif major == MAJOR_UINT:
-            made.append(random.randrange(256 ** min(size, 8)))
-    return random.choice(made) if made else generator.make(node.target, 0)
-
-
-def _find_major_type(leaf: TypeNode) -> int | None:
-    """Give the major type under the control operators of a type."""
-    while isinstance(leaf, ControlType):
-        leaf = flatten_choice(leaf.target)[0]
-    return leaf.major if isinstance(leaf, MajorType) else None
+            values.append(random.randrange(256 ** min(size, 8)))
+    return random.choice(values) if values else generator.make(node.target, 0)
 
 
 def _make_bit_set(generator: InstanceGenerator, node: ControlType, _: int) -> Any:
-    """Make a set of bits out of those that are allowed."""
-    value = 0
+    """Make a set of allowed bits."""
+    bits = 0
     for _attempt in range(generator.random.randint(0, 3)):
         bit = generator.make(node.controller, 0)
         if isinstance(bit, int) and 0 <= bit <= _LAST_BIT:
-            value |= 1 << bit
-    majors = {_find_major_type(leaf) for leaf in flatten_choice(node.target)}
-    if MAJOR_BYTES in majors and (MAJOR_UINT not in majors or generator.random.random() < 0.5):  # noqa: PLR2004 - either
-        return value.to_bytes(8, "little")
-    return value
+            bits |= 1 << bit
+    majors = _list_target_majors(node)
+    as_bytes = MAJOR_BYTES in majors
+    if as_bytes and MAJOR_UINT in majors:
+        as_bytes = generator.random.random() < 1 / 2
+    return bits.to_bytes(8, "little") if as_bytes else bits
 
 
 def _make_pattern_value(generator: InstanceGenerator, node: ControlType, _: int) -> str:
-    text = evaluate_constant(node.controller)
+    pattern = evaluate_constant(node.controller)
     try:
-        tree = parse_pattern(str(text), pcre=node.operator == "pcre")
+        tree = parse_pattern(str(pattern), pcre=node.operator == "pcre")
     except PatternError as error:
         raise NoSampleError(f"no text is made for this pattern ({error})") from None
     return make_pattern_text(generator.random, tree)
 
 
 def _make_grammar_value(generator: InstanceGenerator, node: ControlType, _: int) -> str | bytes:
-    codes = make_grammar_codes(generator.random, node.detail)
-    as_text = MAJOR_TEXT in {_find_major_type(leaf) for leaf in flatten_choice(node.target)}
+    grammar: AbnfGrammar = node.detail
+    codes = _make_grammar_codes(generator.random, grammar, grammar.start)
     try:
-        made = bytes(codes) if node.operator == "abnfb" else "".join(map(chr, codes)).encode()
-        return made.decode() if as_text else made
+        data = bytes(codes) if node.operator == "abnfb" else "".join(map(chr, codes)).encode()
+        return data.decode() if MAJOR_TEXT in _list_target_majors(node) else data
     except (ValueError, UnicodeError):
         raise NoSampleError("not a string") from None
 
@@ -528,6 +721,17 @@ def _make_cbor_bytes(generator: InstanceGenerator, node: ControlType, room: int)
     if node.operator == "cbor":
         return cbor2.dumps(value)
     return b"".join(map(cbor2.dumps, value))
+
+
+def _list_target_majors(node: ControlType) -> set[int | None]:
+    return {_find_major_type(leaf) for leaf in flatten_choice(node.target)}
+
+
+def _find_major_type(leaf: TypeNode) -> int | None:
+    """Return the major type under the control operators of a type."""
+    while isinstance(leaf, ControlType):
+        leaf = flatten_choice(leaf.target)[0]
+    return leaf.major if isinstance(leaf, MajorType) else None
 
 
 _CONTROL_MAKERS: dict[str, Callable[[InstanceGenerator, ControlType, int], Any]] = {
@@ -547,261 +751,3 @@ _CONTROL_MAKERS: dict[str, Callable[[InstanceGenerator, ControlType, int], Any]]
     "cbor": _make_cbor_bytes,
     "cborseq": _make_cbor_bytes,
 }
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from vacr.cddl.compiler import CheckProgram
-    from vacr.cddl.maps import MapMember
-
-
-_EXTRA_DEPTH = 6
-_MAX_NODES = 600
-_MAX_STEPS = 30_000
-_MAX_TRIES = 30
-_MAX_EXTRA_ITEMS = 3
-_SAMPLE_TAG_NUMBER = 4711
-_Option = TypeVar("_Option")
-
-
-class InstanceGenerator:
-    """Makes instances of one type."""
-
-    def __init__(
-        self, node: TypeNode, program: CheckProgram, *, seed: int, json: bool, where: str
-    ) -> None:
-        """Look at the type once; `program` checks what is made."""
-        self.random = Random(seed)  # noqa: S311 - reproducible on purpose, and nothing secret
-        self.json = json
-        self._node = node
-        self._program = program
-        self._where = where
-        self._heights = TypeHeights(node, json=json)
-        self._nodes = 0
-        self._steps = 0
-
-    def instance(self) -> Any:
-        """Make one instance.
-
-        Raises:
-            InvalidSchema: when there is none, or none is found.
-
-        """
-        height = self._heights.of(self._node)
-        if math.isinf(height):
-            self._refuse()
-        try:
-            return self._checked(
-                self._node, lambda: self._make_counted(self._node, int(height) + _EXTRA_DEPTH)
-            )
-        except NoSampleError as error:
-            name = describe_type(self._node)
-            raise InvalidSchema(
-                f"no instance of {name} was found: {error}", where=self._where
-            ) from None
-        finally:
-            self._program.forget()
-
-    def _make_counted(self, node: TypeNode, room: int) -> Any:
-        self._nodes = 0
-        return self.make(node, room)
-
-    def _refuse(self) -> None:
-        name = describe_type(self._node)
-        if self.json and not math.isinf(TypeHeights(self._node, json=False).of(self._node)):
-            message = (
-                f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
-            )
-            raise InvalidSchema(message, where=self._where, hint="ask for the instance as CBOR")
-        raise InvalidSchema(f"{name} has no finite instance", where=self._where)
-
-    # --- for every kind of type
-    # ------------------------------------------------------------------------
-
-    def matches(self, node: TypeNode, value: Any) -> bool:
-        """Ask the compiled check; what would take too long to check is not made."""
-        try:
-            return bool(self._program.predicate(node)(value))
-        except WorkLimitError:
-            return False
-
-    def _checked(self, node: TypeNode, make: Callable[[], Any]) -> Any:
-        """Try until the check agrees.
-
-        Raises:
-            NoSample: when it never does.
-
-        """
-        for _ in range(_MAX_TRIES):
-            self._steps += 1
-            if self._steps > _MAX_STEPS:
-                break
-            value = make()
-            if self.matches(node, value):
-                return value
-        raise NoSampleError(f"nothing fits {describe_type(node)}")
-
-    def make(self, node: TypeNode, room: int) -> Any:
-        """Make a value of a type, going at most so deep where there is a choice.
-
-        Raises:
-            NoSample: when none was found.
-
-        """
-        node = resolve_refs(node)
-        self._nodes += 1
-        if self._nodes > _MAX_NODES:
-            room = 0
-        match node:
-            case ChoiceType(alternatives=alternatives):
-                return self._first_possible(alternatives, room)
-            case MapType():
-                return self._checked(node, lambda: self._map(node, room - 1))
-            case ArrayType():
-                return self._checked(node, lambda: self._group(node.group, room - 1))
-            case ControlType():
-                return self._checked(node, lambda: make_controlled_value(self, node, room))
-            case TagType():
-                return self._tag(node, room)
-            case LiteralType():
-                return node.value
-            case RangeType():
-                return make_number_in_range(self.random, node)
-            case MajorType():
-                return make_kind_value(self.random, node, json=self.json)
-            case SimpleType():
-                return make_simple_value(self.make(node.number, room))
-            case AnyType():
-                return make_any_value(self.random, json=self.json)
-
-    def _first_possible(self, alternatives: Sequence[TypeNode], room: int) -> Any:
-        """Make one alternative; when it cannot be, another."""
-        left = list(alternatives)
-        problem = NoSampleError("an empty choice")
-        while left:
-            chosen = self._pick(left, [self._heights.of(part) for part in left], room)
-            left.remove(chosen)
-            try:
-                return self.make(chosen, room)
-            except NoSampleError as error:
-                problem = error
-        raise problem
-
-    def _pick(self, options: list[_Option], heights: list[float], room: int) -> _Option:
-        """Pick an option there is room for; the lowest when there is none."""
-        lowest = min(heights)
-        if math.isinf(lowest):
-            raise NoSampleError("no alternative is possible")
-        limit = max(lowest, room)
-        return self.random.choice(
-            [option for option, height in zip(options, heights, strict=True) if height <= limit]
-        )
-
-    def _tag(self, node: TagType, room: int) -> Any:
-        from cbor2 import CBORTag
-
-        number: Any = node.number
-        if not isinstance(number, int):
-            number = _SAMPLE_TAG_NUMBER if number is None else self.make(number, 0)
-        if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
-            raise NoSampleError("the number of a tag is not a number")
-        content = self.make(node.content, room - 1)
-        for _ in range(_MAX_TRIES):
-            # Leading zeros of a bignum are lost when it is decoded, and with them perhaps the right
-            # length.
-            if (
-                number not in BIGNUM_TAGS
-                or not isinstance(content, bytes)
-                or content[:1] != b"\x00"
-            ):
-                break
-            content = self.make(node.content, room - 1)
-        return CBORTag(number, content)
-
-    # --- arrays
-    # ----------------------------------------------------------------------------------------
-
-    def _group(self, group: GroupNode, room: int) -> list[Any]:
-        """Make the elements of an array."""
-        if not group.alternatives:
-            raise NoSampleError("an empty group choice")
-        heights = [self._heights.sequence(sequence) for sequence in group.alternatives]
-        sequence = self._pick(group.alternatives, heights, room)
-        return [element for item in sequence for element in self._elements(item, room)]
-
-    def _elements(self, item: GroupItem, room: int) -> list[Any]:
-        found: list[Any] = []
-        for _ in range(self._count(item.least, item.most, self._heights.item(item), room)):
-            if isinstance(item.value, GroupNode):
-                found += self._group(item.value, room - 1)
-            else:
-                found.append(self.make(item.value, room))
-        return found
-
-    def _count(self, least: int, most: int | None, height: float, room: int) -> int:
-        """Choose how often an entry is there: no more than it must be when there is no room."""
-        if least > _MAX_NODES:
-            raise NoSampleError(f"{least} repetitions are more than are made")
-        if height > room or math.isinf(height):
-            return least
-        return self.random.randint(
-            least, least + _MAX_EXTRA_ITEMS if most is None else min(most, least + _MAX_EXTRA_ITEMS)
-        )
-
-    # --- maps
-    # ------------------------------------------------------------------------------------------
-
-    def _map(self, node: MapType, room: int) -> dict[Any, Any]:
-        """Make the members of a map."""
-        sequences = expand_map_group(node.group)
-        if not sequences:
-            raise NoSampleError("an empty group choice")
-        heights = [
-            max(map(self._member_height, filter(_is_required, s)), default=0.0) for s in sequences
-        ]
-        sequence = self._pick(sequences, heights, room)
-        found: dict[Any, Any] = {}
-        copies: int | None = None
-        for member in sequence:
-            least, most = member.least, member.most
-            if member.share is not None:
-                share = member.share
-                if copies is None:
-                    copies = self._count(
-                        share.fewest, share.copies, self._member_height(member), room
-                    )
-                least, most = (
-                    share.least * copies,
-                    None if share.most is None else share.most * copies,
-                )
-                most = most if copies else 0
-            count = self._count(least, most, self._member_height(member), room)
-            if member.literal is not None:
-                if count:
-                    found[member.literal] = self.make(member.value, room)
-                continue
-            for _ in range(count):
-                self._add_wild(found, member, sequence, room)
-        return found
-
-    def _member_height(self, member: MapMember) -> float:
-        writable = self._heights.key(member.key)
-        return self._heights.of(member.value) if writable else math.inf
-
-    def _add_wild(
-        self, found: dict[Any, Any], member: MapMember, sequence: list[MapMember], room: int
-    ) -> None:
-        """Add a member with a key that is new, and that no other entry names."""
-        taken = [other.literal for other in sequence if other.literal is not None]
-        for _ in range(_MAX_TRIES):
-            key = make_hashable_key(self.make(member.key, 0))
-            if key not in found and key not in taken and (isinstance(key, str) or not self.json):
-                found[key] = self.make(member.value, room)
-                return
-        if len(found) < member.least:
-            raise NoSampleError(f"no more keys of {describe_type(member.key)}")
-
-
-def _is_required(member: MapMember) -> bool:
-    return member.required

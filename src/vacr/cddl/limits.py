@@ -1,18 +1,16 @@
-"""What bounds a check, in depth and in work, and how depth is made room for. Step: validate.
+"""Limits of one check: how much work it may take, and how deep it may go.
 
-A value as deep as the decoders allow may need more of Python's stack than there is by default, for
-one level of it can take many calls. Such a check is made again in a thread of its own with a larger
-stack; the limit on recursion, which belongs to the whole process, is only raised meanwhile.
+A value as deep as the decoders allow may need more of Python's stack than there is by default, as
+one level of it can take many calls. Such a check runs again in a thread with a larger stack. The
+recursion limit belongs to the whole process, so it is raised only meanwhile.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any
 
 _MAX_CALLS = 60_000
 _STACK_BYTES = 256 * 1024 * 1024
@@ -20,11 +18,11 @@ _STACK_LOCK = threading.Lock()
 
 
 class WorkLimitError(Exception):
-    """A check that would take longer than is allowed; the message says what of."""
+    """A check that would take longer than is allowed; the message names the reason."""
 
 
 def run_with_larger_stack(work: Callable[[], Any]) -> Any:
-    """Do some work, and once more with a larger stack if it needs that.
+    """Call a function, and once more with a larger stack if it needs that.
 
     Raises:
         RecursionError: when it needs even more.
@@ -38,14 +36,14 @@ def run_with_larger_stack(work: Callable[[], Any]) -> Any:
 
 
 def _run_in_thread(work: Callable[[], Any]) -> Any:
-    """Do some work on a large stack, and give or raise what comes of it."""
+    """Call a function on a large stack, and return its result or raise its error."""
     results: list[Any] = []
     problems: list[BaseException] = []
 
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
             problems.append(error)
 
     with _STACK_LOCK:
@@ -64,6 +62,6 @@ def _run_in_thread(work: Callable[[], Any]) -> Any:
         finally:
             sys.setrecursionlimit(calls)
     if problems:
-        # The traceback of a deep recursion holds every frame of it, and every value in them.
+        # The traceback of a deep recursion keeps every frame of it alive, with all its values.
         raise problems[0].with_traceback(None)
     return results[0]

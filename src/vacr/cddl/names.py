@@ -1,53 +1,34 @@
-"""What the names in a piece of CDDL mean: the definitions of a text, and the arguments of a
-generic. Step: validate.
+"""From the syntax tree to the graph of types: what each name of a schema stands for.
 
-Follows RFC 8610 section 2.2.2 (`/=`, `//=`): a name may be extended any number of times but defined
-only once.
+A name may be a rule of the text or of the prelude, a generic with arguments, a socket that others
+extend, a group or a type. `NameResolver` replaces every name by a node of `type_graph`:
 
-Find out what a name stands for: which rule, and whether a group or a type. Step: validate.
+    >>> from vacr.cddl.names import NameResolver, build_rule_table
+    >>> from vacr.cddl.syntax import parse_rules, parse_type
+    >>> from vacr.cddl.tokens import CddlSource
+    >>> source = CddlSource("list<t> = [* t]  id = #0  id /= #3", "example")
+    >>> resolver = NameResolver(build_rule_table(source, parse_rules(source)))
+    >>> expression = CddlSource("list<id>", "expression")
+    >>> array = resolver.resolve(expression, parse_type(expression)).node
+    >>> [[item]] = array.group.alternatives
+    >>> item.value.name, [part.major for part in item.value.node.alternatives]
+    ('id', [0, 3])
 
-Follows RFC 8610 sections 2.1 and 3.10. Chains of names are walked without recursion, and what was
-found out is kept.
+Resolution follows RFC 8610 sections 2 and 3. A name is defined once and extended any number of
+times with `/=` and `//=` (2.2.2). An undefined `$socket` is an empty choice (3.9). A generic has
+one instance for each list of arguments (3.10). `~` unwraps (3.7), and `&` turns a group into a
+choice (2.2.2.2). A rule of the text hides the prelude's rule of the same name, unless it only
+extends it.
 
-Resolve the names of a CDDL text: rules, generics, sockets, groups and types. Step: validate.
-
-Follows RFC 8610 sections 2 and 3: the first rule is the root, `/=` and `//=` extend, an undefined
-`$socket` is an empty choice (3.9), generics are instantiated once for each list of arguments
-(3.10), `~` unwraps (3.7) and `&` turns a group into a choice (2.2.2.2). A rule of the text hides
-the prelude's rule of the same name, unless it only extends it. Rules wait in a queue instead of
-calling each other, so a long chain of names costs no stack.
-
-Refuse rules that refer to themselves without getting anywhere. Step: validate.
-
-`a = [a]` describes something, if nothing finite; `a = a / int` and `g = (? g, int)` would be
-followed without end. This holds for maps altogether: a group that includes itself adds the same
-keys again, so it is refused there.
+Rules wait in a queue instead of calling each other, and chains of names are followed in loops, so a
+long chain costs no stack.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
-from vacr.cddl.model import (
-    MAJOR_TAG,
-    AnyType,
-    ArrayType,
-    ChoiceType,
-    ControlType,
-    GroupItem,
-    GroupNode,
-    LiteralType,
-    MajorType,
-    MapType,
-    RangeType,
-    RuleRef,
-    SimpleType,
-    SourceLocation,
-    TagType,
-    TypeNode,
-    list_child_nodes,
-)
 from vacr.cddl.syntax import (
     ArraySyntax,
     ChoiceSyntax,
@@ -63,26 +44,55 @@ from vacr.cddl.syntax import (
     RuleSyntax,
     TypeSyntax,
     UnwrapSyntax,
+    unwrap_single_entry,
 )
-from vacr.errors import InvalidSchema
+from vacr.cddl.tokens import CddlSource
+from vacr.cddl.type_graph import (
+    AnyType,
+    ArrayType,
+    ChoiceType,
+    ControlType,
+    GroupItem,
+    GroupNode,
+    LiteralType,
+    MajorType,
+    MapType,
+    RangeType,
+    RuleRef,
+    SimpleType,
+    SourceLocation,
+    TagType,
+    TypeNode,
+    list_group_items,
+)
+from vacr.cddl.values import MAJOR_TAG
 
-if TYPE_CHECKING:
-    from vacr.cddl.syntax import CddlSource
+MAX_RULE_INSTANCES = 5000
 
-
-# A rule that only extends one of the prelude starts with that, by a name that no text can hold.
-EXTENDED_PREFIX = "prelude:"
+# A rule that only extends one of the prelude starts with that one, by a name no text can contain.
+_PRELUDE_PREFIX = "prelude:"
 
 
 @dataclass(eq=False, slots=True)
 class RuleDefinition:
-    """All that a text says about one name."""
+    """All definitions that a text has for one name."""
 
     source: CddlSource
     table: RuleTable
     name: str
     parameters: tuple[str, ...]
     rules: list[RuleSyntax]
+
+    @property
+    def is_alias(self) -> bool:
+        """Return whether the rule is nothing but one type or one name."""
+        first = self.rules[0]
+        return len(self.rules) == 1 and first.body.is_plain and first.operator != "//="
+
+    @property
+    def place(self) -> SourceLocation:
+        """Return the place of the first definition."""
+        return SourceLocation(self.source, self.rules[0].at)
 
 
 @dataclass(eq=False, slots=True)
@@ -93,23 +103,27 @@ class RuleTable:
     outer: RuleTable | None = None
 
     def find(self, name: str) -> RuleDefinition | None:
-        """Look a name up here, then outside."""
-        if name.startswith(EXTENDED_PREFIX):
-            return self.outer.find(name.removeprefix(EXTENDED_PREFIX)) if self.outer else None
-        found = self.definitions.get(name)
-        return found if found or self.outer is None else self.outer.find(name)
+        """Look a name up here, then in the outer table."""
+        if name.startswith(_PRELUDE_PREFIX):
+            return self.outer.find(name.removeprefix(_PRELUDE_PREFIX)) if self.outer else None
+        definition = self.definitions.get(name)
+        if definition is None and self.outer is not None:
+            return self.outer.find(name)
+        return definition
 
 
 @dataclass(eq=False, slots=True)
 class NameScope:
-    """What the names of a piece of text mean; `key` numbers the instance of a generic it belongs
-    to.
-    """
+    """The meaning of names in a piece of text; `key` numbers the generic instance it is part of."""
 
     source: CddlSource
     table: RuleTable
     bindings: dict[str, BoundArgument] = field(default_factory=dict)
     key: int = 0
+
+    def locate(self, node: TypeSyntax | GroupSyntax) -> SourceLocation:
+        """Return the place of a node in the text."""
+        return SourceLocation(self.source, node.at)
 
 
 @dataclass(eq=False, slots=True)
@@ -127,125 +141,110 @@ def build_rule_table(
     """Gather the definitions of a text by name.
 
     Raises:
-        InvalidSchema: when a name is defined twice in different ways.
+        CddlError: when a name is defined twice in different ways.
 
     """
     table = RuleTable(outer=outer)
     for rule in rules:
-        known = table.definitions.get(rule.name)
-        if known is None:
+        definition = table.definitions.get(rule.name)
+        if definition is None:
             table.definitions[rule.name] = RuleDefinition(
                 source, table, rule.name, rule.parameters, [rule]
             )
-            continue
-        if rule.parameters != known.parameters:
-            source.fail(f"rule {rule.name!r} is extended with other generic parameters", rule.at)
-        first = next((r for r in known.rules if r.operator == "="), None)
-        if rule.operator == "=" and first is not None:
-            if first != rule:
-                hint = (
-                    f"the other definition is at {source.where(first.at)}; extend it with /= or //="
-                )
-                source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
-            continue
-        known.rules.append(rule)
-    for name, known in table.definitions.items():
-        if (
-            outer is not None
-            and outer.find(name)
-            and all(rule.operator == "/=" for rule in known.rules)
-        ):
-            at = known.rules[0].at
-            body = GroupEntrySyntax(1, 1, None, NameSyntax(EXTENDED_PREFIX + name, (), at), at)
-            known.rules.insert(0, RuleSyntax(name, (), "=", body, at))
+        else:
+            _add_rule(source, definition, rule)
+    if outer is not None:
+        for name, definition in table.definitions.items():
+            only_extends = all(rule.operator == "/=" for rule in definition.rules)
+            if only_extends and outer.find(name):
+                _start_with_outer_rule(definition)
     return table
 
 
-if TYPE_CHECKING:
-    pass
-
-MAX_RULE_INSTANCES = 5000
-
-
-def unwrap_single_entry(group: GroupSyntax) -> TypeSyntax | GroupSyntax | None:
-    """Give what a group of one plain entry holds: it is that, in parentheses."""
-    match group.alternatives:
-        case [[entry]] if entry.plain:
-            return entry.value
-        case _:
-            return None
+def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) -> None:
+    """Add another definition of a name, unless it repeats the first."""
+    if rule.parameters != definition.parameters:
+        source.fail(f"rule {rule.name!r} is extended with other generic parameters", rule.at)
+    first = next((known for known in definition.rules if known.operator == "="), None)
+    if rule.operator != "=" or first is None:
+        definition.rules.append(rule)
+    elif first != rule:
+        hint = f"the other definition is at {source.locate(first.at)}; extend it with /= or //="
+        source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
 
 
-def _is_alias(definition: RuleDefinition) -> bool:
-    """Tell whether a rule says nothing but one type, or one name."""
-    rule = definition.rules[0]
-    return len(definition.rules) == 1 and rule.body.plain and rule.operator != "//="
-
-
-def _looks_like_group(rule: RuleSyntax) -> bool:
-    """Tell whether a definition can only be that of a group."""
-    value = rule.body.value
-    return (
-        rule.operator == "//="
-        or not rule.body.plain
-        or (isinstance(value, GroupSyntax) and unwrap_single_entry(value) is None)
-    )
+def _start_with_outer_rule(definition: RuleDefinition) -> None:
+    """Put the outer rule of the same name before its extensions."""
+    at = definition.rules[0].at
+    outer_name = NameSyntax(_PRELUDE_PREFIX + definition.name, (), at)
+    body = GroupEntrySyntax(1, 1, None, outer_name, at)
+    definition.rules.insert(0, RuleSyntax(definition.name, (), "=", body, at))
 
 
 class RuleLookup:
-    """Knows the rules by name, and numbers the instances of generic ones."""
+    """Finds rules by name, and numbers the instances of generic ones."""
 
     def __init__(self) -> None:
-        """Start with nothing found out."""
+        """Start without knowledge of any rule."""
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._kinds: dict[int, bool] = {}
+        self._is_group: dict[int, bool] = {}
 
-    def number(self, *key: object) -> int:
-        """Give a key a number, so that keys made of keys stay small."""
+    def number_key(self, *key: object) -> int:
+        """Return the number of a key, so that keys made of keys stay small."""
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
-    def definition(self, name: NameSyntax, scope: NameScope) -> RuleDefinition | None:
-        """Find the definition a name stands for; None for a socket without one."""
-        found = scope.table.find(name.name)
-        if found is None and not name.name.startswith("$"):
-            from difflib import get_close_matches
+    def find_definition(self, name: NameSyntax, scope: NameScope) -> RuleDefinition | None:
+        """Find the definition a name stands for; a socket may have none.
 
-            close = get_close_matches(name.name, scope.table.definitions, 1)
-            hint = f"did you mean {close[0]!r}?" if close else ""
-            scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
-        wanted = len(found.parameters) if found else len(name.arguments)
-        if wanted != len(name.arguments):
+        Raises:
+            CddlError: when another name has none, or the number of arguments is wrong.
+
+        """
+        definition = scope.table.find(name.name)
+        if definition is None:
+            if not name.name.startswith("$"):
+                self._fail_undefined(name, scope)
+            return None
+        expected = len(definition.parameters)
+        if expected != len(name.arguments):
             scope.source.fail(
-                f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}",
+                f"{name.name!r} takes {expected} generic arguments, not {len(name.arguments)}",
                 name.at,
             )
-        return found
+        return definition
 
-    def inner(self, definition: RuleDefinition, name: NameSyntax, scope: NameScope) -> NameScope:
-        """Make the scope in which the body of a definition is read."""
+    def _fail_undefined(self, name: NameSyntax, scope: NameScope) -> NoReturn:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name.name, scope.table.definitions, 1)
+        hint = f"did you mean {close[0]!r}?" if close else ""
+        scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
+
+    def open_scope(
+        self, definition: RuleDefinition, name: NameSyntax, scope: NameScope
+    ) -> NameScope:
+        """Return the scope of the body of a definition, with its parameters bound."""
         if not definition.parameters:
             return NameScope(definition.source, definition.table)
-        bounds = [self._bound(argument, scope) for argument in name.arguments]
-        key = self.number(definition.name, *(bound.key for bound in bounds))
-        bindings = dict(zip(definition.parameters, bounds, strict=True))
+        arguments = [self._bind_argument(argument, scope) for argument in name.arguments]
+        key = self.number_key(definition.name, *(argument.key for argument in arguments))
+        bindings = dict(zip(definition.parameters, arguments, strict=True))
         return NameScope(definition.source, definition.table, bindings, key)
 
-    def _bound(self, argument: TypeSyntax, scope: NameScope) -> BoundArgument:
-        """Bind a generic argument; one that is itself a parameter stays the same argument."""
+    def _bind_argument(self, argument: TypeSyntax, scope: NameScope) -> BoundArgument:
+        """Bind a generic argument; a parameter passed on stays the same argument."""
         if isinstance(argument, NameSyntax) and argument.name in scope.bindings:
             return scope.bindings[argument.name]
         if isinstance(argument, NameSyntax) and not argument.arguments:
-            return BoundArgument(
-                argument, scope, self.number("name", argument.name, id(scope.table))
-            )
-        return BoundArgument(argument, scope, self.number("node", id(argument), scope.key))
+            key = self.number_key("name", argument.name, id(scope.table))
+        else:
+            key = self.number_key("node", id(argument), scope.key)
+        return BoundArgument(argument, scope, key)
 
-    def follow(
+    def follow_names(
         self, node: TypeSyntax | GroupSyntax, scope: NameScope
     ) -> tuple[TypeSyntax | GroupSyntax, NameScope]:
-        """Step through parentheses, parameters and rules that only name another, to what
-        is meant.
-        """
+        """Follow parentheses, parameters and rules that only name another, to the end."""
         seen: set[tuple[int, int]] = set()
         while True:
             if isinstance(node, GroupSyntax):
@@ -254,22 +253,17 @@ class RuleLookup:
                     return node, scope
                 node = inner
             elif isinstance(node, NameSyntax) and node.name in scope.bindings:
-                bound = scope.bindings[node.name]
-                node, scope = bound.node, bound.scope
+                argument = scope.bindings[node.name]
+                node, scope = argument.node, argument.scope
             elif isinstance(node, NameSyntax):
-                definition = self.definition(node, scope)
-                if (
-                    definition is None
-                    or len(definition.rules) > 1
-                    or not definition.rules[0].body.plain
-                ):
+                definition = self.find_definition(node, scope)
+                if definition is None or not definition.is_alias:
                     return node, scope
-                inner_scope = self.inner(definition, node, scope)
-                if (id(definition), inner_scope.key) in seen or definition.rules[
-                    0
-                ].operator == "//=":
+                inner_scope = self.open_scope(definition, node, scope)
+                instance = (id(definition), inner_scope.key)
+                if instance in seen:
                     return node, scope
-                seen.add((id(definition), inner_scope.key))
+                seen.add(instance)
                 if len(seen) > MAX_RULE_INSTANCES:
                     scope.source.fail(f"rule {node.name!r} has no end", node.at)
                 node, scope = definition.rules[0].body.value, inner_scope
@@ -277,47 +271,54 @@ class RuleLookup:
                 return node, scope
 
     def is_group(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> bool:
-        """Tell whether this is a group and not a type (RFC 8610 section 2.1)."""
+        """Return whether this is a group and not a type (RFC 8610 section 2.1)."""
         path: list[int] = []
-        found: bool | None = None
-        while found is None:
+        answer: bool | None = None
+        while answer is None:
             if isinstance(node, GroupSyntax):
                 inner = unwrap_single_entry(node)
-                found = True if inner is None else None
-                node = node if inner is None else inner
+                if inner is None:
+                    answer = True
+                else:
+                    node = inner
             elif isinstance(node, NameSyntax) and node.name in scope.bindings:
-                bound = scope.bindings[node.name]
-                node, scope = bound.node, bound.scope
+                argument = scope.bindings[node.name]
+                node, scope = argument.node, argument.scope
             elif isinstance(node, NameSyntax):
-                definition = self.definition(node, scope)
+                definition = self.find_definition(node, scope)
                 if definition is None or node.name.startswith("$$"):
-                    found = node.name.startswith("$$")
+                    answer = node.name.startswith("$$")
                     continue
-                scope = self.inner(definition, node, scope)
-                key = self.number("kind", id(definition), scope.key)
-                # A rule that leads back to itself is refused later; here it only must not go on for
-                # ever.
-                found = False if key in path else self._kinds.get(key)
+                scope = self.open_scope(definition, node, scope)
+                key = self.number_key("kind", id(definition), scope.key)
+                # A rule that leads back to itself is refused later; here the loop only has to end.
+                answer = False if key in path else self._is_group.get(key)
                 path.append(key)
-                if found is None and _is_alias(definition):
+                if answer is None and definition.is_alias:
                     node = definition.rules[0].body.value
-                elif found is None:
-                    found = any(_looks_like_group(rule) for rule in definition.rules)
+                elif answer is None:
+                    answer = any(_looks_like_group(rule) for rule in definition.rules)
             else:
-                found = isinstance(node, UnwrapSyntax) and not self._is_tag(node.name, scope)
-        self._kinds.update(dict.fromkeys(path, found))
-        return found
+                answer = isinstance(node, UnwrapSyntax) and not self._is_tag(node.name, scope)
+        self._is_group.update(dict.fromkeys(path, answer))
+        return answer
 
     def _is_tag(self, name: NameSyntax, scope: NameScope) -> bool:
-        return isinstance(self.follow(name, scope)[0], MajorSyntax)
+        return isinstance(self.follow_names(name, scope)[0], MajorSyntax)
 
 
-if TYPE_CHECKING:
-    from vacr.cddl.syntax import CddlSource
+def _looks_like_group(rule: RuleSyntax) -> bool:
+    """Return whether a definition can only define a group."""
+    value = rule.body.value
+    return (
+        rule.operator == "//="
+        or not rule.body.is_plain
+        or (isinstance(value, GroupSyntax) and unwrap_single_entry(value) is None)
+    )
 
 
 class NameResolver(RuleLookup):
-    """Turns syntax into model, one instance of each rule."""
+    """Builds the graph of types, with one node for each instance of a rule."""
 
     def __init__(self, table: RuleTable) -> None:
         """Start with nothing resolved."""
@@ -331,381 +332,235 @@ class NameResolver(RuleLookup):
         self._kept: list[TypeSyntax] = []
 
     def resolve(self, source: CddlSource, node: TypeSyntax) -> TypeNode:
-        """Resolve a type written at the top of a text, and everything it needs.
+        """Resolve a type expression, and everything it needs.
 
         Raises:
-            InvalidSchema: when a name is undefined or used as what it is not.
+            CddlError: when a name is undefined, or a group is used as a type or the reverse.
 
         """
-        # Nodes are told apart by identity, so one that was numbered must not go away.
+        # Nodes are distinguished by identity, so a numbered node must not be freed.
         self._kept.append(node)
-        found = self._type(node, NameScope(source, self._table))
-        self._drain()
-        return found
+        resolved = self._resolve_type(node, NameScope(source, self._table))
+        self._resolve_waiting()
+        return resolved
 
     def resolve_all(self, table: RuleTable) -> list[TypeNode | GroupNode]:
         """Resolve every rule of a table that is not generic.
 
         Raises:
-            InvalidSchema: when a name is undefined or used as what it is not.
+            CddlError: when a name is undefined, or a group is used as a type or the reverse.
 
         """
-        found: list[TypeNode | GroupNode] = []
+        nodes: list[TypeNode | GroupNode] = []
         for definition in table.definitions.values():
             if definition.parameters:
                 continue
             scope = NameScope(definition.source, definition.table)
             name = NameSyntax(definition.name, (), definition.rules[0].at)
-            found.append(
-                self._group_of(name, scope)
-                if self.is_group(name, scope)
-                else self._type(name, scope)
-            )
-        self._drain()
-        return found
+            if self.is_group(name, scope):
+                nodes.append(self._resolve_as_group(name, scope))
+            else:
+                nodes.append(self._resolve_type(name, scope))
+        self._resolve_waiting()
+        return nodes
 
-    def _drain(self) -> None:
-        """Resolve the rules that were met, and those met on the way."""
+    def _resolve_waiting(self) -> None:
+        """Resolve the rules met so far, and those met on the way."""
         while self._waiting_refs or self._waiting_groups:
             if self._waiting_refs:
                 ref, definition, scope = self._waiting_refs.pop()
-                ref.node = self._definition_type(definition, scope)
+                ref.node = self._resolve_type_rule(definition, scope)
             else:
                 group, definition, scope = self._waiting_groups.pop()
-                group.alternatives = self._definition_group(definition, scope)
+                group.alternatives = self._resolve_group_rule(definition, scope)
         for choice, group in self._waiting_choices:
             choice.alternatives = _collect_group_values(group)
         self._waiting_choices.clear()
 
-    # --- types
-    # -----------------------------------------------------------------------------------------
+    # Types.
 
-    def _type(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> TypeNode:
-        """Resolve a type."""
-        place = SourceLocation(scope.source, node.at)
+    def _resolve_type(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> TypeNode:
+        place = scope.locate(node)
         match node:
             case LiteralSyntax():
                 return LiteralType(node.value)
             case NameSyntax():
-                return self._ref(node, scope)
+                return self._resolve_name(node, scope)
             case ChoiceSyntax():
-                return ChoiceType([self._type(part, scope) for part in node.alternatives])
+                return ChoiceType([self._resolve_type(part, scope) for part in node.alternatives])
             case RangeSyntax():
-                low, high = self._type(node.low, scope), self._type(node.high, scope)
+                low = self._resolve_type(node.low, scope)
+                high = self._resolve_type(node.high, scope)
                 return RangeType(low, high, node.inclusive, place)
             case ControlSyntax():
-                target, controller = (
-                    self._type(node.target, scope),
-                    self._type(node.controller, scope),
-                )
+                target = self._resolve_type(node.target, scope)
+                controller = self._resolve_type(node.controller, scope)
                 return ControlType(node.operator, target, controller, place)
             case MapSyntax():
-                return MapType(self._group(node.group, scope), place)
+                return MapType(self._resolve_group(node.group, scope), place)
             case ArraySyntax():
-                return ArrayType(self._group(node.group, scope), place)
+                return ArrayType(self._resolve_group(node.group, scope), place)
             case UnwrapSyntax():
-                return self._unwrapped(node, scope)
+                return self._unwrap_tag(node, scope)
             case EnumerationSyntax():
-                return self._enumeration(node, scope)
+                return self._resolve_enumeration(node, scope)
             case MajorSyntax():
-                return self._major(node, scope)
+                return self._resolve_major(node, scope)
             case GroupSyntax():
                 inner = unwrap_single_entry(node)
                 if inner is None:
-                    scope.source.fail("a group stands where a type is needed", node.at)
-                return self._type(inner, scope)
+                    place.fail("a group stands where a type is needed")
+                return self._resolve_type(inner, scope)
 
-    def _ref(self, name: NameSyntax, scope: NameScope) -> TypeNode:
+    def _resolve_name(self, name: NameSyntax, scope: NameScope) -> TypeNode:
         """Resolve a name as a type."""
         if name.name in scope.bindings:
-            bound = scope.bindings[name.name]
-            return self._type(bound.node, bound.scope)
+            argument = scope.bindings[name.name]
+            return self._resolve_type(argument.node, argument.scope)
         if self.is_group(name, scope):
             scope.source.fail(f"{name.name!r} is a group; a type is needed here", name.at)
-        definition = self.definition(name, scope)
+        definition = self.find_definition(name, scope)
         if definition is None:
-            return RuleRef(name.name, SourceLocation(scope.source, name.at))
-        inner = self.inner(definition, name, scope)
-        key = self.number("type", id(definition), inner.key)
+            return RuleRef(name.name, scope.locate(name))
+        inner_scope = self.open_scope(definition, name, scope)
+        key = self.number_key("type", id(definition), inner_scope.key)
         if key not in self._refs:
-            self._count(name, scope)
-            place = SourceLocation(definition.source, definition.rules[0].at)
-            self._refs[key] = RuleRef(definition.name, place)
-            self._waiting_refs.append((self._refs[key], definition, inner))
+            self._check_instance_count(name, scope)
+            ref = self._refs[key] = RuleRef(definition.name, definition.place)
+            self._waiting_refs.append((ref, definition, inner_scope))
         return self._refs[key]
 
-    def _count(self, name: NameSyntax, scope: NameScope) -> None:
-        """Refuse generics that make ever new instances."""
+    def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
+        """Refuse generics that create new instances without end."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
             hint = "a generic rule that calls itself with a larger argument has no end"
-            scope.source.fail(
-                f"more than {MAX_RULE_INSTANCES} rules, at {name.name!r}", name.at, hint
-            )
+            message = f"more than {MAX_RULE_INSTANCES} rules, at {name.name!r}"
+            scope.source.fail(message, name.at, hint)
 
-    def _definition_type(self, definition: RuleDefinition, scope: NameScope) -> TypeNode:
-        """Resolve all that is said about a rule that is a type."""
-        found = [self._type(rule.body.value, scope) for rule in definition.rules]
-        return found[0] if len(found) == 1 else ChoiceType(found)
+    def _resolve_type_rule(self, definition: RuleDefinition, scope: NameScope) -> TypeNode:
+        """Resolve all definitions of a rule that is a type."""
+        parts = [self._resolve_type(rule.body.value, scope) for rule in definition.rules]
+        return parts[0] if len(parts) == 1 else ChoiceType(parts)
 
-    def _unwrapped(self, node: UnwrapSyntax, scope: NameScope) -> TypeNode:
+    def _unwrap_tag(self, node: UnwrapSyntax, scope: NameScope) -> TypeNode:
         """Resolve `~name` where a type is needed: the content of a tag."""
-        inner, inner_scope = self.follow(node.name, scope)
-        if not isinstance(inner, MajorSyntax) or inner.major != MAJOR_TAG:
+        tag, tag_scope = self.follow_names(node.name, scope)
+        if not isinstance(tag, MajorSyntax) or tag.major != MAJOR_TAG:
             hint = "a map or an array is unwrapped into a group, inside another map or array"
-            scope.source.fail(
-                f"{node.name.name!r} is not a tag and cannot be unwrapped into a type",
-                node.at,
-                hint,
-            )
-        return self._type(inner.content, inner_scope) if inner.content else AnyType()
+            message = f"{node.name.name!r} is not a tag and cannot be unwrapped into a type"
+            scope.source.fail(message, node.at, hint)
+        return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()
 
-    def _enumeration(self, node: EnumerationSyntax, scope: NameScope) -> TypeNode:
-        """Resolve `&group`; the group may still be waiting, so its values are filled in at
-        the end.
-        """
+    def _resolve_enumeration(self, node: EnumerationSyntax, scope: NameScope) -> TypeNode:
+        """Resolve `&group`; the group may still be waiting, so its values are filled in last."""
         if isinstance(node.group, NameSyntax) and not self.is_group(node.group, scope):
             scope.source.fail(
                 f"{node.group.name!r} is not a group; '&' makes a choice of a group", node.at
             )
-        group = self._group_of(node.group, scope)
         choice = ChoiceType([])
-        self._waiting_choices.append((choice, group))
+        self._waiting_choices.append((choice, self._resolve_as_group(node.group, scope)))
         return choice
 
-    def _major(self, node: MajorSyntax, scope: NameScope) -> TypeNode:
+    def _resolve_major(self, node: MajorSyntax, scope: NameScope) -> TypeNode:
         """Resolve `#`, `#n`, `#n.m` and tags."""
         if node.major is None:
             return AnyType()
-        if isinstance(node.argument, int) or node.argument is None:
-            argument: int | TypeNode | None = node.argument
+        argument: int | TypeNode | None
+        if node.argument is None or isinstance(node.argument, int):
+            argument = node.argument
         else:
-            argument = self._type(node.argument, scope)
+            argument = self._resolve_type(node.argument, scope)
         if node.major == MAJOR_TAG:
-            content = self._type(node.content, scope) if node.content else AnyType()
+            content = self._resolve_type(node.content, scope) if node.content else AnyType()
             return TagType(argument, content)
         if argument is None or isinstance(argument, int):
             return MajorType(node.major, argument)
         return SimpleType(argument)
 
-    # --- groups
-    # ----------------------------------------------------------------------------------------
+    # Groups.
 
-    def _group(self, node: GroupSyntax, scope: NameScope) -> GroupNode:
+    def _resolve_group(self, node: GroupSyntax, scope: NameScope) -> GroupNode:
         """Resolve a group written in place."""
         sequences = [
-            [self._item(entry, scope) for entry in sequence] for sequence in node.alternatives
+            [self._resolve_item(entry, scope) for entry in sequence]
+            for sequence in node.alternatives
         ]
-        return GroupNode("", SourceLocation(scope.source, node.at), sequences)
+        return GroupNode("", scope.locate(node), sequences)
 
-    def _item(self, entry: GroupEntrySyntax, scope: NameScope) -> GroupItem:
-        """Resolve one entry."""
+    def _resolve_item(self, entry: GroupEntrySyntax, scope: NameScope) -> GroupItem:
+        key: TypeNode | None = None
+        cut = False
+        value: TypeNode | GroupNode
         if entry.key is not None:
-            key, value = self._type(entry.key.type, scope), self._type(entry.value, scope)
-            return GroupItem(entry.least, entry.most, key, entry.key.cut, value)
-        if self.is_group(entry.value, scope):
-            return GroupItem(
-                entry.least, entry.most, None, cut=False, value=self._group_of(entry.value, scope)
-            )
-        return GroupItem(
-            entry.least, entry.most, None, cut=False, value=self._type(entry.value, scope)
-        )
+            key, cut = self._resolve_type(entry.key.type, scope), entry.key.cut
+            value = self._resolve_type(entry.value, scope)
+        elif self.is_group(entry.value, scope):
+            value = self._resolve_as_group(entry.value, scope)
+        else:
+            value = self._resolve_type(entry.value, scope)
+        return GroupItem(entry.least, entry.most, key, cut, value)
 
-    def _group_of(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> GroupNode:
-        """Resolve what was found to be a group: one in place, a name, or an unwrapped map
-        or array.
-        """
+    def _resolve_as_group(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> GroupNode:
+        """Resolve a group in any form: in place, by name, or as an unwrapped map or array."""
         if isinstance(node, GroupSyntax):
-            return self._group(node, scope)
+            return self._resolve_group(node, scope)
         if isinstance(node, NameSyntax) and node.name not in scope.bindings:
-            definition = self.definition(node, scope)
-            place = SourceLocation(scope.source, node.at)
-            if definition is None:
-                return GroupNode(node.name, place)
-            inner = self.inner(definition, node, scope)
-            key = self.number("group", id(definition), inner.key)
-            if key not in self._groups:
-                self._count(node, scope)
-                self._groups[key] = GroupNode(
-                    node.name, SourceLocation(definition.source, definition.rules[0].at)
-                )
-                self._waiting_groups.append((self._groups[key], definition, inner))
-            return self._groups[key]
-        target = node.name if isinstance(node, UnwrapSyntax) else node
-        inner_node, inner_scope = self.follow(target, scope)
+            return self._resolve_group_name(node, scope)
         if isinstance(node, UnwrapSyntax):
-            return self._opened(node, inner_node, inner_scope, scope)
-        return self._group_of(inner_node, inner_scope)
+            return self._unwrap_group(node, scope)
+        inner, inner_scope = self.follow_names(node, scope)
+        return self._resolve_as_group(inner, inner_scope)
 
-    def _opened(
-        self,
-        node: UnwrapSyntax,
-        found: TypeSyntax | GroupSyntax,
-        found_scope: NameScope,
-        scope: NameScope,
-    ) -> GroupNode:
-        """Give the group inside the map or array that `~name` stands for."""
-        if not isinstance(found, MapSyntax | ArraySyntax):
+    def _resolve_group_name(self, name: NameSyntax, scope: NameScope) -> GroupNode:
+        definition = self.find_definition(name, scope)
+        if definition is None:
+            return GroupNode(name.name, scope.locate(name))
+        inner_scope = self.open_scope(definition, name, scope)
+        key = self.number_key("group", id(definition), inner_scope.key)
+        if key not in self._groups:
+            self._check_instance_count(name, scope)
+            group = self._groups[key] = GroupNode(name.name, definition.place)
+            self._waiting_groups.append((group, definition, inner_scope))
+        return self._groups[key]
+
+    def _unwrap_group(self, node: UnwrapSyntax, scope: NameScope) -> GroupNode:
+        """Resolve `~name` where a group is needed: the group of a map or array."""
+        container, container_scope = self.follow_names(node.name, scope)
+        if not isinstance(container, MapSyntax | ArraySyntax):
             scope.source.fail(
                 f"{node.name.name!r} is no map, array or tag and cannot be unwrapped", node.at
             )
-        key = self.number("unwrap", id(found), found_scope.key)
+        key = self.number_key("unwrap", id(container), container_scope.key)
         if key not in self._groups:
-            self._count(node.name, scope)
-            opened = self._groups[key] = GroupNode(
-                node.name.name, SourceLocation(scope.source, node.at)
-            )
-            opened.alternatives = self._group(found.group, found_scope).alternatives
+            self._check_instance_count(node.name, scope)
+            # The group has to be known before its entries, which may unwrap it again.
+            group = self._groups[key] = GroupNode(node.name.name, scope.locate(node))
+            group.alternatives = self._resolve_group(container.group, container_scope).alternatives
         return self._groups[key]
 
-    def _definition_group(
+    def _resolve_group_rule(
         self, definition: RuleDefinition, scope: NameScope
     ) -> list[list[GroupItem]]:
-        """Resolve all that is said about a rule that is a group."""
+        """Resolve all definitions of a rule that is a group."""
         sequences: list[list[GroupItem]] = []
         for rule in definition.rules:
-            if rule.body.plain and isinstance(rule.body.value, GroupSyntax):
-                sequences += self._group(rule.body.value, scope).alternatives
+            if rule.body.is_plain and isinstance(rule.body.value, GroupSyntax):
+                sequences += self._resolve_group(rule.body.value, scope).alternatives
             else:
-                sequences.append([self._item(rule.body, scope)])
+                sequences.append([self._resolve_item(rule.body, scope)])
         return sequences
 
 
 def _collect_group_values(group: GroupNode) -> list[TypeNode]:
     """Collect the values of a group, through the groups inside it."""
-    found: list[TypeNode] = []
+    values: list[TypeNode] = []
     seen = {id(group)}
     waiting = [group]
     while waiting:
-        for item in (item for sequence in waiting.pop(0).alternatives for item in sequence):
+        for item in list_group_items(waiting.pop(0)):
             if not isinstance(item.value, GroupNode):
-                found.append(item.value)
+                values.append(item.value)
             elif id(item.value) not in seen:
                 seen.add(id(item.value))
                 waiting.append(item.value)
-    return found
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-# The controller of these describes what is inside a string, not the string itself.
-_STRING_CONTENT_OPERATORS = frozenset({"cbor", "cborseq", "json"})
-
-
-def list_reachable_nodes(starts: Iterable[TypeNode | GroupNode]) -> list[TypeNode | GroupNode]:
-    """Give every node that can be reached, each once."""
-    seen: dict[int, TypeNode | GroupNode] = {}
-    waiting = list(starts)
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
-            waiting.extend(list_child_nodes(node))
-    return list(seen.values())
-
-
-def check_no_endless_rules(nodes: list[TypeNode | GroupNode]) -> None:
-    """Refuse rules and groups that come back to themselves without consuming anything.
-
-    Raises:
-        InvalidSchema: when there is one.
-
-    """
-    groups = [node for node in nodes if isinstance(node, GroupNode)]
-    empty = _find_empty_groups(groups)
-    _check_no_cycles(nodes, _list_type_steps, "rule {!r} refers to itself with nothing in between")
-    _check_no_cycles(
-        groups, lambda node: _list_group_steps(node, empty), "group {!r} starts with itself"
-    )
-    maps = [node.group for node in nodes if isinstance(node, MapType)]
-    _check_no_cycles(maps, _list_member_steps, "group {!r} includes itself in a map")
-
-
-def _list_type_steps(node: TypeNode | GroupNode) -> Iterator[TypeNode | GroupNode]:
-    """Go to what the same value is checked against."""
-    match node:
-        case RuleRef() | ChoiceType() | RangeType() | SimpleType():
-            yield from list_child_nodes(node)
-        case ControlType():
-            yield node.target
-            if node.operator not in _STRING_CONTENT_OPERATORS:
-                yield node.controller
-        case TagType() if isinstance(node.number, TypeNode):
-            yield node.number
-        case _:
-            pass
-
-
-def _list_group_steps(
-    node: TypeNode | GroupNode, empty: set[int]
-) -> Iterator[TypeNode | GroupNode]:
-    """Go to the groups that start where this one starts."""
-    if isinstance(node, GroupNode):
-        for sequence in node.alternatives:
-            for item in sequence:
-                if isinstance(item.value, GroupNode):
-                    yield item.value
-                if not _can_item_be_empty(item, empty):
-                    break
-
-
-def _list_member_steps(node: TypeNode | GroupNode) -> Iterator[TypeNode | GroupNode]:
-    """Go to the groups that a map would include."""
-    if isinstance(node, GroupNode):
-        items = (item for sequence in node.alternatives for item in sequence)
-        yield from (item.value for item in items if isinstance(item.value, GroupNode))
-
-
-def _can_item_be_empty(item: GroupItem, empty: set[int]) -> bool:
-    return item.least == 0 or id(item.value) in empty
-
-
-def _find_empty_groups(groups: list[GroupNode]) -> set[int]:
-    """Find the groups that match no entry at all."""
-    empty: set[int] = set()
-    grown = True
-    while grown:
-        grown = False
-        for group in groups:
-            if id(group) not in empty and any(
-                all(_can_item_be_empty(item, empty) for item in sequence)
-                for sequence in group.alternatives
-            ):
-                empty.add(id(group))
-                grown = True
-    return empty
-
-
-def _check_no_cycles(
-    nodes: Iterable[TypeNode | GroupNode],
-    steps: Callable[[TypeNode | GroupNode], Iterator[TypeNode | GroupNode]],
-    message: str,
-) -> None:
-    """Walk depth first without recursion, and refuse the first step back onto the path."""
-    done: set[int] = set()
-    for start in nodes:
-        path: list[tuple[TypeNode | GroupNode, Iterator[TypeNode | GroupNode]]] = [
-            (start, steps(start))
-        ]
-        on_path = {id(start)}
-        while path and id(start) not in done:
-            node, rest = path[-1]
-            following = next(rest, None)
-            if following is None:
-                path.pop()
-                on_path.discard(id(node))
-                done.add(id(node))
-            elif id(following) in on_path:
-                _raise_cycle_error([step for step, _ in path], message)
-            elif id(following) not in done:
-                path.append((following, steps(following)))
-                on_path.add(id(following))
-
-
-def _raise_cycle_error(path: list[TypeNode | GroupNode], message: str) -> None:
-    """Name the last named node of a cycle."""
-    named = [node for node in path if isinstance(node, RuleRef | GroupNode) and node.name] or path
-    last = named[-1]
-    where = str(last.place) if isinstance(last, RuleRef | GroupNode | MapType | ArrayType) else ""
-    name = last.name if isinstance(last, RuleRef | GroupNode) else ""
-    raise InvalidSchema(message.format(name), where=where)
+    return values

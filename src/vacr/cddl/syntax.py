@@ -1,27 +1,35 @@
-"""The nodes a CDDL text is parsed into. Step: validate.
+"""The grammar of CDDL: from a text to a syntax tree.
 
-One class a production of RFC 8610 Appendix B (as updated by RFC 9682). Names are not resolved here
-and nothing is checked but the grammar: that is the work of `names`. `at` is the offset in the text,
-for messages; two nodes that differ only in it are equal, which is how a repeated definition is told
-from a contradicting one.
+A schema has to be understood piece by piece before its names mean anything. The parser turns the
+tokens of a text into one node for each production of RFC 8610 Appendix B, as updated by RFC 9682
+(Appendix A there), including empty data models and `#6.<type>(…)`:
 
-Cut a CDDL text into tokens. Step: validate.
+    >>> from vacr.cddl.syntax import parse_rules
+    >>> from vacr.cddl.tokens import CddlSource
+    >>> [rule] = parse_rules(CddlSource("pair = [2*2 int / tstr]", "example"))
+    >>> [[entry]] = rule.body.value.group.alternatives
+    >>> entry.least, entry.most, [part.name for part in entry.value.alternatives]
+    (2, 2, ['int', 'tstr'])
 
-Follows the lexical rules of RFC 8610 Appendix B with the strings of RFC 9682 section 2. More
-lenient than they are in two ways: a tab counts as a space, and the last comment needs no line end.
+Names are not resolved here, and only the grammar is checked: `names` does the rest. A parenthesis
+is parsed as a group and becomes a type where a type is needed, so no text is parsed twice. Nesting
+is bounded: a hostile text ends in a message instead of an exhausted stack.
+
+`at` is the offset of a node in the text, for messages. Two nodes that differ only in it are equal,
+so a rule may be defined twice in the same words.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
-from vacr.errors import InvalidSchema
+from vacr.cddl.tokens import CddlSource, Scalar, Token
+from vacr.cddl.values import LARGEST_UINT, MAJOR_SIMPLE, MAJOR_TAG
 
-Scalar: TypeAlias = int | float | str | bytes
+MAX_CDDL_NESTING = 50
+_LARGEST_MAJOR = 7
+_SHOWN_TOKEN_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class ArraySyntax:
 
 @dataclass(frozen=True, slots=True)
 class UnwrapSyntax:
-    """What is inside a map, an array or a tag: `~name`."""
+    """The content of a map, an array or a tag: `~name`."""
 
     name: NameSyntax
     at: int = field(compare=False)
@@ -113,7 +121,7 @@ class MajorSyntax:
 
 @dataclass(frozen=True, slots=True)
 class KeySyntax:
-    """What stands before `:` or `=>`; `cut` when a matching key binds (RFC 8610 section 3.5.4)."""
+    """The key before `:` or `=>`; with `cut`, a matching key binds (RFC 8610 section 3.5.4)."""
 
     type: TypeSyntax
     cut: bool
@@ -121,7 +129,7 @@ class KeySyntax:
 
 @dataclass(frozen=True, slots=True)
 class GroupEntrySyntax:
-    """One entry of a group, repeated `least` to `most` times (`most` None: without end)."""
+    """One entry of a group, repeated `least` to `most` times (None: without limit)."""
 
     least: int
     most: int | None
@@ -130,8 +138,8 @@ class GroupEntrySyntax:
     at: int = field(compare=False)
 
     @property
-    def plain(self) -> bool:
-        """Tell whether nothing is said but the value."""
+    def is_plain(self) -> bool:
+        """Return whether the entry is a value that occurs once and has no key."""
         return self.least == 1 and self.most == 1 and self.key is None
 
 
@@ -168,178 +176,269 @@ class RuleSyntax:
     at: int = field(compare=False)
 
 
-if TYPE_CHECKING:
-    pass
+def parse_rules(source: CddlSource) -> list[RuleSyntax]:
+    """Parse a whole CDDL text into its rules, in order.
 
-_UINT_PATTERN = r"0[xX][0-9A-Fa-f]+|0[bB][01]+|0|[1-9][0-9]*"
-_NAME_PATTERN = r"[A-Za-z@_$](?:[-.]*[A-Za-z0-9@_$])*"
-# Longest forms first: an occurrence before a number, an assignment before the slash it starts with.
-_TOKEN_PATTERN = re.compile(
-    rf"""
-      (?P<space>(?:[ \t\r\n]|;[^\n]*)+)
-    | (?P<occurrence>(?P<least>{_UINT_PATTERN})?\*(?P<most>{_UINT_PATTERN})?|[+?])
-    | (?P<number>-?(?:0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]+)?[pP][+-]?[0-9]+
-        |(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)))
-    | (?P<bytes>(?P<encoding>h|b64)?'(?P<raw>(?:[^'\\]|\\.)*)')
-    | (?P<text>"(?P<inner>(?:[^"\\\n\r]|\\.)*)")
-    | (?P<name>{_NAME_PATTERN})
-    | (?P<control>\.(?P<operator>{_NAME_PATTERN}))
-    | (?P<major>\#(?:(?P<type>[0-9])(?:\.(?:(?P<argument>{_UINT_PATTERN})|(?=<)))?)?)
-    | (?P<mark>//=|/=|//|/|=>|=|\.\.\.|\.\.|[:^,~&(){{}}\[\]<>])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE_PATTERN = re.compile(
-    r"\\(?:(?P<one>[\"'/\\bfnrt])|u\{(?P<braced>[0-9A-Fa-f]+)\}"
-    r"|u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
-    r"|u(?P<four>[0-9A-Fa-f]{4})|(?P<bad>.))",
-    re.DOTALL,
-)
-_SINGLE_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_MAX_NUMBER_LENGTH = 1000
-_UNICODE_SCALARS = (range(0xD800), range(0xE000, 0x110000))
+    Raises:
+        CddlError: when the text is not CDDL.
+
+    """
+    return _CddlParser(source).parse_rules()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of the text: its kind, what it says, and where it stands."""
+def parse_type(source: CddlSource) -> TypeSyntax:
+    """Parse a text that is one type expression, such as `[* entry]`.
 
-    kind: str
-    text: str
-    value: Scalar | tuple[int | None, int | None] | None
-    start: int
-    end: int
+    Raises:
+        CddlError: when the text is not a type.
+
+    """
+    return _CddlParser(source).parse_only_type()
 
 
-class CddlSource:
-    """A CDDL text with its name, able to say where an offset is."""
+def unwrap_single_entry(group: GroupSyntax) -> TypeSyntax | GroupSyntax | None:
+    """Return the value of a group of one plain entry: such a group is a value in parentheses."""
+    match group.alternatives:
+        case [[entry]] if entry.is_plain:
+            return entry.value
+        case _:
+            return None
 
-    def __init__(self, text: str, name: str) -> None:
-        """Keep the text."""
-        self.text = text
-        self.name = name
 
-    def where(self, at: int) -> str:
-        """Give `name:line:column` of an offset."""
-        line = self.text.count("\n", 0, at) + 1
-        return f"{self.name}:{line}:{at - self.text.rfind(chr(10), 0, at)}"
+class _CddlParser:
+    """A recursive descent over the tokens of one text."""
 
-    def fail(self, message: str, at: int, hint: str = "") -> NoReturn:
-        """Refuse the text.
+    def __init__(self, source: CddlSource) -> None:
+        """Start before the first token."""
+        self._source = source
+        self._tokens = source.tokenize()
+        self._next = 0
+        self._depth = 0
+
+    def parse_rules(self) -> list[RuleSyntax]:
+        """Parse every rule."""
+        rules = []
+        while self._token.kind != "end":
+            rules.append(self._parse_rule())
+        return rules
+
+    def parse_only_type(self) -> TypeSyntax:
+        """Parse a type, and refuse anything after it."""
+        parsed = self._require_type(self._parse_type())
+        if self._token.kind != "end":
+            self._fail(f"expected the end, found {_shorten(self._token)}")
+        return parsed
+
+    # The tokens.
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._next]
+
+    def _is_mark(self, mark: str, ahead: int = 0) -> bool:
+        """Return whether the next token, or a later one, is this mark."""
+        index = min(self._next + ahead, len(self._tokens) - 1)
+        token = self._tokens[index]
+        return token.kind == "mark" and token.text == mark
+
+    def _take(self) -> Token:
+        token = self._token
+        self._next += token.kind != "end"
+        return token
+
+    def _accept(self, mark: str) -> bool:
+        """Skip this mark if it is next, and return whether it was."""
+        is_next = self._is_mark(mark)
+        self._next += is_next
+        return is_next
+
+    def _expect(self, mark: str, position: str) -> None:
+        if not self._accept(mark):
+            self._fail(f"expected {mark!r} {position}, found {_shorten(self._token)}")
+
+    def _fail(self, message: str, at: int | None = None, hint: str = "") -> NoReturn:
+        self._source.fail(message, self._token.start if at is None else at, hint)
+
+    # Rules.
+
+    def _parse_rule(self) -> RuleSyntax:
+        name = self._take()
+        if name.kind != "name":
+            self._fail(f"expected the name of a rule, found {_shorten(name)}", name.start)
+        parameters = self._parse_parameters()
+        operator = self._take()
+        if operator.kind != "mark" or operator.text not in {"=", "/=", "//="}:
+            hint = "a rule is written as: name = type"
+            self._fail(f"expected '=', '/=' or '//=' after {name.text!r}", operator.start, hint)
+        return RuleSyntax(name.text, parameters, operator.text, self._parse_entry(), name.start)
+
+    def _parse_parameters(self) -> tuple[str, ...]:
+        """Parse `<a, b>` after the name of a rule."""
+        names: list[str] = []
+        if self._accept("<"):
+            while not names or self._accept(","):
+                token = self._take()
+                if token.kind != "name":
+                    self._fail("expected the name of a generic parameter", token.start)
+                names.append(token.text)
+            self._expect(">", "after the generic parameters")
+        return tuple(names)
+
+    # Groups.
+
+    def _parse_group(self, closing: str) -> GroupSyntax:
+        """Parse the entries up to the closing mark."""
+        at = self._token.start
+        self._depth += 1
+        if self._depth > MAX_CDDL_NESTING:
+            hint = "name the inner parts as rules"
+            self._fail(f"nested deeper than {MAX_CDDL_NESTING} levels", at, hint)
+        alternatives: list[tuple[GroupEntrySyntax, ...]] = []
+        entries: list[GroupEntrySyntax] = []
+        while not self._accept(closing):
+            if self._accept("//"):
+                alternatives.append(tuple(entries))
+                entries = []
+            elif self._token.kind == "end":
+                self._fail(f"expected {closing!r} to close what is opened", at)
+            else:
+                entries.append(self._parse_entry())
+                self._accept(",")
+        alternatives.append(tuple(entries))
+        self._depth -= 1
+        return GroupSyntax(tuple(alternatives), at)
+
+    def _parse_entry(self) -> GroupEntrySyntax:
+        """Parse one entry: `[occurrence] [key] type`, or a group in place of the type."""
+        at = self._token.start
+        least, most = 1, cast("int | None", 1)
+        if self._token.kind == "occurrence":
+            least, most = cast("tuple[int, int | None]", self._take().value)
+        key = self._parse_plain_key()
+        if key is None:
+            # A key of any type looks like a value until the arrow after it.
+            first = self._parse_type1()
+            if not self._is_mark("=>") and not (self._is_mark("^") and self._is_mark("=>", 1)):
+                return GroupEntrySyntax(least, most, None, self._parse_rest_of_choice(first), at)
+            cut = self._accept("^")
+            self._expect("=>", "after the key")
+            key = KeySyntax(self._require_type(first), cut)
+        return GroupEntrySyntax(least, most, key, self._require_type(self._parse_type()), at)
+
+    def _parse_plain_key(self) -> KeySyntax | None:
+        """Parse `bareword:` or `value:`, which include a cut (RFC 8610 section 3.5.4)."""
+        token = self._token
+        if token.kind not in {"name", "number", "text", "bytes"} or not self._is_mark(":", 1):
+            return None
+        self._next += 2
+        value = token.text if token.kind == "name" else cast("Scalar", token.value)
+        return KeySyntax(LiteralSyntax(value, token.start), cut=True)
+
+    def _require_type(self, parsed: TypeSyntax | GroupSyntax) -> TypeSyntax:
+        """Return a type as it is, and the type inside a group that only puts it in parentheses.
 
         Raises:
-            InvalidSchema: always.
+            CddlError: when it is any other group.
 
         """
-        raise InvalidSchema(message, where=self.where(at), hint=hint)
+        while isinstance(parsed, GroupSyntax):
+            inner = unwrap_single_entry(parsed)
+            if inner is None:
+                self._fail("a group stands where a type is needed", parsed.at)
+            parsed = inner
+        return parsed
 
-    def tokens(self) -> list[Token]:
-        """Cut the text into tokens, ending with one of kind `end`.
+    # Types.
 
-        Raises:
-            InvalidSchema: when a character starts no token, or a string or number is malformed.
+    def _parse_type(self) -> TypeSyntax | GroupSyntax:
+        """Parse a choice of types; a single parenthesis may turn out to be a group."""
+        return self._parse_rest_of_choice(self._parse_type1())
 
-        """
-        found: list[Token] = []
-        at = 0
-        while at < len(self.text):
-            match = _TOKEN_PATTERN.match(self.text, at)
-            if match is None:
-                self.fail(f"unexpected character {self.text[at]!r}", at, self._hint(at))
-            if match.lastgroup != "space":
-                found.append(self._token(match))
-            at = match.end()
-        found.append(Token("end", "end of text", None, at, at))
-        return found
+    def _parse_rest_of_choice(self, first: TypeSyntax | GroupSyntax) -> TypeSyntax | GroupSyntax:
+        if not self._is_mark("/"):
+            return first
+        alternatives = [self._require_type(first)]
+        while self._accept("/"):
+            alternatives.append(self._require_type(self._parse_type1()))
+        return ChoiceSyntax(tuple(alternatives), alternatives[0].at)
 
-    def _hint(self, at: int) -> str:
-        """Guess at what the author of an unreadable character meant."""
-        return "a string that is opened has to be closed" if self.text[at] in "\"'" else ""
+    def _parse_type1(self) -> TypeSyntax | GroupSyntax:
+        """Parse a type with its range or control operator (`type1` of the grammar)."""
+        first = self._parse_type2()
+        token = self._token
+        if token.kind == "control":
+            self._take()
+            controller = self._require_type(self._parse_type2())
+            return ControlSyntax(token.text, self._require_type(first), controller, token.start)
+        if self._accept("..") or self._accept("..."):
+            high = self._require_type(self._parse_type2())
+            inclusive = token.text == ".."
+            return RangeSyntax(self._require_type(first), high, inclusive, token.start)
+        return first
 
-    def _token(self, match: re.Match[str]) -> Token:
-        """Make the token of a match, reading its value."""
-        kind = match.lastgroup or ""
-        text = match.group()
-        at = match.start()
-        value: Scalar | tuple[int | None, int | None] | None = None
-        if kind == "number":
-            value = self._number(text, at)
-        elif kind == "text":
-            value = self._unescape(match["inner"], at)
-        elif kind == "bytes":
-            value = self._bytes(match["encoding"], match["raw"], at)
-        elif kind == "occurrence":
-            value = self._occurrence(match, at)
-        elif kind == "control":
-            text = match["operator"]
-        elif kind == "major":
-            argument = match["argument"]
-            value = (
-                int(match["type"]) if match["type"] else None,
-                self._uint(argument, at) if argument else None,
-            )
-        return Token(kind, text, value, at, match.end())
+    def _parse_type2(self) -> TypeSyntax | GroupSyntax:
+        """Parse a type without an operator (`type2` of the grammar)."""
+        token = self._take()
+        match token.kind, token.text:
+            case (("number" | "text" | "bytes"), _):
+                return LiteralSyntax(cast("Scalar", token.value), token.start)
+            case "name", _:
+                return self._parse_name(token)
+            case "major", _:
+                return self._parse_major(token)
+            case "mark", "(":
+                return self._parse_group(")")
+            case "mark", "{":
+                return MapSyntax(self._parse_group("}"), token.start)
+            case "mark", "[":
+                return ArraySyntax(self._parse_group("]"), token.start)
+            case "mark", "~":
+                return UnwrapSyntax(self._parse_name(self._take()), token.start)
+            case "mark", "&":
+                in_place = self._accept("(")
+                group = self._parse_group(")") if in_place else self._parse_name(self._take())
+                return EnumerationSyntax(group, token.start)
+            case _:
+                return self._fail(f"expected a type, found {_shorten(token)}", token.start)
 
-    def _occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:
-        """Read `?`, `*`, `+` or `n*m`."""
-        if match["occurrence"] == "?":
-            return (0, 1)
-        if match["occurrence"] == "+":
-            return (1, None)
-        least = self._uint(match["least"], at) if match["least"] else 0
-        most = self._uint(match["most"], at) if match["most"] else None
-        if most is not None and most < least:
-            self.fail(f"an occurrence of at least {least} and at most {most} is empty", at)
-        return (least, most)
+    def _parse_name(self, token: Token) -> NameSyntax:
+        """Parse the generic arguments of a name."""
+        if token.kind != "name":
+            self._fail(f"expected a name, found {_shorten(token)}", token.start)
+        arguments: list[TypeSyntax] = []
+        if self._accept("<"):
+            self._depth += 1
+            if self._depth > MAX_CDDL_NESTING:
+                self._fail(f"nested deeper than {MAX_CDDL_NESTING} levels", token.start)
+            while not arguments or self._accept(","):
+                arguments.append(self._require_type(self._parse_type1()))
+            self._expect(">", "after the generic arguments")
+            self._depth -= 1
+        return NameSyntax(token.text, tuple(arguments), token.start)
 
-    def _uint(self, text: str, at: int) -> int:
-        """Read an unsigned integer in any of its three bases."""
-        if len(text) > _MAX_NUMBER_LENGTH:
-            self.fail("a number of this length is refused", at)
-        return int(text, 0)
+    def _parse_major(self, token: Token) -> TypeSyntax:
+        """Parse the rest after `#6.24`: an argument that is a type, and the content of a tag."""
+        major, number = cast("tuple[int | None, int | None]", token.value)
+        if major is not None and major > _LARGEST_MAJOR:
+            self._fail(f"there is no major type {major}", token.start)
+        if number is not None and number > LARGEST_UINT:
+            self._fail(f"the argument of a head is at most {LARGEST_UINT} (64 bits)", token.start)
+        argument: int | TypeSyntax | None = number
+        end = token.end
+        if token.text.endswith("."):
+            if major not in {MAJOR_TAG, MAJOR_SIMPLE}:
+                self._fail("only #6 and #7 take a type as argument", token.start)
+            self._expect("<", "before the type of the argument")
+            argument = self._require_type(self._parse_type())
+            end = self._token.end
+            self._expect(">", "after the type of the argument")
+        content = None
+        # With a space before it, a parenthesis is the next entry and not the content of the tag.
+        if major == MAJOR_TAG and self._is_mark("(") and self._token.start == end:
+            self._take()
+            content = self._require_type(self._parse_group(")"))
+        return MajorSyntax(major, argument, content, token.start)
 
-    def _number(self, text: str, at: int) -> int | float:
-        """Read an integer or a floating-point number (RFC 8610 section 3.8 and Appendix B)."""
-        body = text.removeprefix("-").lower()
-        sign = -1 if text.startswith("-") else 1
-        if body.startswith("0x") and "p" in body:
-            try:
-                return sign * float.fromhex(body)
-            except (OverflowError, ValueError):
-                self.fail("this floating-point number is out of range", at)
-        if not body.startswith(("0x", "0b")) and ("." in body or "e" in body):
-            return float(text)
-        return sign * self._uint(body, at)
 
-    def _unescape(self, text: str, at: int) -> str:
-        """Replace the escapes of a string (RFC 9682 section 2.1)."""
-        if "\\" not in text:
-            return text
-
-        def character(match: re.Match[str]) -> str:
-            if match["one"]:
-                return _SINGLE_ESCAPES.get(match["one"], match["one"])
-            if match["high"]:
-                high, low = int(match["high"], 16), int(match["low"], 16)
-                return chr(0x10000 + ((high & 0x3FF) << 10 | low & 0x3FF))
-            digits = (match["braced"] or match["four"] or "").lstrip("0") or "0"
-            scalar = int(digits, 16) if len(digits) <= len("10ffff") else -1
-            if match["bad"] or not any(scalar in block for block in _UNICODE_SCALARS):
-                self.fail(f"{match.group()[:12]!r} is not an escape of CDDL", at)
-            return chr(scalar)
-
-        return _ESCAPE_PATTERN.sub(character, text)
-
-    def _bytes(self, encoding: str | None, raw: str, at: int) -> bytes:
-        """Read a byte string in its plain, h'' or b64'' form (RFC 8610 section 3.1)."""
-        text = self._unescape(raw, at).replace("\r\n", "\n")
-        if encoding is None:
-            return text.encode("utf-8", "surrogatepass")
-        digits = "".join(re.sub(r"[ \t\r\n]+", "", text))
-        try:
-            if encoding == "h":
-                return bytes.fromhex(digits)
-            plain = digits.rstrip("=").replace("-", "+").replace("_", "/")
-            return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-        except (ValueError, binascii.Error):
-            self.fail(f"this is not a byte string in {encoding}'…' form", at)
+def _shorten(token: Token) -> str:
+    return repr(token.text[:_SHOWN_TOKEN_LENGTH])

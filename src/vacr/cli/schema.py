@@ -12,7 +12,7 @@ from vacr.cli.schemas import check_rule_exists, load_schema, load_schema_text
 from vacr.cli.streams import write_bytes
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.errors import UsageError
-from vacr.record import FORMAT_VERSIONS, encode
+from vacr.record import FORMAT_VERSIONS, encode, report_schema_errors
 
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
@@ -102,9 +102,9 @@ def generate(
     voice.notice(f"vacr: seed {first}", 1)
     instances = []
     for number in range(count):
-        instance = _set_schema_version(
-            compiled.generate(rule, seed=first + number, json=not cbor), schema
-        )
+        with report_schema_errors():
+            generated = compiled.generate(rule, seed=first + number, json=not cbor)
+        instance = _set_schema_version(generated, schema)
         if voice.json:
             instances.append(instance)
         else:

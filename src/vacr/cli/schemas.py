@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vacr.cddl import Schema, compile_cddl
+from vacr.cddl import CddlError, Schema, compile_cddl
 from vacr.errors import InvalidSchema, UnreadableInput, UsageError
 from vacr.files import read_bytes
-from vacr.record import load_record_schema, read_schema_text
+from vacr.record import load_record_schema, read_schema_text, report_schema_errors
 
 BUNDLED_SCHEMAS = {"v3": "3", "v2": "2", "v1": "1"}
 _SCHEMA_HINT = "A schema is v3, v2, v1 or a file in CDDL."
@@ -38,7 +38,9 @@ def load_schema(name: str) -> Schema:
     """
     if name in BUNDLED_SCHEMAS:
         return load_record_schema(BUNDLED_SCHEMAS[name])
-    return compile_cddl(load_schema_text(name), name=name)
+    text = load_schema_text(name)
+    with report_schema_errors():
+        return compile_cddl(text, name=name)
 
 
 def check_rule_exists(rule: str, schema: Schema | None) -> None:
@@ -55,7 +57,7 @@ def check_rule_exists(rule: str, schema: Schema | None) -> None:
     ):
         try:
             one.checker(rule)
-        except InvalidSchema as error:
+        except CddlError as error:
             problems.append(error)
         else:
             return

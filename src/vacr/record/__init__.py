@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from vacr.record.validation import load_record_schema as load_record_schema
     from vacr.record.validation import parse_major_version as parse_major_version
     from vacr.record.validation import read_schema_text as read_schema_text
+    from vacr.record.validation import report_schema_errors as report_schema_errors
     from vacr.record.validation import shorten_value as shorten_value
     from vacr.record.validation import validate as validate
 
@@ -145,6 +146,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "load_record_schema",
             "parse_major_version",
             "read_schema_text",
+            "report_schema_errors",
             "shorten_value",
             "validate",
         ),

@@ -24,13 +24,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from vacr.cddl import Finding, Schema, compile_cddl, describe_value
-from vacr.errors import InvalidRecord
+from vacr.cddl import CddlError, Finding, Schema, compile_cddl, describe_value
+from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.model import JsonObject
 from vacr.record.blocks import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
 from vacr.record.identity import get_vacr_metadata, is_made_by_vacr
@@ -108,12 +109,26 @@ def validate(
             supported = " or ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
             finding = Finding(error.where, "verifiable-agent-record", error.message, supported)
             return ValidationReport(chosen_rule, "", [finding])
-    checker = schema.checker(chosen_rule or None, json=json)
-    findings = checker.findings(value)
+    with report_schema_errors():
+        checker = schema.checker(chosen_rule or None, json=json)
+        findings = checker.findings(value)
     remarks: list[Finding] = []
     if not findings and is_record_schema(schema):
         findings, remarks = _check_semantics(value, checker.rule, schema, json=json)
     return ValidationReport(checker.rule, schema.name, findings, remarks)
+
+
+@contextmanager
+def report_schema_errors() -> Iterator[None]:
+    """Raise errors of the CDDL compiler as errors of vacr, with the same message and hint.
+
+    Raises:
+        InvalidSchema: the body raised CddlError.
+    """
+    try:
+        yield
+    except CddlError as error:
+        raise InvalidSchema(error.message, where=error.where, hint=error.hint) from error
 
 
 def choose_rule(value: Any) -> str:

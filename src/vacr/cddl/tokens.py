@@ -1,0 +1,220 @@
+"""The text of a schema, cut into tokens, and the error that names a place in it.
+
+The parser needs numbers, strings and operators instead of characters, each with its offset, so that
+every message can name a line and a column:
+
+    >>> from vacr.cddl.tokens import CddlSource
+    >>> source = CddlSource('age = 0x10 / "n/a"', "person.cddl")
+    >>> [(token.kind, token.value) for token in source.tokenize()][2:5]
+    [('number', 16), ('mark', None), ('text', 'n/a')]
+    >>> source.locate(13)
+    'person.cddl:1:14'
+
+The lexical rules come from RFC 8610 Appendix B, with the strings of RFC 9682 section 2. This lexer
+is more lenient in two ways: a tab counts as a space, and the last comment needs no line end.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+Scalar: TypeAlias = int | float | str | bytes
+# The value of an occurrence (`2*3`) or of a major type with its argument (`#6.24`).
+NumberPair: TypeAlias = tuple[int | None, int | None]
+
+_MAX_NUMBER_LENGTH = 1000
+_UINT_PATTERN = r"0[xX][0-9A-Fa-f]+|0[bB][01]+|0|[1-9][0-9]*"
+_NAME_PATTERN = r"[A-Za-z@_$](?:[-.]*[A-Za-z0-9@_$])*"
+# Longest forms first: an occurrence before a number, an assignment before the slash it starts with.
+_TOKEN_PATTERN = re.compile(
+    rf"""
+      (?P<space>(?:[ \t\r\n]|;[^\n]*)+)
+    | (?P<occurrence>(?P<least>{_UINT_PATTERN})?\*(?P<most>{_UINT_PATTERN})?|[+?])
+    | (?P<number>-?(?:0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]+)?[pP][+-]?[0-9]+
+        |(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)))
+    | (?P<bytes>(?P<encoding>h|b64)?'(?P<raw>(?:[^'\\]|\\.)*)')
+    | (?P<text>"(?P<inner>(?:[^"\\\n\r]|\\.)*)")
+    | (?P<name>{_NAME_PATTERN})
+    | (?P<control>\.(?P<operator>{_NAME_PATTERN}))
+    | (?P<major>\#(?:(?P<type>[0-9])(?:\.(?:(?P<argument>{_UINT_PATTERN})|(?=<)))?)?)
+    | (?P<mark>//=|/=|//|/|=>|=|\.\.\.|\.\.|[:^,~&(){{}}\[\]<>])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE_PATTERN = re.compile(
+    r"\\(?:(?P<one>[\"'/\\bfnrt])|u\{(?P<braced>[0-9A-Fa-f]+)\}"
+    r"|u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
+    r"|u(?P<four>[0-9A-Fa-f]{4})|(?P<bad>.))",
+    re.DOTALL,
+)
+_SINGLE_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_UNICODE_SCALARS = (range(0xD800), range(0xE000, 0x110000))
+
+
+class CddlError(Exception):
+    """A schema that cannot be compiled or used: the message, its place, and a hint."""
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        """Keep the message, its place in the text, and advice for the author."""
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return the message, after its place."""
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text, between two offsets."""
+
+    kind: str
+    text: str
+    value: Scalar | NumberPair | None
+    start: int
+    end: int
+
+
+class CddlSource:
+    """A CDDL text with its name."""
+
+    def __init__(self, text: str, name: str) -> None:
+        """Keep the text."""
+        self.text = text
+        self.name = name
+
+    def locate(self, at: int) -> str:
+        """Return `name:line:column` of an offset."""
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
+        return f"{self.name}:{line}:{column}"
+
+    def fail(self, message: str, at: int, hint: str = "") -> NoReturn:
+        """Refuse the text.
+
+        Raises:
+            CddlError: always.
+
+        """
+        raise CddlError(message, where=self.locate(at), hint=hint)
+
+    def tokenize(self) -> list[Token]:
+        """Cut the text into tokens, ending with one of kind `end`.
+
+        Raises:
+            CddlError: when a character starts no token, or a string or number is malformed.
+
+        """
+        tokens: list[Token] = []
+        at = 0
+        while at < len(self.text):
+            match = _TOKEN_PATTERN.match(self.text, at)
+            if match is None:
+                self._fail_at_character(at)
+            if match.lastgroup != "space":
+                tokens.append(self._build_token(match))
+            at = match.end()
+        tokens.append(Token("end", "end of text", None, at, at))
+        return tokens
+
+    def _fail_at_character(self, at: int) -> NoReturn:
+        character = self.text[at]
+        hint = "a string that is opened has to be closed" if character in "\"'" else ""
+        self.fail(f"unexpected character {character!r}", at, hint)
+
+    def _build_token(self, match: re.Match[str]) -> Token:
+        kind = match.lastgroup or ""
+        text = match.group()
+        at = match.start()
+        value: Scalar | NumberPair | None = None
+        if kind == "number":
+            value = self._parse_number(text, at)
+        elif kind == "text":
+            value = self._replace_escapes(match["inner"], at)
+        elif kind == "bytes":
+            value = self._parse_bytes(match["encoding"], match["raw"], at)
+        elif kind == "occurrence":
+            value = self._parse_occurrence(match, at)
+        elif kind == "control":
+            text = match["operator"]
+        elif kind == "major":
+            value = self._parse_major(match, at)
+        return Token(kind, text, value, at, match.end())
+
+    def _parse_number(self, text: str, at: int) -> int | float:
+        """Parse an integer or a floating-point number (RFC 8610 section 3.8 and Appendix B)."""
+        digits = text.removeprefix("-").lower()
+        sign = -1 if text.startswith("-") else 1
+        if digits.startswith("0x") and "p" in digits:
+            try:
+                return sign * float.fromhex(digits)
+            except (OverflowError, ValueError):
+                self.fail("this floating-point number is out of range", at)
+        if not digits.startswith(("0x", "0b")) and ("." in digits or "e" in digits):
+            return float(text)
+        return sign * self._parse_uint(digits, at)
+
+    def _parse_uint(self, text: str, at: int) -> int:
+        """Parse an unsigned integer in base 2, 10 or 16."""
+        if len(text) > _MAX_NUMBER_LENGTH:
+            self.fail("a number of this length is refused", at)
+        return int(text, 0)
+
+    def _parse_occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:
+        """Parse `?`, `*`, `+` or `n*m`."""
+        if match["occurrence"] == "?":
+            return (0, 1)
+        if match["occurrence"] == "+":
+            return (1, None)
+        least = self._parse_uint(match["least"], at) if match["least"] else 0
+        most = self._parse_uint(match["most"], at) if match["most"] else None
+        if most is not None and most < least:
+            self.fail(f"an occurrence of at least {least} and at most {most} is empty", at)
+        return (least, most)
+
+    def _parse_major(self, match: re.Match[str], at: int) -> NumberPair:
+        """Parse `#`, `#6` or `#6.24`."""
+        major = int(match["type"]) if match["type"] else None
+        argument = self._parse_uint(match["argument"], at) if match["argument"] else None
+        return major, argument
+
+    def _parse_bytes(self, encoding: str | None, raw: str, at: int) -> bytes:
+        """Parse a byte string in its plain, h'' or b64'' form (RFC 8610 section 3.1)."""
+        text = self._replace_escapes(raw, at).replace("\r\n", "\n")
+        if encoding is None:
+            return text.encode("utf-8", "surrogatepass")
+        digits = re.sub(r"[ \t\r\n]+", "", text)
+        try:
+            if encoding == "h":
+                return bytes.fromhex(digits)
+            # Both alphabets of base64 are allowed, with or without padding.
+            unpadded = digits.rstrip("=").replace("-", "+").replace("_", "/")
+            padding = "=" * (-len(unpadded) % 4)
+            return base64.b64decode(unpadded + padding, validate=True)
+        except (ValueError, binascii.Error):
+            self.fail(f"this is not a byte string in {encoding}'…' form", at)
+
+    def _replace_escapes(self, text: str, at: int) -> str:
+        """Replace the escapes of a string (RFC 9682 section 2.1)."""
+        if "\\" not in text:
+            return text
+
+        def replace(match: re.Match[str]) -> str:
+            if match["one"]:
+                return _SINGLE_ESCAPES.get(match["one"], match["one"])
+            if match["high"]:
+                high, low = int(match["high"], 16), int(match["low"], 16)
+                return chr(0x10000 + ((high & 0x3FF) << 10 | low & 0x3FF))
+            digits = (match["braced"] or match["four"] or "").lstrip("0") or "0"
+            scalar = int(digits, 16) if len(digits) <= len("10ffff") else -1
+            if match["bad"] or not any(scalar in block for block in _UNICODE_SCALARS):
+                self.fail(f"{match.group()[:12]!r} is not an escape of CDDL", at)
+            return chr(scalar)
+
+        return _ESCAPE_PATTERN.sub(replace, text)

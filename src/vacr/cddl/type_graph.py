@@ -1,0 +1,385 @@
+"""The graph of types that a schema describes, with every name resolved.
+
+`names` builds this graph from the syntax tree; the compiler, the explainer and the generator read
+it. Rules and groups may refer to themselves, so nodes are compared by identity. The functions here
+walk the graph, and refuse rules that lead back to themselves without consuming anything:
+
+    >>> from vacr.cddl import compile_cddl
+    >>> from vacr.cddl.type_graph import flatten_choice
+    >>> schema = compile_cddl("number = integer / 1.5  integer = 1 / 2")
+    >>> [leaf.value for leaf in flatten_choice(schema.node("number"))]
+    [1, 2, 1.5]
+    >>> compile_cddl("a = [a]").rules       # nothing finite, but each step enters an array
+    ('a',)
+    >>> compile_cddl("a = a / int")
+    Traceback (most recent call last):
+    vacr.cddl.tokens.CddlError: <cddl>:1:1: rule 'a' refers to itself with nothing in between
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+from vacr.cddl.tokens import CddlError, CddlSource, Scalar
+
+PRELUDE_FILE = "prelude.cddl"
+
+# The controller of these describes the content of a string, not the string itself.
+_STRING_CONTENT_OPERATORS = frozenset({"cbor", "cborseq", "json"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A place in a CDDL text."""
+
+    source: CddlSource
+    at: int
+
+    def __str__(self) -> str:
+        """Return `name:line:column`."""
+        return self.source.locate(self.at)
+
+    def fail(self, message: str, hint: str = "") -> NoReturn:
+        """Refuse the text because of this place in it.
+
+        Raises:
+            CddlError: always.
+
+        """
+        self.source.fail(message, self.at, hint)
+
+
+@dataclass(eq=False, slots=True)
+class AnyType:
+    """Every value."""
+
+
+@dataclass(eq=False, slots=True)
+class LiteralType:
+    """One value."""
+
+    value: Scalar
+
+
+@dataclass(eq=False, slots=True)
+class MajorType:
+    """The values of a major type other than tags, or those with one argument in their head."""
+
+    major: int
+    argument: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class SimpleType:
+    """The simple values whose number is of a type: `#7.<type>`."""
+
+    number: TypeNode
+
+
+@dataclass(eq=False, slots=True)
+class TagType:
+    """A tag with a number (None: any) and a content."""
+
+    number: int | TypeNode | None
+    content: TypeNode
+
+
+@dataclass(eq=False, slots=True)
+class ChoiceType:
+    """A value of any of these types; without alternatives, no value."""
+
+    alternatives: list[TypeNode]
+
+
+@dataclass(eq=False, slots=True)
+class RangeType:
+    """A range of numbers; its ends may be names."""
+
+    low: TypeNode
+    high: TypeNode
+    inclusive: bool
+    place: SourceLocation
+
+
+@dataclass(eq=False, slots=True)
+class ControlType:
+    """A type narrowed or computed by a control operator.
+
+    `detail` is the prepared form of the controller, such as a compiled regular expression.
+    """
+
+    operator: str
+    target: TypeNode
+    controller: TypeNode
+    place: SourceLocation
+    detail: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class MapType:
+    """A map of the members of a group."""
+
+    group: GroupNode
+    place: SourceLocation
+
+
+@dataclass(eq=False, slots=True)
+class ArrayType:
+    """An array of the entries of a group."""
+
+    group: GroupNode
+    place: SourceLocation
+
+
+@dataclass(eq=False, slots=True)
+class RuleRef:
+    """A rule that is a type, or one instance of a generic rule."""
+
+    name: str
+    place: SourceLocation
+    node: TypeNode = field(default_factory=lambda: ChoiceType([]))
+
+    @property
+    def is_standard(self) -> bool:
+        """Return whether the prelude defines this rule."""
+        return self.place.source.name == PRELUDE_FILE
+
+
+@dataclass(eq=False, slots=True)
+class GroupItem:
+    """One entry of a group."""
+
+    least: int
+    most: int | None
+    key: TypeNode | None
+    cut: bool
+    value: TypeNode | GroupNode
+
+    @property
+    def occurs_once(self) -> bool:
+        """Return whether the entry is there exactly once."""
+        return self.least == 1 and self.most == 1
+
+
+@dataclass(eq=False, slots=True)
+class GroupNode:
+    """Alternative sequences of entries; `name` is the name of its rule, or empty."""
+
+    name: str
+    place: SourceLocation
+    alternatives: list[list[GroupItem]] = field(default_factory=list)
+
+
+TypeNode: TypeAlias = (
+    AnyType
+    | LiteralType
+    | MajorType
+    | SimpleType
+    | TagType
+    | ChoiceType
+    | RangeType
+    | ControlType
+    | MapType
+    | ArrayType
+    | RuleRef
+)
+AnyNode: TypeAlias = TypeNode | GroupNode
+
+
+def resolve_refs(node: TypeNode) -> TypeNode:
+    """Follow rule names to the type they stand for."""
+    while isinstance(node, RuleRef):
+        node = node.node
+    return node
+
+
+def flatten_choice(node: TypeNode) -> list[TypeNode]:
+    """Flatten a choice, through rule names, into its alternatives."""
+    leaves: list[TypeNode] = []
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        leaf = resolve_refs(waiting.pop())
+        # Repeating a choice adds nothing, and in a hostile schema nested repetition would double
+        # the work at every level.
+        if id(leaf) in seen:
+            continue
+        seen.add(id(leaf))
+        if isinstance(leaf, ChoiceType):
+            waiting.extend(reversed(leaf.alternatives))
+        else:
+            leaves.append(leaf)
+    return leaves
+
+
+def flatten_named_choice(node: ChoiceType) -> list[tuple[str, TypeNode]]:
+    """Flatten a choice, keeping the name of the nearest rule of the schema for each alternative."""
+    leaves: list[tuple[str, TypeNode]] = []
+    seen: set[int] = set()
+    waiting: list[tuple[str, TypeNode]] = [("", node)]
+    while waiting:
+        name, leaf = waiting.pop()
+        while isinstance(leaf, RuleRef):
+            name = name if leaf.is_standard else leaf.name
+            leaf = leaf.node
+        if id(leaf) in seen:
+            continue
+        seen.add(id(leaf))
+        if isinstance(leaf, ChoiceType):
+            waiting.extend((name, part) for part in reversed(leaf.alternatives))
+        else:
+            leaves.append((name, leaf))
+    return leaves
+
+
+def list_reachable_nodes(starts: Iterable[AnyNode]) -> list[AnyNode]:
+    """Return every node that can be reached, each once."""
+    seen: dict[int, AnyNode] = {}
+    waiting = list(starts)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            waiting.extend(list_child_nodes(node))
+    return list(seen.values())
+
+
+def list_child_nodes(node: AnyNode) -> Iterator[AnyNode]:
+    """Yield the nodes directly inside one."""
+    match node:
+        case RuleRef():
+            yield node.node
+        case ChoiceType():
+            yield from node.alternatives
+        case ControlType():
+            yield from (node.target, node.controller)
+        case RangeType():
+            yield from (node.low, node.high)
+        case SimpleType():
+            yield node.number
+        case TagType():
+            if isinstance(node.number, TypeNode):
+                yield node.number
+            yield node.content
+        case MapType() | ArrayType():
+            yield node.group
+        case GroupNode():
+            for item in list_group_items(node):
+                if item.key is not None:
+                    yield item.key
+                yield item.value
+        case _:
+            pass
+
+
+def list_group_items(group: GroupNode) -> Iterator[GroupItem]:
+    """Yield the entries of all alternatives of a group."""
+    for sequence in group.alternatives:
+        yield from sequence
+
+
+def check_no_endless_rules(nodes: list[AnyNode]) -> None:
+    """Refuse rules and groups that come back to themselves without consuming anything.
+
+    `a = a / int` and `g = (? g, int)` could be followed for ever. A map may not include a group
+    that includes itself at all: it would add the same keys again.
+
+    Raises:
+        CddlError: when there is one.
+
+    """
+    groups = [node for node in nodes if isinstance(node, GroupNode)]
+    map_groups = [node.group for node in nodes if isinstance(node, MapType)]
+    empty = _find_empty_groups(groups)
+    _check_no_cycles(nodes, _list_type_steps, "rule {!r} refers to itself with nothing in between")
+    _check_no_cycles(
+        groups, lambda node: _list_group_steps(node, empty), "group {!r} starts with itself"
+    )
+    _check_no_cycles(map_groups, _list_member_steps, "group {!r} includes itself in a map")
+
+
+def _list_type_steps(node: AnyNode) -> Iterator[AnyNode]:
+    """Yield the nodes that the same value is checked against."""
+    match node:
+        case RuleRef() | ChoiceType() | RangeType() | SimpleType():
+            yield from list_child_nodes(node)
+        case ControlType():
+            yield node.target
+            if node.operator not in _STRING_CONTENT_OPERATORS:
+                yield node.controller
+        case TagType() if isinstance(node.number, TypeNode):
+            yield node.number
+        case _:
+            pass
+
+
+def _list_group_steps(node: AnyNode, empty: set[int]) -> Iterator[AnyNode]:
+    """Yield the groups that may start at the same element as this one."""
+    if isinstance(node, GroupNode):
+        for sequence in node.alternatives:
+            for item in sequence:
+                if isinstance(item.value, GroupNode):
+                    yield item.value
+                if not _can_item_be_empty(item, empty):
+                    break
+
+
+def _list_member_steps(node: AnyNode) -> Iterator[AnyNode]:
+    """Yield the groups that a map of this group would include."""
+    if isinstance(node, GroupNode):
+        for item in list_group_items(node):
+            if isinstance(item.value, GroupNode):
+                yield item.value
+
+
+def _can_item_be_empty(item: GroupItem, empty: set[int]) -> bool:
+    return item.least == 0 or id(item.value) in empty
+
+
+def _find_empty_groups(groups: list[GroupNode]) -> set[int]:
+    """Return the identities of the groups that match without any entry."""
+    empty: set[int] = set()
+    grown = True
+    while grown:
+        grown = False
+        for group in groups:
+            if id(group) not in empty and any(
+                all(_can_item_be_empty(item, empty) for item in sequence)
+                for sequence in group.alternatives
+            ):
+                empty.add(id(group))
+                grown = True
+    return empty
+
+
+def _check_no_cycles(
+    nodes: Iterable[AnyNode], list_steps: Callable[[AnyNode], Iterator[AnyNode]], message: str
+) -> None:
+    """Walk depth first without recursion, and refuse the first step back onto the path."""
+    done: set[int] = set()
+    for start in nodes:
+        path = [(start, list_steps(start))]
+        on_path = {id(start)}
+        while path and id(start) not in done:
+            node, steps = path[-1]
+            following = next(steps, None)
+            if following is None:
+                path.pop()
+                on_path.discard(id(node))
+                done.add(id(node))
+            elif id(following) in on_path:
+                _raise_cycle_error([step for step, _ in path], message)
+            elif id(following) not in done:
+                path.append((following, list_steps(following)))
+                on_path.add(id(following))
+
+
+def _raise_cycle_error(path: list[AnyNode], message: str) -> NoReturn:
+    """Refuse a cycle, with the name of its last node that has one."""
+    named = [node for node in path if isinstance(node, RuleRef | GroupNode) and node.name] or path
+    last = named[-1]
+    where = str(last.place) if isinstance(last, RuleRef | GroupNode | MapType | ArrayType) else ""
+    name = last.name if isinstance(last, RuleRef | GroupNode) else ""
+    raise CddlError(message.format(name), where=where)

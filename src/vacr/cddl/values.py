@@ -1,0 +1,172 @@
+"""Values of CBOR and JSON as Python holds them.
+
+A schema speaks of major types, tags and simple values (RFC 8949 section 2); a decoder returns dict,
+list or tuple, str, bytes, int, float, bool, None and the classes of cbor2. These helpers answer the
+questions in between, and generated code calls most of them by name:
+
+    >>> from vacr.cddl.values import get_head_argument, get_tag, MAJOR_TEXT
+    >>> get_tag(2**64)          # an integer past 64 bits is written as tag 2, a bignum
+    (2, b'\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00')
+    >>> get_head_argument("x" * 30, MAJOR_TEXT)     # its length needs one more byte
+    24
+
+cbor2 is never imported to look at a value: a value of its classes can only exist once somebody else
+has imported it. Values of datetime, Decimal, UUID and the like, which cbor2 makes of some tags on
+request, match `any` and nothing else: decode with tags kept as CBORTag.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from typing import Any
+
+LARGEST_UINT = 2**64 - 1
+SMALLEST_NINT = -(2**64)
+
+MAJOR_UINT, MAJOR_NINT, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY, MAJOR_MAP, MAJOR_TAG, MAJOR_SIMPLE = (
+    range(8)
+)
+SIMPLE_FALSE, SIMPLE_TRUE, SIMPLE_NULL, SIMPLE_UNDEFINED = 20, 21, 22, 23
+SIMPLE_FLOAT16, SIMPLE_FLOAT32, SIMPLE_FLOAT64 = 25, 26, 27
+
+BIGNUM_TAG, NEGATIVE_BIGNUM_TAG = 2, 3
+BIGNUM_TAGS = (BIGNUM_TAG, NEGATIVE_BIGNUM_TAG)
+LIST_TYPES = (list, tuple)
+
+_FIRST_LONG_ARGUMENT = 24
+
+
+def as_map(value: Any) -> dict[Any, Any] | None:
+    """Return a map as a dict, and None for anything else; as a key, cbor2 freezes a map."""
+    if isinstance(value, dict):
+        return value
+    frozen = _get_cbor2_class("frozendict")
+    return dict(value) if frozen is not None and isinstance(value, frozen) else None
+
+
+def _get_cbor2_class(name: str) -> Any:
+    """Return a class of cbor2 if that is loaded."""
+    return getattr(sys.modules.get("cbor2"), name, None)
+
+
+def is_map(value: Any) -> bool:
+    """Return whether a value is a map."""
+    return as_map(value) is not None
+
+
+def has_ambiguous_keys(members: dict[Any, Any]) -> bool:
+    """Return whether a key equals an integer in Python alone, as true does 1 and 1.0 does 1."""
+    return any(key.__class__ is bool or key.__class__ is float for key in members)
+
+
+def has_only_text_keys(members: dict[Any, Any]) -> bool:
+    """Return whether every key is text."""
+    try:
+        # Joining asks every key whether it is text, at the speed of the interpreter's own loop.
+        "".join(members)
+    except TypeError:
+        return False
+    return True
+
+
+def get_tag(value: Any) -> tuple[int, Any] | None:
+    """Return number and content of a tag; an integer past 64 bits is one (RFC 8949, 3.4.3)."""
+    if value.__class__ is int:
+        if value > LARGEST_UINT:
+            return BIGNUM_TAG, _encode_magnitude(value)
+        if value < SMALLEST_NINT:
+            return NEGATIVE_BIGNUM_TAG, _encode_magnitude(-1 - value)
+        return None
+    tag = _get_cbor2_class("CBORTag")
+    return (value.tag, value.value) if tag is not None and isinstance(value, tag) else None
+
+
+def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
+    """Return any integer of the right sign as tag 2 or 3, where a schema asks for that tag.
+
+    Decoding makes a plain integer of a small bignum, and the two are the same number (RFC 8949
+    section 3.4.3).
+    """
+    if value.__class__ is not int:
+        return get_tag(value)
+    if (value < 0) != (number == NEGATIVE_BIGNUM_TAG):
+        return None
+    return number, _encode_magnitude(value if value >= 0 else -1 - value)
+
+
+def _encode_magnitude(magnitude: int) -> bytes:
+    return magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big")
+
+
+def is_undefined(value: Any) -> bool:
+    """Return whether a value is CBOR's undefined."""
+    module = sys.modules.get("cbor2")
+    return module is not None and value is module.undefined
+
+
+def get_simple_number(value: Any) -> int | None:
+    """Return the number of a simple value (RFC 8949 section 3.3)."""
+    if isinstance(value, bool):
+        return SIMPLE_TRUE if value else SIMPLE_FALSE
+    if value is None:
+        return SIMPLE_NULL
+    if is_undefined(value):
+        return SIMPLE_UNDEFINED
+    simple = _get_cbor2_class("CBORSimpleValue")
+    return int(value.value) if simple is not None and isinstance(value, simple) else None
+
+
+def is_simple(value: Any) -> bool:
+    """Return whether a value is of major type 7: a float or a simple value."""
+    return isinstance(value, float) or get_simple_number(value) is not None
+
+
+def fits_float(value: Any, form: str) -> bool:
+    """Return whether a float loses nothing in a width, given as a format of `struct`.
+
+    The width it was written with is not known any more once it is decoded.
+    """
+    if not isinstance(value, float):
+        return False
+    try:
+        unpacked: float = struct.unpack(form, struct.pack(form, value))[0]
+    except OverflowError:
+        return False
+    return unpacked == value or value != value  # noqa: PLR0124 - only NaN differs from itself
+
+
+def as_integer(value: Any) -> Any:
+    """Return an integral number of JSON as an integer, and any other value unchanged."""
+    return int(value) if value.__class__ is float and value.is_integer() else value
+
+
+def as_float(value: Any) -> Any:
+    """Return an integer of JSON as a float if it fits, and any other value unchanged."""
+    try:
+        return float(value) if value.__class__ is int else value
+    except OverflowError:
+        return value
+
+
+def get_head_argument(value: Any, major: int) -> int | None:
+    """Return the additional information in the shortest head of a value of this major type."""
+    measure: int | None = None
+    if value.__class__ is int:
+        if major == MAJOR_UINT and 0 <= value <= LARGEST_UINT:
+            measure = value
+        elif major == MAJOR_NINT and SMALLEST_NINT <= value < 0:
+            measure = -1 - value
+    elif (major == MAJOR_BYTES and isinstance(value, bytes)) or (
+        major == MAJOR_ARRAY and isinstance(value, LIST_TYPES)
+    ):
+        measure = len(value)
+    elif major == MAJOR_TEXT and isinstance(value, str):
+        measure = len(value.encode("utf-8", "surrogatepass"))
+    elif major == MAJOR_MAP:
+        members = as_map(value)
+        measure = None if members is None else len(members)
+    if measure is None or measure < _FIRST_LONG_ARGUMENT:
+        return measure
+    # 24 to 27 announce a measure of 1, 2, 4 or 8 bytes.
+    return next(_FIRST_LONG_ARGUMENT + step for step in range(4) if measure < 1 << (8 << step))
