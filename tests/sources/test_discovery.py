@@ -18,8 +18,7 @@ from tests.sources.opencode_database import CHILD, SESSION, OpenCode, conversati
 from tests.sources.test_cursor_editor import CID, FORMS
 from tests.sources.test_databases import bound_by_permissions
 from vacr.agents.registry import load_readers
-from vacr.discovery.companions import read_file_ends
-from vacr.discovery.sessions import list_sessions, list_store_roots
+from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
 from vacr.errors import UsageError
 from vacr.record.titles import find_session_title
 
@@ -329,8 +328,8 @@ def test_the_ends_of_a_file_are_whole_lines(tmp_path):
 def test_a_value_that_is_cut_anywhere_is_closed(tmp_path, cut, monkeypatch):
     text = json.dumps({"a": [1, {"b": 'x",[{\\'}], "c": {"d": []}, "e": "ü"}).encode()
     (tmp_path / "x.json").write_bytes(text)
-    monkeypatch.setattr("vacr.discovery.companions._HEAD_SIZE", cut)
-    monkeypatch.setattr("vacr.discovery.companions._MAX_LINE_SIZE", cut)
+    monkeypatch.setattr("vacr.discovery.sessions._HEAD_SIZE", cut)
+    monkeypatch.setattr("vacr.discovery.sessions._MAX_LINE_SIZE", cut)
     kept = read_file_ends(tmp_path / "x.json")
     if kept != text[:cut] and cut < len(text):
         value = json.loads(kept)

@@ -6,11 +6,11 @@ session's extension.
 
     >>> from vacr.record.version_1 import convert_v1_to_v3, convert_v3_to_v1
     >>> old = {"version": "1.0.0", "id": "r1", "timestamp": "2026-01-01T00:00:00Z", "files": []}
-    >>> new = convert_v1_to_v3(old | {"tool": {"name": "codex", "version": "0.1"}})
+    >>> new = convert_v1_to_v3(old | {"tool": {"name": "editor", "version": "0.1"}})
     >>> new["session"]["session-id"], new["session"]["agent-meta"]["cli-name"]
-    ('r1', 'codex')
+    ('r1', 'editor')
     >>> convert_v3_to_v1(new)["tool"]
-    {'name': 'codex', 'version': '0.1'}
+    {'name': 'editor', 'version': '0.1'}
 
 In the other direction, the timestamp is the session's end or the time of its last entry, as the
 draft derives it. All else is lost, and `list_missing_in_v1` lists it. A range of version 1 cannot
