@@ -13,7 +13,7 @@ class VacrError(Exception):
     exit_code = 70
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        """Keep the message, the place, and a hint about what the user can do."""
+        """Keep the message, the place, and a hint about the next step."""
         super().__init__(message)
         self.message = message
         self.where = where
@@ -36,7 +36,7 @@ class UsageError(VacrError):
 
 
 class UnreadableInput(VacrError):  # noqa: N818 - named after its exit code
-    """The input cannot be read, or its kind is unknown, so there is no verdict about it."""
+    """The input cannot be read or recognised, so it gets no verdict."""
 
     exit_code = 3
 

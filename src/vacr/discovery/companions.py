@@ -31,7 +31,7 @@ def read_attached_parts(
 ) -> Iterator[SourcePart]:
     """Yield the attached files of a session as parts.
 
-    Add the files to `files`, and the errors of those that cannot be read to `left_out`.
+    Add the files to `files`, and the errors of unreadable ones to `left_out`.
     """
     for file in list_attached_files(path, reader):
         try:

@@ -1,4 +1,4 @@
-"""SQLite databases in which agents keep sessions.
+"""SQLite databases with the sessions of agents.
 
 This module finds the reader that knows a database, lists the sessions, and exports the rows of each
 as lines, so that readers see a session from a database as they would see a file.
@@ -65,7 +65,7 @@ class DatabaseFile:
     """An agent's database, and the reader that knows it."""
 
     def __init__(self, path: Path, agent: str | None = None) -> None:
-        """Find the reader of a database, which may have to be that of an agent.
+        """Find the reader of a database; only the reader of `agent` counts, if given.
 
         Raises:
             UnreadableInput: it cannot be read.
@@ -169,7 +169,7 @@ def _find_database_reader(
 
 
 _cached_databases: list[DatabaseFile] = []
-"""The database that a session was read from last, for the next session; at most one."""
+"""The database of the session that was read last, kept open; at most one."""
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def _take_cached_database(path: Path, agent: str | None) -> DatabaseFile | None:
 def _close_cached_at_exit(process: int) -> None:
     """Close the cached database when this process ends; done once per process.
 
-    Workers of a pool do not run `atexit` functions, only those that `multiprocessing` knows.
+    Workers of a pool do not run `atexit` functions, but they run `multiprocessing` finalizers.
     """
     from multiprocessing.util import Finalize
 

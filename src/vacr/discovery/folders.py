@@ -1,7 +1,7 @@
-"""Folders in which an agent keeps each session as many small files.
+"""Folders of agents that keep each session as many small files.
 
 Such a store is read as one source per session, or listed. Links inside it are not followed, because
-they may lead anywhere; what is left out because of that is reported.
+they may lead anywhere; they are reported instead.
 
     >>> from pathlib import Path
     >>> from vacr.discovery import find_folder_store
@@ -67,7 +67,7 @@ class FolderStore:
         """Read the files of a session, and add links that were not followed to `left_out`.
 
         Raises:
-            UnreadableInput: there are none, or one cannot be read.
+            UnreadableInput: the session has no files, or one cannot be read.
         """
         return self._read_source(self._folder.parts, session_id, left_out)
 
@@ -75,7 +75,7 @@ class FolderStore:
         """Read just enough of a session to summarise it.
 
         Raises:
-            UnreadableInput: there are no files, or one cannot be read.
+            UnreadableInput: the session has no files, or one cannot be read.
         """
         return self._read_source(self._folder.glimpse, session_id)
 
@@ -131,7 +131,7 @@ class FolderStore:
         Only a leading `*` of a name is a wildcard; `?` and brackets stand for themselves.
 
         Raises:
-            OSError: a folder cannot be listed, and there is no list to note it in.
+            OSError: a folder cannot be listed, and `unlisted` is None.
         """
         *folder_names, file_name = pattern.split("/")
         folders = [self.path]
@@ -159,7 +159,7 @@ def _list_matching_paths(
     """Return the paths in a folder that match a name, or `*` and the end of a name.
 
     Raises:
-        OSError: the folder cannot be listed, and there is no list to note it in.
+        OSError: the folder cannot be listed, and `unlisted` is None.
     """
     ending = name.removeprefix("*")
     try:
@@ -184,7 +184,7 @@ def _list_matching_paths(
 
 
 def _read_file_mode(path: Path) -> int:
-    """Return the kind and permissions of a file, or 0 if there is none.
+    """Return the kind and permissions of a file, or 0 if it does not exist.
 
     `Path.is_file` cannot be used: since Python 3.14 it returns False where permission is denied.
 
@@ -231,7 +231,7 @@ def _has_sign_file(path: Path, signs: Iterable[str]) -> bool:
 
 
 def _is_real_folder(path: Path) -> bool:
-    # Where permission is denied, there is none; Path.is_dir may raise.
+    # False where permission is denied; Path.is_dir may raise.
     return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - see above
 
 
@@ -248,7 +248,7 @@ def check_not_session_piece(path: Path) -> None:
     """Check that a file is not a piece of a session in a store.
 
     Raises:
-        NotASession: it is; the message names the store, which has the whole session.
+        NotASession: it is; the hint names the store with the whole session.
     """
     folder = path.absolute().parent.parent
     for reader in load_readers().values():

@@ -3,12 +3,11 @@
 A path that cannot be read raises an error that says why. Where a place has several sessions, one
 that cannot be read does not hide the others: its error is yielded among them.
 
+    >>> from pathlib import Path
     >>> from vacr.discovery import read_sessions
-    >>> [session] = read_sessions("examples/claude-code.jsonl")
-    >>> session.name, session.reader.name
-    ('claude-code.jsonl', 'claude-code')
-    >>> len(session.reading.record["session"]["entries"])
-    20
+    >>> [session] = read_sessions(min(Path("examples").glob("*.jsonl")))
+    >>> len(session.reading.record["session"]["entries"]), session.left_out
+    (20, ())
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class OpenedSession:
     label: str = ""
     """What distinguishes it from others of the same place: a session id, or a sub-agent's."""
     source: Source | None = None
-    """The native bytes, if they were to be kept."""
+    """The native bytes, if the caller wanted to keep them."""
     left_out: tuple[UnreadableInput, ...] = ()
     """The errors of files that belong to the session and could not be read."""
     files: tuple[Path, ...] = ()
@@ -83,16 +82,16 @@ def read_sessions(
     named: Iterable[str | Path] = (),
     data: bytes | None = None,
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Yield the sessions at a place, then those of sub-agents that have files of their own.
+    """Yield the sessions at a place, then the sessions of sub-agents in files of their own.
 
-    Sub-agents whose files are among `named` are left out, because they are read anyway. The native
-    bytes are released once they are read, for a session may be large, unless `keep_source` is set.
-    `data` is the content of standard input, if it was read before.
+    Sub-agents whose files are among `named` are left out, because they are read anyway. A session
+    may be large, so its native bytes are not kept unless `keep_source` is set. `data` is the
+    content of standard input, if it was read before.
 
     Raises:
         UnreadableInput: the place cannot be read.
         NotASession: the place is not a session of a known agent.
-        UsageError: there is no reader for that agent.
+        UsageError: no reader has the name of that agent.
     """
     options = _ReadOptions(agent, sub_agents, keep_source)
     if str(path) != STDIN:

@@ -16,10 +16,10 @@ over with a reason. Only files that must be opened are opened.
     plan.json -> plan.json
     plan.jsonl -> plan.jsonl
 
-A record is named after its place, and no two are named alike. Where a place has several sessions, a
-joint and the session's label follow. Whatever could be mistaken for another name gets the ending of
-the native file, another joint, or a digest. Names depend on names only, so every run gives the
-same ones.
+A record is named after its place, and no two have the same name. Where a place has several
+sessions, a joint and the session's label follow. A name that could be mistaken for another gets the
+ending of the native file, another joint, or a digest. Names depend on names only, so every run
+assigns the same ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VACR_FILE_SUFFIXES = (".acr.json", ".acr.cbor", ".acr.source.zip", ".cose")
 VACR_FILE_PREFIX = ".vacr-"
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", "__pycache__", ".venv"))
 NAME_JOINT = "."
-"""What usually joins the name of a place and the label of a session."""
+"""The usual joint between the name of a place and the label of a session."""
 
 _RESERVED_NAMES = ("", ".", "..")
 _MAX_NAME_BYTES = 240
@@ -65,7 +65,7 @@ _OUTPUT_FOLDER_REASON = "the folder that the records go to"
 
 @dataclass(frozen=True)
 class SessionPlace:
-    """Where sessions may be: a file, or one session of a database or a folder of several."""
+    """A file that may be a session, or one session of a database or a folder of several."""
 
     path: str
     name: str
@@ -77,7 +77,7 @@ class SessionPlace:
     If so, it may be something else than a session, and sub-agents are places of their own.
     """
     joint: str = NAME_JOINT
-    """What comes between the name and a session's label."""
+    """The joint between the name and a session's label."""
     passed_over: str = ""
     """The reason why it is not even opened."""
     files: tuple[Path, ...] = ()
@@ -154,7 +154,7 @@ def _list_place_files(path: Path) -> Iterator[Path]:
 
 @dataclass
 class _FolderWalk:
-    """The walk through a folder, and what it found out about files further down."""
+    """The walk through a folder, with its knowledge about files further down."""
 
     output_folder: os.stat_result | None
     agent: str | None
@@ -312,7 +312,7 @@ def _list_file_places(
 
 
 def _list_database_sessions(path: Path) -> list[str]:
-    """Return the sessions of a database; none if it cannot be read, which recording reports."""
+    """Return the sessions of a database; recording it will report why it cannot be read."""
     try:
         database = DatabaseFile(path)
         try:
@@ -398,7 +398,7 @@ class NameJoints:
 def make_record_name(name: str, joint: str, label: str) -> str:
     """Return the name of a record, without its ending.
 
-    If the plain name cannot be that of a file, unsafe characters are replaced and a digest follows.
+    If the plain name is not safe for a file, replace unsafe characters and add a digest.
     """
     plain = f"{name}{joint}{label}" if label else name
     safe = f"{name}{joint}{_UNSAFE_CHARACTERS.sub('-', label)}" if label else name

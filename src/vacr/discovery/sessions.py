@@ -4,16 +4,13 @@ A reader says where its agent keeps sessions on each system. To summarise a sess
 only the two ends of its file, as if they were all of it. That is fast, but a title or a time in the
 middle is missed, and nothing here is evidence.
 
-    >>> import shutil
     >>> from pathlib import Path
-    >>> from vacr.discovery import list_sessions
-    >>> folder = Path("home/.claude/projects/-src-demo")
-    >>> folder.mkdir(parents=True)
-    >>> _ = shutil.copy("examples/claude-code.jsonl", folder)
-    >>> environment = {"HOME": str(Path("home").absolute())}
-    >>> [session] = list_sessions(environment=environment, system="linux")
-    >>> session.agent, session.title
-    ('claude-code', 'Fix invoice rounding')
+    >>> from vacr.agents import load_readers
+    >>> from vacr.discovery import read_session_summary
+    >>> path = min(Path("examples").glob("*.jsonl"))
+    >>> summaries = [read_session_summary(path, reader) for reader in load_readers().values()]
+    >>> [summary.title for summary in summaries if summary is not None]
+    ['Fix invoice rounding']
 """
 
 from __future__ import annotations
@@ -68,7 +65,7 @@ class SessionSummary:
     """The size of its file, unless the file contains other sessions too."""
     title: str
     parent: str | None = None
-    """The session that a sub-agent worked for; None for a fork, which a person continues."""
+    """The session that a sub-agent worked for. A fork that a person continues has no parent."""
 
 
 def list_sessions(
@@ -80,7 +77,7 @@ def list_sessions(
     """Yield the sessions on this machine, in no order; add what cannot be read to `failed`.
 
     Raises:
-        UsageError: there is no reader for that agent.
+        UsageError: no reader has the name of that agent.
     """
     readers = load_readers()
     if agent is not None and agent not in readers:
@@ -108,7 +105,7 @@ def read_folder_session_summary(path: Path, session: str, reader: Reader) -> Ses
 def list_store_roots(
     reader: Reader, environment: Mapping[str, str] = os.environ, system: str = sys.platform
 ) -> Iterator[tuple[Path, SessionStore]]:
-    """Yield the folders in which a reader's agent keeps sessions, with their layouts."""
+    """Yield the session folders of a reader's agent, with their layouts."""
     for store in getattr(reader, "STORES", ()):
         root = _resolve_store_root(store, environment, system)
         if root is not None:
@@ -130,7 +127,7 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
 def _resolve_store_root(
     store: SessionStore, environment: Mapping[str, str], system: str
 ) -> Path | None:
-    """Return the folder of a store, from its variable or else its default; None if it has none."""
+    """Return the folder of a store, from its variable or else its default, if it has one."""
     if store.unless and environment.get(store.unless):
         return None
     variable = store.variables.get(system, store.variable)
