@@ -1,6 +1,4 @@
-"""Content blocks, in the shapes that agents and the samples of the draft have them, as the entries
-that they stand for.
-"""
+"""Content blocks, in the shapes of agents and of the draft's samples, become entries."""
 
 import pytest
 
@@ -47,7 +45,7 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize(("block", "child"), BLOCKS.values(), ids=BLOCKS)
-def test_a_block_is_the_entry_that_it_stands_for(block, child):
+def test_block_becomes_an_entry(block, child):
     assert build_child_entries([{"type": "text", "text": "x"}, block]) == [child]
 
 
@@ -55,7 +53,7 @@ def test_a_block_is_the_entry_that_it_stands_for(block, child):
     "content",
     [None, "text", {}, [], ["text"], [{"type": "text", "text": "x"}], [{"type": "tool_use"}]],
 )
-def test_what_was_said_and_what_has_no_name_is_no_entry(content):
+def test_text_and_nameless_calls_are_not_entries(content):
     assert build_child_entries(content) == []
 
 

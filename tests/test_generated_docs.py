@@ -22,7 +22,7 @@ clauses = {rows}
 GOOD = [
     "it is so",
     "identity.py::record_id schema/v3.cddl::entry",
-    "test_identity.py::test_any_change_makes_another_id",
+    "test_identity.py::test_any_change_changes_the_id",
 ]
 BAD = {
     "a module": ["it is so", "nowhere.py", GOOD[2]],
@@ -30,7 +30,7 @@ BAD = {
     "a method": ["it is so", "readers/assemble.py::Session.nothing", GOOD[2]],
     "a rule": ["it is so", "schema/v3.cddl::nothing", GOOD[2]],
     "a test": ["it is so", GOOD[1], "test_identity.py::test_nothing"],
-    "a file of tests": ["it is so", GOOD[1], "test_nowhere.py::test_any_change_makes_another_id"],
+    "a file of tests": ["it is so", GOOD[1], "test_nowhere.py::test_any_change_changes_the_id"],
     "no function that is a test": ["it is so", GOOD[1], "conftest.py::record_of"],
 }
 UNSAID = {

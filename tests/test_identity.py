@@ -13,13 +13,13 @@ from vacr.record.identity import assign_record_id, compute_record_id, is_made_by
 EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
 
 
-def test_the_pieces_are_the_canonical_bytes():
+def test_pieces_are_the_canonical_bytes():
     reading = read_one(EXAMPLE)
     data = b"".join(assign_record_id(reading.record))
     assert encode_canonical_json(json.loads(data)) == data
 
 
-def test_the_id_is_made_of_the_bytes_without_it():
+def test_id_is_derived_from_the_other_bytes():
     record = record_of(EXAMPLE)
     assert compute_record_id(record) == record["id"]
     rest = {name: value for name, value in record.items() if name != "id"}
@@ -30,13 +30,13 @@ def test_the_id_is_made_of_the_bytes_without_it():
     assert value.int >> 80 == 1773480361250
 
 
-def test_any_change_makes_another_id():
+def test_any_change_changes_the_id():
     record = record_of(EXAMPLE)
     for change in ({"created": 1}, {"zz": 1}, {"version": "3.0.1"}, {"vcs": {"type": "git"}}):
         assert compute_record_id(record | change) != record["id"]
 
 
-def test_a_session_without_a_start_has_an_id_that_is_all_digest():
+def test_id_of_a_session_without_a_start_is_all_digest():
     record = record_of(
         jsonl({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "x"}})
     )
@@ -44,7 +44,7 @@ def test_a_session_without_a_start_has_an_id_that_is_all_digest():
 
 
 @given(JSON)
-def test_members_before_and_after_the_id_are_in_place(value):
+def test_members_before_and_after_the_id_are_in_order(value):
     value = decode_json(encode_canonical_json(value))
     record = {"a": value, "version": "3", "id": "old", "session": {"session-start": 5}, "ib": value}
     data = b"".join(assign_record_id(dict(record)))
@@ -65,5 +65,5 @@ def test_members_before_and_after_the_id_are_in_place(value):
         ({"vacr": {"converted": {}}, "recording-agent": {"name": "vacr"}}, True),
     ],
 )
-def test_which_records_say_that_vacr_made_them(record, said):
+def test_records_made_by_vacr_are_recognised(record, said):
     assert is_made_by_vacr(record) is said

@@ -22,12 +22,12 @@ from vacr.record.timestamps import (
         (1.9, 1),
     ],
 )
-def test_milliseconds(stamp, expected):
+def test_timestamp_in_milliseconds(stamp, expected):
     assert get_epoch_milliseconds(stamp) == expected
 
 
 @pytest.mark.parametrize("value", ["2026-03-14T09:26:53Z", "2026-03-14T09:26:53.1-00:30", 0, 5])
-def test_timestamps(value):
+def test_timestamps_are_recognised(value):
     assert is_timestamp(value)
 
 
@@ -47,7 +47,7 @@ def test_timestamps(value):
         b"",
     ],
 )
-def test_what_is_none(value):
+def test_other_values_are_not_timestamps(value):
     assert not is_timestamp(value)
 
 
@@ -79,7 +79,7 @@ def test_what_is_none(value):
         ),
     ],
 )
-def test_span(stamps, expected):
+def test_time_span(stamps, expected):
     assert find_time_span(stamps) == expected
 
 
@@ -96,5 +96,5 @@ def test_span(stamps, expected):
         (float("nan"), None),
     ],
 )
-def test_as_text(stamp, expected):
+def test_timestamp_as_text(stamp, expected):
     assert format_timestamp(stamp) == expected

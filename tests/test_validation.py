@@ -1,4 +1,4 @@
-"""Checks above the schema, and what is checked by which rule."""
+"""The choice of the rule, and the checks beyond the schema."""
 
 import copy
 
@@ -113,20 +113,20 @@ REMARKS = [
 @pytest.mark.parametrize(
     ("change", "rule"), [case[1:] for case in REMARKS], ids=[case[0] for case in REMARKS]
 )
-def test_what_real_sessions_have_is_a_remark(change, rule):
+def test_peculiarities_of_real_sessions_are_remarks(change, rule):
     report = validate(changed(RECORD, change))
     assert report.valid
     assert rule in {remark.rule for remark in report.remarks}
 
 
-def test_others_need_no_children_but_those_they_have_must_agree():
+def test_foreign_records_need_no_children_but_existing_ones_must_agree():
     assert validate(
         changed(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])
     ).valid
     assert not validate(changed(FOREIGN, lambda s: call_of(s).update(input={}))).valid
 
 
-def test_which_rule_a_value_is_checked_by():
+def test_rule_is_chosen_by_the_value():
     import cbor2
 
     assert choose_rule(RECORD) == "verifiable-agent-record"
@@ -139,7 +139,7 @@ def test_which_rule_a_value_is_checked_by():
         assert not validate(value).valid
 
 
-def test_a_record_is_checked_by_the_schema_its_version_names():
+def test_record_is_checked_against_the_schema_of_its_version():
     assert validate(RECORD).schema == "v3.cddl"
     old = {"version": "2.0.0-draft", "id": "x"}
     assert validate(old).schema == "v2.cddl"
@@ -156,7 +156,7 @@ def test_raise_for_errors_names_the_first_finding():
 
 
 @pytest.mark.parametrize("version", ["3", "2", "1"])
-def test_generated_records_keep_their_bytes_through_both_forms(version):
+def test_generated_records_keep_their_bytes_in_both_encodings(version):
     schema = load_record_schema(version)
     for seed in range(60):
         rule = "agent-convo-record" if version == "1" else "verifiable-agent-record"
@@ -168,7 +168,7 @@ def test_generated_records_keep_their_bytes_through_both_forms(version):
             assert schema.checker(rule, json=True).findings(decode(form)) == []
 
 
-def test_generated_entries_never_break_the_checks_above_the_schema():
+def test_generated_entries_never_break_the_semantic_checks():
     schema = load_record_schema("3")
     for seed in range(120):
         report = validate(schema.generate("[* entry]", seed=seed))
@@ -178,7 +178,7 @@ def test_generated_entries_never_break_the_checks_above_the_schema():
         )
 
 
-def test_the_public_api():
+def test_public_api_validates():
     (record,) = vacr.read(EXAMPLES / "codex-cli.jsonl")
     validate(record).raise_for_errors()
     for form in ("json", "cbor"):
@@ -193,7 +193,7 @@ def test_the_public_api():
 
 
 class Walked(list):
-    """A list that tells how many of its items were gone through."""
+    """A list that counts how many of its items were visited."""
 
     steps = 0
 
@@ -203,7 +203,7 @@ class Walked(list):
             yield item
 
 
-def test_children_that_disagree_are_gone_through_once_and_not_for_each():
+def test_disagreeing_children_are_compared_in_linear_time():
     blocks = [
         {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {}}
         for number in range(500)
@@ -231,10 +231,8 @@ ODD_USAGE = [
 
 
 @pytest.mark.parametrize("usage", ODD_USAGE)
-def test_an_open_member_of_any_kind_is_no_usage(usage):
-    """Only messages have a usage and a parent that the schema knows; another entry may hold
-    anything under these names.
-    """
+def test_odd_token_usage_is_ignored(usage):
+    """The schema defines usage and parent for messages only; other entries may contain anything."""
     record = record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())
     call = next(entry for entry in record["session"]["entries"] if entry["type"] == "tool-call")
     call |= {"token-usage": usage, "parent-id": usage}

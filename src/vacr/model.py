@@ -1,9 +1,8 @@
-"""The record as typed open maps. Step: all of them. Follows the draft's v3 schema; see
-schema/v3.cddl for the rules.
+"""The types of a record: a plain dict, described by `TypedDict` after record/v3.cddl.
 
-A record is a plain dict. Its maps are open: members that no rule names are native ones, carried
-through, and they must survive every read and write. So nothing here builds, copies or converts;
-these types only name what is known.
+Its maps are open. Members that no rule of the schema names come from the agent's own format, and
+must survive every read and write. So nothing here builds, copies or converts a record: the types
+only name the known members.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Any, TypedDict
 SCHEMA_VERSION = "3.0.0-draft"
 
 JsonObject = dict[str, Any]
-"""A native object, or an entry that is being made of one."""
+"""An object of an agent's own format, or an entry that is being made from one."""
 
 Timestamp = str | int
 
 
 class VcsContext(TypedDict, total=False):
-    """The state of version control that a session or a record is about."""
+    """The state of version control that a session or a record refers to."""
 
     type: str
     revision: str
@@ -28,7 +27,7 @@ class VcsContext(TypedDict, total=False):
 
 
 class TokenUsage(TypedDict, total=False):
-    """The canonical counters: `cached` is part of `input`, `reasoning` of `output`."""
+    """The counters of tokens; `input` includes `cached`, and `output` includes `reasoning`."""
 
     input: int
     output: int
@@ -107,11 +106,10 @@ Record = TypedDict(
 )
 
 CANONICAL_ENTRY_MEMBERS = frozenset(Entry.__annotations__)
-"""Every member that a rule of the schema gives a meaning in some entry; a native member of such a
-name cannot stay there.
+"""Every member that the schema defines for some entry.
+
+A native member of the same name cannot stay in the entry.
 """
 
 TOKEN_USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)
-
 SESSION_MEMBERS = frozenset(SessionTrace.__annotations__)
-"""The members of a session trace."""

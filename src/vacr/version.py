@@ -1,3 +1,3 @@
-"""The version of vacr: what records name as their recording agent's."""
+"""The version of vacr, which records name as that of their recording agent."""
 
 __version__ = "0.1.0"

@@ -13,9 +13,7 @@ from vacr.record.json_text import MAX_DEPTH
 
 
 def safe(value):
-    """Tell whether RFC 8785 takes a value: it refuses integers past 2^53, which our profile writes
-    exactly.
-    """
+    """Return whether RFC 8785 accepts a value: our profile adds integers above 2^53."""
     if isinstance(value, dict):
         return all(map(safe, value.values()))
     if isinstance(value, list):
@@ -24,13 +22,13 @@ def safe(value):
 
 
 @given(JSON)
-def test_agrees_with_rfc_8785_where_that_takes_the_value(value):
+def test_agrees_with_rfc_8785_on_values_the_rfc_accepts(value):
     if safe(value):
         assert encode_canonical_json(value) == rfc8785.dumps(value)
 
 
 @given(JSON)
-def test_canonical_bytes_read_back_to_themselves(value):
+def test_canonical_bytes_round_trip(value):
     data = encode_canonical_json(value)
     assert encode_canonical_json(decode_json(data)) == data
     assert encode_decoded_json(decode_json(data)) == data
@@ -50,7 +48,7 @@ def test_keys_are_in_utf16_order(value):
 
 @pytest.mark.parametrize("before", ["", '"', "\\", '\\"', "\\\\", '":', "x" * 99 + '"', "\n"])
 @pytest.mark.parametrize("after", ["", '"', "\\", '\\"', "\\\\", '":', ':"'])
-def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(before, after):
+def test_keys_are_in_utf16_order_next_to_any_text(before, after):
     odd = f"{before}\U0001f600{after}"
     for value in ({odd: 1, f"{before}\ue000": 2}, {"a": odd, odd: 1, f"{before}\ue000": odd}):
         assert list(json.loads(encode_canonical_json(value))) == sorted(
@@ -59,7 +57,7 @@ def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(bef
 
 
 @given(JSON, st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_any_spelling_of_a_value_reads_as_the_value(value, indent, ascii_only):
+def test_every_spelling_decodes_to_the_same_value(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
     assert encode_canonical_json(decode_json(text)) == encode_canonical_json(value)
 
@@ -107,13 +105,13 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_refused_with_the_place(data, message):
+def test_invalid_json_is_refused_with_its_place(data, message):
     with pytest.raises(UnreadableInput) as caught:
         decode_json(data)
     assert message in str(caught.value)
 
 
-def test_the_deepest_value_that_is_read():
+def test_nesting_is_accepted_up_to_the_limit():
     data = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
     assert encode_canonical_json(decode_json(data)) == data
 
@@ -128,13 +126,13 @@ def test_the_deepest_value_that_is_read():
         ({"a~/b": {"c": object()}}, "/a~0~1b/c: object cannot be written"),
     ],
 )
-def test_what_json_cannot_say_is_refused_with_the_pointer(value, message):
+def test_values_json_cannot_express_are_refused_with_their_pointer(value, message):
     with pytest.raises(InvalidRecord) as caught:
         encode_canonical_json(value)
     assert message in str(caught.value)
 
 
-def test_a_value_too_deep_to_be_read_again_is_not_written():
+def test_values_too_deep_to_decode_are_not_encoded():
     value: list = []
     for _ in range(MAX_DEPTH + 5):
         value = [value]
@@ -146,7 +144,7 @@ def test_a_value_too_deep_to_be_read_again_is_not_written():
     st.binary(max_size=60)
     | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
 )
-def test_any_bytes_give_a_value_or_our_error(data):
+def test_random_bytes_decode_or_raise_our_error(data):
     try:
         value = decode_json(data)
     except UnreadableInput:
@@ -155,7 +153,7 @@ def test_any_bytes_give_a_value_or_our_error(data):
 
 
 @given(JSON, st.data())
-def test_mutated_bytes_give_a_value_or_our_error(value, data):
+def test_mutated_bytes_decode_or_raise_our_error(value, data):
     text = bytearray(encode_canonical_json(value))
     for _ in range(data.draw(st.integers(1, 3))):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
@@ -175,6 +173,6 @@ def test_mutated_bytes_give_a_value_or_our_error(value, data):
         b'{\n  "a": {"b": 1,\n "b": ": \\\\\\": 1"}\n}',
     ],
 )
-def test_a_repeated_member_is_found_whatever_the_text_looks_like(text):
+def test_repeated_member_is_found_in_any_text(text):
     with pytest.raises(UnreadableInput, match="more than once"):
         decode_json(text)

@@ -26,7 +26,7 @@ ITEMS = st.recursive(
 
 
 @given(JSON)
-def test_json_to_cbor_and_back_gives_the_same_bytes(value):
+def test_json_to_cbor_and_back_returns_the_same_bytes(value):
     text = encode(value, "json")
     data = encode(decode(text, "json"), "cbor")
     assert encode(decode(data, "cbor"), "json") == text
@@ -34,7 +34,7 @@ def test_json_to_cbor_and_back_gives_the_same_bytes(value):
 
 
 @given(ITEMS)
-def test_what_is_written_reads_back(value):
+def test_encoded_values_decode_to_themselves(value):
     data = encode_deterministic_cbor(value)
     assert encode_deterministic_cbor(decode_cbor(data)) == data
 
@@ -55,7 +55,7 @@ def test_keys_are_in_bytewise_order(value):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_floats_take_the_shortest_form(value):
+def test_floats_have_the_shortest_form(value):
     data = encode_deterministic_cbor(value)
     assert cbor2.loads(data) == value
     assert len(data) == min(len(cbor2.dumps(value, canonical=True)), 9)
@@ -110,7 +110,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_refused_with_the_place(data, message):
+def test_invalid_cbor_is_refused_with_its_place(data, message):
     with pytest.raises(UnreadableInput) as caught:
         decode_cbor(bytes.fromhex(data))
     assert message in str(caught.value)
@@ -123,14 +123,14 @@ def test_tags_stay_tags():
     assert decode_cbor(bytes.fromhex("d9010281 01".replace(" ", ""))) == cbor2.CBORTag(258, [1])
 
 
-def test_a_record_is_read_with_and_without_its_tag():
+def test_record_tag_is_optional():
     record = {"version": "3.0.0-draft"}
     tagged = encode_deterministic_cbor(cbor2.CBORTag(RECORD_CBOR_TAG, record))
     assert decode(tagged) == decode(encode_deterministic_cbor(record)) == record
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [-math.inf]}, "\ud800", object()])
-def test_what_has_no_form_is_refused(value):
+def test_unencodable_values_are_refused(value):
     with pytest.raises(InvalidRecord):
         encode_deterministic_cbor(value)
 
@@ -145,7 +145,7 @@ def test_what_has_no_form_is_refused(value):
         ("a16161c6f6", "/a"),
     ],
 )
-def test_what_only_cbor_can_hold_is_refused_on_the_way_to_json(data, pointer):
+def test_values_only_cbor_has_are_refused_in_json(data, pointer):
     value = decode_cbor(bytes.fromhex(data))
     if pointer is None:
         assert encode_canonical_json(value) == b'{"a":[1]}'
@@ -156,7 +156,7 @@ def test_what_only_cbor_can_hold_is_refused_on_the_way_to_json(data, pointer):
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_give_a_value_or_our_error(data):
+def test_random_bytes_decode_or_raise_our_error(data):
     assert_deterministic(data)
 
 
@@ -170,7 +170,7 @@ def assert_deterministic(data):
 
 
 @given(ITEMS, st.data())
-def test_mutated_bytes_give_a_value_or_our_error(value, data):
+def test_mutated_bytes_decode_or_raise_our_error(value, data):
     item = bytearray(encode_deterministic_cbor(value))
     for _ in range(data.draw(st.integers(1, 3))):
         item[data.draw(st.integers(0, len(item) - 1))] = data.draw(st.integers(0, 255))

@@ -1,4 +1,4 @@
-"""Two encoders write JSON; whichever does, the text is the same."""
+"""JSON has two encoders, and both write the same text."""
 
 import json
 
@@ -31,7 +31,7 @@ REFUSED = {
 
 
 @given(JSON)
-def test_both_encoders_write_the_same(value):
+def test_both_encoders_write_the_same_text(value):
     decoded = decode_json(encode_canonical_json(value))
     assert encode_native_json(decoded) == _native_encoder.encode(decoded)
     assert encode_sorted_json(decoded) == _sorted_encoder.encode(decoded)
@@ -41,7 +41,7 @@ def test_both_encoders_write_the_same(value):
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_what_orjson_refuses_is_written_too(text):
+def test_values_orjson_refuses_are_written(text):
     value = decode_native_json(text)
     with pytest.raises(TypeError):
         orjson.dumps(value, default=_make_native_fragment)
@@ -51,11 +51,11 @@ def test_what_orjson_refuses_is_written_too(text):
 
 
 @pytest.mark.parametrize("write", [encode_native_json, encode_sorted_json])
-def test_what_json_has_no_type_for_is_refused(write):
+def test_types_json_lacks_are_refused(write):
     with pytest.raises(TypeError, match="not a type of JSON"):
         write([object()])
 
 
-def test_a_text_that_is_none_is_refused():
+def test_lone_surrogate_is_refused():
     with pytest.raises(UnicodeEncodeError):
         encode_native_json(["\ud800"])

@@ -20,7 +20,7 @@ BITS = (
 
 
 def as_rfc_8785_asks(value):
-    """Give RFC 8785's text, but for floats that would be taken for another integer."""
+    """Return RFC 8785's text, except for floats that would be mistaken for another integer."""
     text = rfc8785.dumps(value)
     if b"." not in text and b"e" not in text and int(text) != value:
         return None
@@ -28,23 +28,23 @@ def as_rfc_8785_asks(value):
 
 
 @given(FINITE | BITS)
-def test_floats_are_written_as_rfc_8785_asks(value):
+def test_floats_are_written_as_in_rfc_8785(value):
     assert format_float(value).encode() == (as_rfc_8785_asks(value) or format_float(value).encode())
 
 
 @given(FINITE | BITS | st.integers(2**53, 10**21).map(float))
-def test_every_float_reads_back_as_its_exact_value(value):
+def test_every_float_round_trips_exactly(value):
     assert json.loads(format_float(value)) == value
     assert decode_json(format_float(value).encode()) == value
 
 
 @given(FINITE | BITS)
-def test_the_encoder_writes_what_float_text_says(value):
+def test_encoder_and_format_float_agree(value):
     assert encode_canonical_json([value]) == f"[{format_float(value)}]".encode()
 
 
 @given(FINITE | BITS)
-def test_canonical_numbers_read_back_as_themselves(value):
+def test_canonical_numbers_round_trip(value):
     data = encode_canonical_json([value])
     assert encode_canonical_json(decode_json(data)) == data
     assert encode_decoded_json(decode_json(data)) == data
@@ -70,14 +70,14 @@ def test_canonical_numbers_read_back_as_themselves(value):
         ("-18446744073709551617", "-18446744073709551617"),
     ],
 )
-def test_spellings(text, written):
+def test_spellings_have_one_canonical_form(text, written):
     assert encode_canonical_json(decode_json(text.encode())) == written.encode()
 
 
 @given(
     st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
 )
-def test_a_spelled_number_keeps_its_native_spelling(text):
+def test_native_spelling_is_kept(text):
     if "." in text or "e" in text.lower():
         value = parse_spelled_float(text)
         assert encode_native_json(value) == text.encode()
@@ -85,6 +85,6 @@ def test_a_spelled_number_keeps_its_native_spelling(text):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused(value):
+def test_numbers_that_are_not_finite_are_refused(value):
     with pytest.raises(InvalidRecord, match="no canonical form"):
         encode_canonical_json({"a": value})

@@ -1,6 +1,4 @@
-"""Files that are written: all or none, by nobody else at once, no more readable than their sources,
-nothing left behind.
-"""
+"""Files are written all or none, no more readable than their sources, without leftovers."""
 
 import fcntl
 import os
@@ -36,7 +34,7 @@ def fresh(monkeypatch):
     os.umask(before)
 
 
-def test_what_cannot_be_written_whole_changes_nothing(tmp_path):
+def test_failed_write_changes_nothing(tmp_path):
     write_files_atomically([OutputFile(tmp_path / "a", [b"1"]), OutputFile(tmp_path / "b", [b"1"])])
 
     def pieces():
@@ -50,7 +48,7 @@ def test_what_cannot_be_written_whole_changes_nothing(tmp_path):
     assert [(tmp_path / name).read_bytes() for name in names(tmp_path)] == [b"1", b"1"]
 
 
-def test_what_must_be_new_replaces_nothing(tmp_path):
+def test_new_file_replaces_nothing(tmp_path):
     write_file_atomically(tmp_path / "a", [b"1"])
     with pytest.raises(FileExistsError):
         write_files_atomically(
@@ -73,9 +71,7 @@ def test_what_must_be_new_replaces_nothing(tmp_path):
         ([0o000], 0o022, 0o600),
     ],
 )
-def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(
-    tmp_path, sources, umask, expected
-):
+def test_output_is_no_more_readable_than_its_sources(tmp_path, sources, umask, expected):
     for number, mode in enumerate(sources):
         (tmp_path / f"source{number}").touch()
         (tmp_path / f"source{number}").chmod(mode)
@@ -92,13 +88,13 @@ def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == expected
 
 
-def test_a_source_that_is_gone_was_perhaps_private(tmp_path):
+def test_output_of_a_vanished_source_is_private(tmp_path):
     write_files_atomically([OutputFile(tmp_path / "a", [b"1"], (tmp_path / "gone",))])
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_file_of_another_group_is_not_for_ours(tmp_path):
+def test_source_of_another_group_is_private(tmp_path):
     source = tmp_path / "source"
     source.touch()
     source.chmod(0o640)
@@ -107,7 +103,7 @@ def test_a_file_of_another_group_is_not_for_ours(tmp_path):
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_what_is_made_of_a_session_is_no_more_readable_than_it(vacr, tmp_path):
+def test_record_is_no_more_readable_than_its_session(vacr, tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
     session.chmod(0o600)
@@ -120,7 +116,7 @@ def test_what_is_made_of_a_session_is_no_more_readable_than_it(vacr, tmp_path):
     )
 
 
-def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
+def test_standard_input_from_a_private_file_stays_private(tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
     for mode in (0o600, 0o644):
@@ -149,7 +145,7 @@ write_file_atomically(Path(sys.argv[1]), pieces())
 """
 
 
-def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+def test_only_files_of_killed_processes_are_removed(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a"], check=False)
     assert done.returncode == -signal.SIGKILL
     (left,) = names(tmp_path)
@@ -164,7 +160,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
     assert names(tmp_path) == sorted([*ours, ".vacr-abcdefgh.tmp", ".vacr-abcdefgi.tmp", "b"])
 
 
-def test_a_folder_is_made_however_deep(deep):
+def test_folders_are_made_at_any_depth(deep):
     folder = Path(str(deep) + "/d" * 1200)
     make_folder_tree(folder)
     assert folder.is_dir()

@@ -1,6 +1,4 @@
-"""No two sessions of a folder have one name, whatever they and their files are called; and what is
-plain stays plain.
-"""
+"""Record names in a folder are unique, and plain names stay plain."""
 
 import os
 
@@ -30,7 +28,7 @@ LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, 
     st.sets(LABELS, min_size=1, max_size=5),
     st.sets(st.integers(0, 7)),
 )
-def test_no_two_records_of_a_folder_have_one_name(files, sessions, labels, databases):
+def test_record_names_in_a_folder_are_unique(files, sessions, labels, databases):
     names = [*assign_place_names(files, sessions).values(), *sessions]
     assert len(set(names)) == len(names)
     joints = NameJoints(names)
@@ -57,7 +55,7 @@ def test_plain_names_stay_plain(files, expected):
     assert list(assign_place_names(files).values()) == expected
 
 
-def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint():
+def test_only_a_clashing_session_gets_another_joint():
     joints = NameJoints(["opencode", "opencode.ses_1", "opencode.db.bak"])
     assert joints.of("opencode", "ses_2") == "."
     assert joints.of("opencode", "ses_1") == ".~1."
@@ -65,7 +63,7 @@ def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint()
     assert joints.of("opencode.ses_1") == "."
 
 
-def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
+def test_unsafe_labels_get_a_digest():
     assert make_record_name("a", ".", "ses_1") == "a.ses_1"
     said = [
         make_record_name("a", ".", label)
@@ -78,10 +76,10 @@ def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
 
 
 @pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...json"])
-def test_a_name_that_would_mean_a_folder_stays_whole(name):
+def test_reserved_stem_keeps_its_ending(name):
     assert strip_native_suffix(name) == name
 
 
 @pytest.mark.parametrize("session_id", ["", ".", "..", "a"])
-def test_no_session_has_the_name_of_a_folder(session_id):
+def test_reserved_session_ids_are_marked(session_id):
     assert make_session_name(session_id) not in ("", ".", "..")

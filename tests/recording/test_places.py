@@ -1,4 +1,4 @@
-"""What in a folder may hold sessions, and how it is seen that a place changed."""
+"""The places of sessions in a folder, and the fingerprints that show their changes."""
 
 import os
 import shutil
@@ -38,17 +38,17 @@ def touch(folder, *paths):
         (folder / path).write_bytes(b"x")
 
 
-def test_the_tree_is_gone_through_in_order(tmp_path):
+def test_tree_is_walked_in_order(tmp_path):
     touch(tmp_path, "b.jsonl", "a/z.json", "a/y.txt", "c", "a.jsonl")
     assert names(tmp_path) == [("a/y", None), ("a/z", None), ("a", None), ("b", None), ("c", None)]
 
 
-def test_files_of_one_stem_keep_their_endings(tmp_path):
+def test_files_with_one_stem_keep_their_endings(tmp_path):
     touch(tmp_path, "s.json", "s.jsonl", "t.json")
     assert names(tmp_path) == [("s.json", None), ("s.jsonl", None), ("t", None)]
 
 
-def test_files_whose_names_would_be_those_of_others_keep_their_endings(tmp_path):
+def test_files_with_clashing_names_keep_their_endings(tmp_path):
     touch(
         tmp_path, "a.json", "a.jsonl", "a.json.jsonl", "b", "b.txt.jsonl", "b.txt", "c.json.jsonl"
     )
@@ -63,7 +63,7 @@ def test_files_whose_names_would_be_those_of_others_keep_their_endings(tmp_path)
     ]
 
 
-def test_what_vacr_wrote_is_passed_over(tmp_path):
+def test_files_written_by_vacr_are_passed_over(tmp_path):
     ours = [
         "a.acr.json",
         "a.acr.cbor",
@@ -81,7 +81,7 @@ def test_what_vacr_wrote_is_passed_over(tmp_path):
     }
 
 
-def test_what_belongs_to_a_database_is_no_place_and_what_only_looks_so_is_one(tmp_path):
+def test_only_side_files_of_real_databases_are_not_places(tmp_path):
     with closing(sqlite3.connect(tmp_path / "x.db")) as database:
         database.executescript("CREATE TABLE t (a)")
     touch(
@@ -103,7 +103,7 @@ def test_what_belongs_to_a_database_is_no_place_and_what_only_looks_so_is_one(tm
     ]
 
 
-def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
+def test_special_files_and_links_are_passed_over(tmp_path):
     touch(tmp_path, "real/a.jsonl")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "link.jsonl").symlink_to(CLAUDE)
@@ -120,18 +120,18 @@ def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
     assert passed_over(tmp_path) == odd
 
 
-def test_folders_may_be_as_deep_as_they_like(deep):
+def test_folders_are_walked_at_any_depth(deep):
     make_folder_tree(Path(f"{deep}{'/d' * 1200}"))
     Path(f"{deep}{'/d' * 1200}/x.jsonl").write_bytes(b"x")
     assert names(deep) == [("d/" * 1200 + "x", None)]
 
 
-def test_what_lies_beside_a_file_that_is_no_session_is_a_place(tmp_path):
+def test_files_next_to_a_file_without_a_session_are_places(tmp_path):
     touch(tmp_path, "a.meta.json", "a.txt", "b.jsonl", "b/tool-results/x.jsonl")
     assert {name for name, _ in names(tmp_path)} == {"a", "a.meta", "b", "b/tool-results/x"}
 
 
-def test_files_that_belong_to_a_session_are_not_places(tmp_path):
+def test_attached_files_are_not_places(tmp_path):
     shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "p")
     found = {name for name, _ in names(tmp_path)}
     main = "p/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
@@ -141,7 +141,7 @@ def test_files_that_belong_to_a_session_are_not_places(tmp_path):
     assert {name for name, _ in names(tmp_path)} - found == {f"{main}/tool-results/deeper/x"}
 
 
-def test_a_storage_folder_gives_its_sessions(tmp_path):
+def test_storage_folder_yields_its_sessions(tmp_path):
     shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "share" / "storage")
     found = list(walk_places(tmp_path))
     assert {place.path for place in found} == {str(tmp_path / "share" / "storage")}
@@ -149,7 +149,7 @@ def test_a_storage_folder_gives_its_sessions(tmp_path):
     assert len(found) == 2
 
 
-def test_what_else_lies_in_a_storage_folder_is_a_place(tmp_path):
+def test_other_files_in_a_storage_folder_are_places(tmp_path):
     shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "storage")
     session = next((tmp_path / "storage").glob("session/*/*.json")).stem
     before = names(tmp_path)
@@ -164,12 +164,12 @@ def test_what_else_lies_in_a_storage_folder_is_a_place(tmp_path):
     assert {name for name, _ in names(tmp_path)} == {name for name, _ in before} | added
 
 
-def test_a_folder_that_only_looks_like_a_storage_folder(tmp_path):
+def test_folder_that_resembles_a_storage_folder_is_walked(tmp_path):
     touch(tmp_path, "p/session/s.jsonl", "p/message/m.txt", "p/real.jsonl")
     assert names(tmp_path) == [("p/message/m", None), ("p/real", None), ("p/session/s", None)]
 
 
-def test_a_database_gives_its_sessions_and_a_damaged_one_itself(tmp_path):
+def test_database_yields_its_sessions_and_a_damaged_one_itself(tmp_path):
     database = sqlite3.connect(tmp_path / "opencode.db")
     database.execute("CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT)")
     database.execute("CREATE TABLE message (id TEXT, session_id TEXT, data TEXT)")
@@ -181,7 +181,7 @@ def test_a_database_gives_its_sessions_and_a_damaged_one_itself(tmp_path):
     assert names(tmp_path) == [("broken", None), ("opencode", "ses_1"), ("opencode", "ses_2")]
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+def test_missing_folder_is_an_error(tmp_path):
     with pytest.raises(UnreadableInput, match="no such file"):
         list(walk_places(tmp_path / "gone"))
 
@@ -195,7 +195,7 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
         lambda path: touch(path.parent, f"{path.stem}/tool-results/1.txt"),
     ],
 )
-def test_a_change_of_a_place_is_seen(tmp_path, change):
+def test_changed_place_has_another_fingerprint(tmp_path, change):
     path = tmp_path / "abc.jsonl"
     shutil.copy(CLAUDE, path)
     place = SessionPlace(str(path), "abc")
@@ -206,5 +206,5 @@ def test_a_change_of_a_place_is_seen(tmp_path, change):
     assert fingerprint_place(place)[0] not in ("", before[0])
 
 
-def test_a_place_that_is_gone_has_no_state(tmp_path):
+def test_missing_place_has_no_fingerprint(tmp_path):
     assert fingerprint_place(SessionPlace(str(tmp_path / "gone"), "gone")) == ("", 0)

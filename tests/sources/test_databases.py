@@ -1,6 +1,4 @@
-"""Databases that somebody is writing, has locked, has left broken, or has lent out to be looked at
-only.
-"""
+"""Databases that are being written, locked, damaged, or read-only."""
 
 import os
 import shutil
@@ -27,7 +25,7 @@ from vacr.files import sqlite
 
 @pytest.fixture
 def store(tmp_path):
-    """Give a database that holds one session without messages, in a folder of its own."""
+    """Return a database with one session without messages, in a folder of its own."""
     (tmp_path / "store").mkdir()
     return empty(tmp_path / "store" / "opencode.db")
 
@@ -40,9 +38,7 @@ def empty(path, journal="wal"):
 
 @contextmanager
 def agent(work, path, journal="wal"):
-    """Let an agent do something in a process of its own, which ends with the block if not
-    before.
-    """
+    """Run an agent in a process of its own, which ends with the block at the latest."""
     process = subprocess.Popen(
         [sys.executable, writer.__file__, work, path, journal], stdout=subprocess.PIPE
     )
@@ -56,13 +52,13 @@ def agent(work, path, journal="wal"):
 
 
 def crashed(work, path, journal="wal"):
-    """Leave what an agent leaves that is killed while it works."""
+    """Leave the files of an agent that was killed while it worked."""
     with agent(work, path, journal):
         pass
 
 
 def state(folder):
-    """Tell everything about the files of a folder."""
+    """Return everything about the files of a folder."""
     return {
         file.name: (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_mode)
         for file in folder.iterdir()
@@ -70,9 +66,7 @@ def state(folder):
 
 
 def numbers(record):
-    """Tell how many messages a record says there are, how many have their part, and how many there
-    are.
-    """
+    """Return three counts: messages that a record claims, messages with a part, all messages."""
     entries = record["session"]["entries"]
     whole = [
         number
@@ -91,7 +85,7 @@ def numbers(record):
         ("coming_and_going", "delete"),
     ],
 )
-def test_every_record_is_of_one_moment_while_an_agent_writes(tmp_path, work, journal):
+def test_record_shows_one_moment_while_an_agent_writes(tmp_path, work, journal):
     path = empty(tmp_path / "opencode.db", journal)
     seen = set()
     with agent(work, path, journal) as process:
@@ -117,7 +111,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
-def test_what_a_crash_left_is_read_and_left_as_it_is(store, leave):
+def test_database_after_a_crash_is_read_unchanged(store, leave):
     leave(store)
     before = state(store.parent)
     (record,) = records(store).values()
@@ -131,7 +125,7 @@ def test_what_a_crash_left_is_read_and_left_as_it_is(store, leave):
     ("work", "journal"),
     [("idle", "wal"), ("unfinished", "wal"), ("exclusive", "wal"), ("idle", "delete")],
 )
-def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, work, journal):
+def test_database_in_use_is_read_unchanged(store, work, journal):
     with agent(work, store, journal):
         before = state(store.parent)
         (record,) = records(store).values()
@@ -140,7 +134,7 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 
 
 @pytest.mark.parametrize("work", ["exclusive", "unfinished"])
-def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(
+def test_locked_database_is_reported_and_hides_nothing_else(
     tmp_path, store, monkeypatch, capsys, work
 ):
     monkeypatch.setattr(sqlite, "_LOCK_TIMEOUT_SECONDS", 0.01)
@@ -185,7 +179,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGE.values(), ids=DAMAGE)
-def test_what_is_damaged_is_said_to_be(store, damage, message):
+def test_damaged_database_is_reported(store, damage, message):
     damage(store)
     before = state(store.parent)
     with pytest.raises(UnreadableInput, match=message) as caught:
@@ -195,7 +189,7 @@ def test_what_is_damaged_is_said_to_be(store, damage, message):
 
 
 @pytest.mark.parametrize("name", [b"\xff\xfeQ", b"Q\xffQ"])
-def test_names_that_are_not_text_are_damage_and_end_nothing(store, name):
+def test_table_names_that_are_not_text_are_damage(store, name):
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("ALTER TABLE session ADD COLUMN QQQ")
     store.write_bytes(store.read_bytes().replace(b"QQQ", name))
@@ -204,7 +198,7 @@ def test_names_that_are_not_text_are_damage_and_end_nothing(store, name):
     assert failed.where == str(store)
 
 
-def test_what_lies_beside_a_database_must_be_a_file(store):
+def test_side_files_must_be_regular_files(store):
     for suffix in ("-journal", "-wal"):
         os.mkfifo(f"{store}{suffix}")
         with pytest.raises(UnreadableInput, match=f"opencode.db{suffix} is not a file"):
@@ -213,8 +207,8 @@ def test_what_lies_beside_a_database_must_be_a_file(store):
 
 
 @pytest.mark.parametrize("writers", [0, 1, 2, 3])
-def test_what_readers_are_told_decides_about_the_log(store, writers):
-    """SQLite looks for a log when the version for readers says so, whatever that for writers is."""
+def test_header_decides_whether_the_log_is_read(store, writers):
+    """SQLite looks for a log if the readers' version says so, whatever the writers' version."""
     data = bytearray(store.read_bytes())
     data[18:20] = bytes((writers, 2))
     store.write_bytes(data)
@@ -223,7 +217,7 @@ def test_what_readers_are_told_decides_about_the_log(store, writers):
     assert state(store.parent) == before
 
 
-def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
+def test_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
     database = OpenCode(tmp_path / "opencode.db", "first", "delete")
     for number in range(4):
         conversation(database, f"ses_{number}", f"x{number}_")
@@ -244,7 +238,7 @@ def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
     assert copied == ["opencode.db", "opencode.db-wal"]
 
 
-def test_a_run_leaves_no_copy_behind(tmp_path, vacr):
+def test_run_leaves_no_copy_behind(tmp_path, vacr):
     for name in ("one", "two"):
         (tmp_path / "stores" / name).mkdir(parents=True)
         LEFT["a log without its index"](empty(tmp_path / "stores" / name / "opencode.db"))
@@ -257,7 +251,7 @@ def test_a_run_leaves_no_copy_behind(tmp_path, vacr):
         assert list(Path(copies).glob("vacr-*")) == []
 
 
-def test_a_damaged_session_keeps_no_other_back(tmp_path):
+def test_damaged_session_hides_no_other(tmp_path):
     database = OpenCode(tmp_path / "opencode.db", "first", "delete")
     conversation(database)
     database.add_session("ses_z")
@@ -273,7 +267,7 @@ def test_a_damaged_session_keeps_no_other_back(tmp_path):
     assert "a damaged database" in bad.message
 
 
-def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
+def test_rest_of_a_damaged_table_is_recorded_with_the_damage(tmp_path):
     database = OpenCode(tmp_path / "opencode.db", "first", "delete")
     for number in range(9):
         database.add_session(f"ses_{number}")
@@ -307,7 +301,7 @@ def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
 
 @contextmanager
 def bound_by_permissions():
-    """Be somebody whom permissions bind, which root is not."""
+    """Become a user who is bound by permissions, unlike root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -319,7 +313,7 @@ def bound_by_permissions():
 
 
 @pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
-def test_a_folder_that_may_only_be_looked_at(leave):
+def test_database_in_a_read_only_folder_is_read(leave):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = empty(folder / "opencode.db")
@@ -335,7 +329,7 @@ def test_a_folder_that_may_only_be_looked_at(leave):
     assert record["session"]["session-id"] == SESSION
 
 
-def test_a_database_that_may_not_be_read():
+def test_database_without_permission_is_reported():
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         path = empty(Path(name) / "opencode.db")
@@ -347,7 +341,7 @@ def test_a_database_that_may_not_be_read():
             list(read_sessions(path))
 
 
-def test_a_link_leads_to_the_log_as_well(tmp_path, store):
+def test_log_of_a_linked_database_is_read(tmp_path, store):
     (tmp_path / "link.db").symlink_to(store)
     with agent("idle", store):
         (record,) = records(tmp_path / "link.db").values()
@@ -358,7 +352,7 @@ def test_a_link_leads_to_the_log_as_well(tmp_path, store):
     "name", [b"a b?c#d%41&immutable=1;x.db", "ü:☃.db".encode(), b"\xff\xfe.db", b"'\".db", b"-x.db"]
 )
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_a_database_may_have_any_name(tmp_path, name, journal):
+def test_database_may_have_any_name(tmp_path, name, journal):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
     empty(tmp_path / "x", journal).rename(path)
     (found,) = found_at(path)
@@ -366,7 +360,7 @@ def test_a_database_may_have_any_name(tmp_path, name, journal):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
+def test_agent_that_closes_during_a_read_leaves_the_database_as_it_is(store):
     count = "SELECT COUNT(*) AS count FROM message"
 
     def work(query):
@@ -379,7 +373,7 @@ def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
         assert database.snapshots.read(lambda query: [row["count"] for row in query(count)]) == [1]
 
 
-def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, monkeypatch):
+def test_copy_is_repeated_if_the_database_changed(store, monkeypatch):
     LEFT["a journal to be rolled back"](store)
     copied = []
 
@@ -395,7 +389,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
     assert copied == ["opencode.db", "opencode.db-journal"] * 2
 
 
-def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
+def test_database_that_keeps_changing_is_refused(store, monkeypatch):
     moments = iter(range(1000))
     monkeypatch.setattr(
         sqlite, "_read_database_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
@@ -404,7 +398,7 @@ def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
         list(read_sessions(store))
 
 
-def test_a_database_of_somebody_else(tmp_path):
+def test_unknown_database_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         connection.execute("CREATE TABLE places (url TEXT)")
     with pytest.raises(UnreadableInput, match="no agent is known to have"):

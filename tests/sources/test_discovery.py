@@ -1,6 +1,4 @@
-"""The sessions on a machine: found where each agent keeps them, on each system, without reading
-more than their ends.
-"""
+"""Sessions are found in the store of each agent, on each system, by reading only their ends."""
 
 import json
 import os
@@ -18,8 +16,7 @@ from tests.sources.opencode_database import CHILD, SESSION, OpenCode, conversati
 from tests.sources.test_cursor_editor import CID, FORMS
 from tests.sources.test_databases import bound_by_permissions
 from vacr.agents.registry import load_readers
-from vacr.discovery.companions import read_file_ends
-from vacr.discovery.sessions import list_sessions, list_store_roots
+from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
 from vacr.errors import UsageError
 from vacr.record.titles import find_session_title
 
@@ -44,7 +41,7 @@ def test_all_agents_are_found_on_each_system(tmp_path, system):
         )
 
 
-def test_what_is_told_of_a_session(tmp_path):
+def test_summary_of_a_session(tmp_path):
     told = {(one.agent, one.session_id): one for one in found(homes.fill(tmp_path / "home"))}
     one = told["opencode", SESSION]
     assert (one.project, one.title, one.session) == (
@@ -79,7 +76,7 @@ OVERRIDES = {
 
 
 @pytest.mark.parametrize("variable", OVERRIDES)
-def test_a_variable_of_the_agent_moves_its_store(tmp_path, variable):
+def test_variable_of_the_agent_moves_its_store(tmp_path, variable):
     agent, put, below = OVERRIDES[variable]
     home = homes.fill(tmp_path / "home")
     put(tmp_path / "elsewhere" / below if below else tmp_path / "elsewhere")
@@ -96,14 +93,14 @@ def test_a_variable_of_the_agent_moves_its_store(tmp_path, variable):
     ] == []
 
 
-def test_appdata_moves_the_editor_on_windows_alone(tmp_path):
+def test_appdata_moves_the_editor_only_on_windows(tmp_path):
     homes.cursor_editor(tmp_path / "roaming" / "Cursor")
     (tmp_path / "home").mkdir()
     assert len(found(tmp_path / "home", "win32", APPDATA=str(tmp_path / "roaming"))) == 1
     assert found(tmp_path / "home", "linux", APPDATA=str(tmp_path / "roaming")) == []
 
 
-def test_claudes_second_place_counts_unless_it_is_told_another(tmp_path):
+def test_second_place_of_claude_counts_unless_a_variable_names_one(tmp_path):
     home = tmp_path / "home"
     homes.claude_session(home / ".config" / "claude" / "projects" / "x" / "one.jsonl", 1)
     homes.claude_session(home / "mine" / "projects" / "x" / "two.jsonl", 2)
@@ -139,7 +136,7 @@ def test_opencode_db_names_a_database_whole_or_below_its_folder(tmp_path, value,
     assert ids(tmp_path / "home", OPENCODE_DB=value.format(tmp_path, data), **more) == expected
 
 
-def test_a_session_that_went_over_to_the_database_is_told_of_once(tmp_path):
+def test_session_moved_to_the_database_is_listed_once(tmp_path):
     data = tmp_path / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     before = ids(tmp_path)
@@ -155,7 +152,7 @@ def test_a_session_that_went_over_to_the_database_is_told_of_once(tmp_path):
     }
 
 
-def test_a_store_that_is_linked_to_is_told_of_once(tmp_path):
+def test_linked_store_is_listed_once(tmp_path):
     homes.opencode(tmp_path / ".local" / "share" / "opencode")
     (tmp_path / ".local" / "share" / "opencode" / "opencode-dev.db").symlink_to("opencode.db")
     assert len(found(tmp_path)) == 3
@@ -173,7 +170,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
-def test_what_is_no_session_is_left_out(tmp_path, data):
+def test_files_without_a_session_are_left_out(tmp_path, data):
     home = homes.fill(tmp_path)
     for file in (
         home / ".claude/projects/-home-nora-till/x.jsonl",
@@ -189,7 +186,7 @@ def test_what_is_no_session_is_left_out(tmp_path, data):
     assert Counter(one.agent for one in found(home)) == ALL
 
 
-def test_what_may_not_be_read_is_told_of():
+def test_unreadable_stores_are_reported():
     with tempfile.TemporaryDirectory() as name:
         home = homes.fill(Path(name) / "home")
         for folder, _, files in os.walk(home):
@@ -214,12 +211,12 @@ def test_what_may_not_be_read_is_told_of():
     }
 
 
-def test_an_agent_that_is_not_known(tmp_path):
+def test_unknown_agent_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no reader for 'copilot'"):
         found(tmp_path, agent="copilot")
 
 
-def test_every_reader_says_where_its_sessions_are():
+def test_every_reader_names_its_stores():
     for reader in load_readers().values():
         for root, store in list_store_roots(reader, {"HOME": "/home/nora"}, "linux"):
             assert root.is_relative_to("/home/nora")
@@ -227,7 +224,7 @@ def test_every_reader_says_where_its_sessions_are():
 
 
 def bytes_read():
-    """Tell how much this process has read so far."""
+    """Return the number of bytes that this process has read."""
     return int(Path("/proc/self/io").read_text().split("rchar: ")[1].split()[0])
 
 
@@ -300,7 +297,7 @@ def large_editor(home):
         "Cursor's database",
     ],
 )
-def test_a_large_store_is_not_read_whole(tmp_path, put):
+def test_large_store_is_not_read_whole(tmp_path, put):
     put(tmp_path)
     before = bytes_read()
     (one,) = found(tmp_path)
@@ -310,7 +307,7 @@ def test_a_large_store_is_not_read_whole(tmp_path, put):
         assert one.updated - one.start == 118 * 60_000
 
 
-def test_the_ends_of_a_file_are_whole_lines(tmp_path):
+def test_ends_of_a_file_are_whole_lines(tmp_path):
     path = tmp_path / "x.jsonl"
     lines = [
         json.dumps({"n": number, "x": "y" * (number % 7000)}).encode() + b"\n"
@@ -326,11 +323,11 @@ def test_the_ends_of_a_file_are_whole_lines(tmp_path):
 
 
 @pytest.mark.parametrize("cut", range(1, 60))
-def test_a_value_that_is_cut_anywhere_is_closed(tmp_path, cut, monkeypatch):
+def test_cut_value_is_closed(tmp_path, cut, monkeypatch):
     text = json.dumps({"a": [1, {"b": 'x",[{\\'}], "c": {"d": []}, "e": "ü"}).encode()
     (tmp_path / "x.json").write_bytes(text)
-    monkeypatch.setattr("vacr.discovery.companions._HEAD_SIZE", cut)
-    monkeypatch.setattr("vacr.discovery.companions._MAX_LINE_SIZE", cut)
+    monkeypatch.setattr("vacr.discovery.sessions._HEAD_SIZE", cut)
+    monkeypatch.setattr("vacr.discovery.sessions._MAX_LINE_SIZE", cut)
     kept = read_file_ends(tmp_path / "x.json")
     if kept != text[:cut] and cut < len(text):
         value = json.loads(kept)
@@ -383,11 +380,11 @@ TITLES = [
 
 
 @pytest.mark.parametrize(("trace", "entries", "title"), TITLES)
-def test_a_title_is_what_the_agent_says_or_what_was_asked(trace, entries, title):
+def test_title_comes_from_the_agent_or_the_first_request(trace, entries, title):
     assert find_session_title(trace | {"entries": entries}) == title
 
 
-def test_a_session_whose_folder_cannot_be_looked_into_keeps_no_other_back(tmp_path):
+def test_session_in_an_unreadable_folder_hides_no_other(tmp_path):
     data = tmp_path / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     first = min(data.glob("storage/session/*/*.json"), key=lambda file: file.stem)

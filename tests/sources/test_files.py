@@ -1,4 +1,4 @@
-"""Reading from disk, where the disk does not help."""
+"""Reading from disk under difficulties: permissions, pipes, growing files, links."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 @pytest.fixture
 def locked():
-    """Give a file that nobody may read, to somebody whom permissions bind, which root is not."""
+    """Return an unreadable file, as a user who is bound by permissions, unlike root."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -34,14 +34,14 @@ def locked():
             os.seteuid(0)
 
 
-def test_no_permission(locked):
+def test_missing_permission_is_reported(locked):
     with pytest.raises(UnreadableInput) as caught:
         read_bytes(locked)
     assert caught.value.message == "no permission to read it"
     assert caught.value.where == str(locked)
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path):
+def test_growing_file_is_read_up_to_its_size_at_the_start(tmp_path):
     path = tmp_path / "abc.jsonl"
     lines = CLAUDE.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[1])
@@ -64,7 +64,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path):
     writer.join()
 
 
-def test_a_pipe_that_was_given_can_be_read():
+def test_inherited_pipe_is_read():
     reading, writing = os.pipe()
 
     def say():
@@ -79,7 +79,7 @@ def test_a_pipe_that_was_given_can_be_read():
     assert len(found.reading.record["session"]["entries"]) == 20
 
 
-def test_nobody_waits_at_a_pipe_in_a_folder(tmp_path):
+def test_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(UnreadableInput, match="a pipe, not a file"):
         list(read_sessions(tmp_path / "pipe.jsonl"))
@@ -90,7 +90,7 @@ def test_nobody_waits_at_a_pipe_in_a_folder(tmp_path):
     listening.close()
 
 
-def test_what_lies_around_a_session_is_found_or_named(tmp_path):
+def test_companion_files_are_found_or_reported(tmp_path):
     project = tmp_path / "project"
     shutil.copytree(FIXTURES / "claude" / "project", project)
     main = next(project.glob("3*.jsonl"))
@@ -118,7 +118,7 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
     assert len(again) == 5
 
 
-def test_a_sub_agent_that_has_a_sub_agent_is_still_one(tmp_path):
+def test_sub_agent_with_a_sub_agent_is_still_one(tmp_path):
     lines = (FIXTURES / "claude" / "project" / "agent-e4f5a6b.jsonl").read_bytes()
     progress = next(
         line

@@ -1,6 +1,4 @@
-"""OpenCode's storage folder: a session is many files, some of which may be half written, missing or
-elsewhere.
-"""
+"""OpenCode's storage folder: a session is many files, some incomplete, missing or moved."""
 
 import base64
 import json
@@ -31,11 +29,11 @@ def storage(tmp_path):
 
 
 def said(found):
-    """Give what the files of a session say."""
+    """Return the values in the files of a session."""
     return [json.loads(part.data) for part in found.source.parts]
 
 
-def test_each_session_is_a_record_of_its_files(storage):
+def test_each_session_is_one_record(storage):
     found = {one.reading.record["session"]["session-id"]: one for one in found_at(storage)}
     assert sorted(found) == [CHILD, SESSION]
     for one in found.values():
@@ -46,7 +44,7 @@ def test_each_session_is_a_record_of_its_files(storage):
     assert named == {file.relative_to(storage).as_posix() for file in storage.rglob("*.json")}
 
 
-def test_a_sessions_own_file_stands_for_all_of_it(storage):
+def test_own_file_of_a_session_stands_for_all_of_it(storage):
     whole = {
         one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)
     }
@@ -68,7 +66,7 @@ def test_sub_agents_come_with_their_session(storage):
     assert len(found_at(storage, session=CHILD)) == 1
 
 
-def test_the_record_of_restored_files_is_that_of_the_folder(storage, tmp_path):
+def test_restored_files_yield_the_same_record(storage, tmp_path):
     for one in found_at(storage):
         back = tmp_path / one.reading.record["session"]["session-id"]
         for part in one.source.parts:
@@ -95,7 +93,7 @@ def cut(file):
 
 
 def moved(file):
-    """Say another session inside, as files do that were moved by hand or by an older version."""
+    """Name another session inside, like files that were moved by hand or by an older version."""
     value = json.loads(file.read_bytes())
     file.write_text(
         json.dumps(
@@ -133,7 +131,7 @@ HALVES = {
 
 
 @pytest.mark.parametrize("spoil", HALVES.values(), ids=HALVES)
-def test_half_a_session_is_a_record_of_what_there_is(storage, spoil):
+def test_incomplete_session_is_recorded(storage, spoil):
     spoil(storage)
     made = records(storage)
     assert sorted(made) == [CHILD, SESSION]
@@ -144,16 +142,14 @@ def test_half_a_session_is_a_record_of_what_there_is(storage, spoil):
 
 
 def value_or_bytes(data):
-    """Give what a file says: its value, or its bytes as a record keeps those that cannot be
-    decoded.
-    """
+    """Return the value of a file, or its bytes as a record keeps undecodable ones."""
     try:
         return json.loads(data)
     except ValueError:
         return base64.b64encode(data.strip()).decode() or None
 
 
-def test_parts_whose_message_is_gone_are_a_record_of_their_own(storage):
+def test_parts_without_a_message_are_a_record_of_their_own(storage):
     words = part(storage).read_bytes()
     message(storage).unlink()
     found = found_at(storage)
@@ -164,7 +160,7 @@ def test_parts_whose_message_is_gone_are_a_record_of_their_own(storage):
     assert lost(said(orphan), orphan.reading.record) == set()
 
 
-def test_the_records_of_a_folder_have_the_names_of_the_sessions(vacr, storage, tmp_path):
+def test_records_of_a_folder_are_named_after_the_sessions(vacr, storage, tmp_path):
     message(storage).unlink()
     done = vacr("record", storage, "-o", "out/")
     assert done.returncode == 0
@@ -172,7 +168,7 @@ def test_the_records_of_a_folder_have_the_names_of_the_sessions(vacr, storage, t
     assert names == {f"{one}.acr.json" for one in (SESSION, CHILD, LAST)}
 
 
-def test_a_link_is_not_followed(storage, tmp_path):
+def test_link_is_not_followed(storage, tmp_path):
     (tmp_path / "secret.json").write_text('{"elsewhere": true}')
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "prt.json").write_text('{"elsewhere": true}')
@@ -187,14 +183,14 @@ def test_a_link_is_not_followed(storage, tmp_path):
     }
 
 
-def test_a_folder_of_links_is_no_store(storage, tmp_path):
+def test_folder_of_links_is_not_a_store(storage, tmp_path):
     (tmp_path / "linked").mkdir()
     for name in ("session", "message", "part"):
         (tmp_path / "linked" / name).symlink_to(storage / name)
     assert find_folder_store(tmp_path / "linked") is None
 
 
-def test_what_may_not_be_read_keeps_nothing_else_back():
+def test_unreadable_file_hides_nothing_else():
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
@@ -210,7 +206,7 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
 @pytest.mark.parametrize(
     "folder", [f"message/{SESSION}", "session/9c", "part/msg_e10000000002AbCdEfGhIjKlMn"]
 )
-def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
+def test_unlistable_folder_hides_nothing_else(folder):
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
@@ -245,18 +241,18 @@ def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
         )
 
 
-def test_a_session_that_is_not_there(storage):
+def test_missing_session_is_reported(storage):
     (error,) = read_sessions(storage, session="ses_nobody")
     assert "no session ses_nobody" in error.message
 
 
-def test_a_folder_that_is_no_store(tmp_path):
+def test_other_folder_is_not_a_store(tmp_path):
     (tmp_path / "session").mkdir()
     with pytest.raises(UnreadableInput, match="a folder, not a file"):
         list(read_sessions(tmp_path))
 
 
-def test_a_file_that_cannot_be_decoded_is_named(storage):
+def test_undecodable_file_is_reported(storage):
     broken = message(storage)
     broken.write_bytes(b'{"id": ')
     found, *_ = found_at(storage, session=SESSION)
@@ -274,10 +270,8 @@ def test_a_file_that_cannot_be_decoded_is_named(storage):
 
 
 @pytest.mark.parametrize("kept", ["session", "message", "part"])
-def test_what_is_restored_of_half_a_session_is_a_store(storage, tmp_path, kept):
-    """A session of which only some kinds of files are left gives its record again from what was
-    restored.
-    """
+def test_restored_incomplete_session_is_a_store(storage, tmp_path, kept):
+    """Restored files of an incomplete session yield the same record."""
     for folder in storage.iterdir():
         if folder.name not in (kept, "project"):
             shutil.rmtree(folder)
@@ -292,7 +286,7 @@ def test_what_is_restored_of_half_a_session_is_a_store(storage, tmp_path, kept):
         assert record_bytes(again) == record_bytes(found)
 
 
-def test_a_piece_of_a_session_is_none(storage, tmp_path):
+def test_piece_of_a_session_is_refused(storage, tmp_path):
     for piece in (message(storage), next(storage.glob("part/*/*.json"))):
         with pytest.raises(NotASession, match="a piece of a session") as caught:
             list(read_sessions(piece))

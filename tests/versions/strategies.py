@@ -1,6 +1,4 @@
-"""Valid records of each version, made to be hard to convert: names that collide, extensions that
-look like ours, marks that may or may not be true, stubs that are none.
-"""
+"""Valid records that are hard to convert: colliding names, lookalike extensions, false marks."""
 
 from hypothesis import strategies as st
 
@@ -102,7 +100,7 @@ def extensions(values, keys):
 
 
 class Form:
-    """What a form of a record can hold: JSON, or CBOR with its integer keys and bytes."""
+    """The values that an encoding has: JSON, or CBOR with its integer keys and bytes."""
 
     def __init__(self, *, cbor):
         keys = st.sampled_from([*NAMES, 0, -7, 2**63] if cbor else NAMES)
@@ -127,9 +125,7 @@ class Form:
     # --- version 3 ---
 
     def open(self, known, required=(), more=()):
-        """Maps of version 3: known members, and any others, under names that are not
-        known there.
-        """
+        """Maps of version 3: known members, and others under unknown names."""
         free = {name: self.values for name in (*NAMES, *more) if name not in known}
         free["vendor-ext"] = self.extensions | self.values
         members = st.fixed_dictionaries(
@@ -354,7 +350,7 @@ class Form:
 
 
 def vendor_event(children, extension, base):
-    """Events of version 3 as entries of a vendor's own type become."""
+    """Events of version 3 that a vendor's own entries become."""
     return st.fixed_dictionaries(
         {"type": st.just("system-event"), "event-type": TEXTS, "vendor-ext": extension},
         optional={**base, "session-id": TEXTS, "children": children},

@@ -1,4 +1,4 @@
-"""Where the members of version 2 go in version 3, and what is put in for those that it lacks."""
+"""The place of each member of version 2 in version 3, and the stubs for missing ones."""
 
 import pytest
 
@@ -69,14 +69,14 @@ def test_members_of_the_record(members, expected):
     assert raised(**members) == RECORD | {"version": "3.0.0-draft"} | expected
 
 
-def test_a_record_without_a_session_gets_one():
+def test_missing_session_is_filled_with_a_stub():
     record = {"version": "2.0.0-draft", "id": "x"}
     assert convert(record, "v3") == {"version": "3.0.0-draft", "id": "x", "session": STUB} | marked(
         "/session"
     )
 
 
-def test_an_environment_without_a_directory_gets_one():
+def test_missing_working_directory_is_filled_with_a_stub():
     environment = {"working-dir": "", "vcs": {"type": "unknown"}}
     places = ("/session/environment/vcs/type", "/session/environment/working-dir")
     expected = (
@@ -149,7 +149,7 @@ def test_entries(entry, expected, stub):
     assert result.get("vacr", {"converted": {"stubs": []}}) == {"converted": {"stubs": places}}
 
 
-def test_attribution_is_spelled_in_kebab_case():
+def test_attribution_becomes_kebab_case():
     ranges = [
         {
             "start_line": 1,

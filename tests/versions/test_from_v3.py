@@ -1,4 +1,4 @@
-"""Where the members of version 3 go in version 2."""
+"""The place of each member of version 3 in version 2."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def ours(**data):
     }
 
 
-def test_a_record_that_both_can_hold_changes_its_version_alone():
+def test_record_that_both_versions_fit_changes_only_its_version():
     assert lowered() == RECORD | {"version": "2.0.0-draft"}
 
 
@@ -104,7 +104,7 @@ def test_members_of_the_session(members, expected):
     assert session(**members) == SESSION | expected
 
 
-def test_a_session_of_no_format_says_so():
+def test_missing_format_is_noted_in_the_extension():
     without = {name: value for name, value in SESSION.items() if name != "format"}
     assert lowered(session=without)["session"] == SESSION | {"vendor-ext": ours(format=None)}
 

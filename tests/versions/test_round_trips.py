@@ -1,4 +1,4 @@
-"""There and back is the same record, for every valid one; and what comes between is valid."""
+"""Every valid record survives a round trip, and the converted record is valid, too."""
 
 import copy
 
@@ -44,7 +44,7 @@ def there_and_back(record, version, by, *, json):
 
 @on_each_way
 @in_each_form
-def test_records_made_to_be_hard(version, by, json):
+def test_hard_records_round_trip(version, by, json):
     form = FORMS[not json]
 
     @settings(max_examples=300)
@@ -57,7 +57,7 @@ def test_records_made_to_be_hard(version, by, json):
 
 @on_each_way
 @in_each_form
-def test_records_made_by_the_schema(version, by, json):
+def test_records_generated_from_the_schema_round_trip(version, by, json):
     schema = load_record_schema(version[1])
 
     @settings(max_examples=100)
@@ -101,7 +101,7 @@ NEARLY = {
 @pytest.mark.parametrize("change", NEARLY.values(), ids=NEARLY)
 @settings(max_examples=60)
 @given(record=FORMS[0].records_v2())
-def test_marks_that_are_true_and_marks_that_are_not(change, record):
+def test_true_and_false_marks_round_trip(change, record):
     raised = convert(record, "v3")
     assume(find_conversion_mark(raised, json=True))
     there_and_back(change(raised), "v3", "v2", json=True)
@@ -109,7 +109,7 @@ def test_marks_that_are_true_and_marks_that_are_not(change, record):
 
 @settings(max_examples=200)
 @given(FORMS[0].records_v2())
-def test_marks_inside_metadata(record):
+def test_marks_inside_metadata_round_trip(record):
     raised = convert(record, "v3")
     assume(find_conversion_mark(raised, json=True))
     unmarked = {name: value for name, value in raised.items() if name not in ("vacr", "metadata")}
@@ -125,7 +125,7 @@ def test_marks_inside_metadata(record):
 @pytest.mark.parametrize(
     "path", [*native_files("claude"), *native_files("codex")], ids=lambda path: path.name
 )
-def test_real_sessions(path):
+def test_real_sessions_round_trip(path):
     record = read_one(path.read_bytes(), name=path.name).record
     data = b"".join(assign_record_id(record))
     older = convert(record, "v2")
@@ -159,7 +159,7 @@ ANYTHING = FORMS[1].values | st.floats() | st.just(object())
     st.sampled_from(list(FORMAT_VERSIONS)),
     st.booleans(),
 )
-def test_no_foreign_error_leaves(record, random, replacement, to, json):
+def test_only_our_errors_are_raised(record, random, replacement, to, json):
     changed = mutated(record, random, replacement)
     try:
         converted = convert(changed, to, json=json)

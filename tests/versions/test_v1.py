@@ -1,4 +1,4 @@
-"""Version 1 into version 3, and the file attribution of version 3 out into version 1."""
+"""From version 1 to version 3, and from the file attribution of version 3 to version 1."""
 
 import pytest
 
@@ -60,12 +60,12 @@ def test_every_member_has_its_place(old, new):
     assert at(RECORD, old) == at(RAISED, new)
 
 
-def test_what_was_put_in_is_marked():
+def test_stubs_are_marked():
     for pointer in RAISED["vacr"]["converted"]["stubs"]:
         assert at(RAISED, pointer) in ("unknown", "", [])
 
 
-def test_nothing_is_left_behind_on_the_way_back():
+def test_round_trip_loses_nothing():
     for record in (RECORD, RAISED, convert(RECORD, "v2")):
         assert list_lost_members(record) == []
 
@@ -113,20 +113,20 @@ OUT = [
 
 
 @pytest.mark.parametrize(("members", "session", "expected"), OUT)
-def test_out_of_a_record_with_a_session(members, session, expected):
+def test_record_with_a_session_becomes_version_1(members, session, expected):
     result = made(members, session)
     assert {name: result[name] for name in expected} == expected
     assert result["files"] == RECORD["files"]
 
 
 @pytest.mark.parametrize("member", ["vcs", "tool", "metadata"])
-def test_what_is_not_known_is_not_made_up(member):
+def test_unknown_values_are_omitted(member):
     assert member not in made(
         {"vcs": {"type": "git"}}, {"agent-meta": {"model-id": "m", "model-provider": "p"}}
     )
 
 
-def test_stubs_of_version_2_do_not_get_into_version_1():
+def test_stubs_of_version_2_are_left_out_of_version_1():
     old = {
         "version": "2.0.0-draft",
         "id": "x",
@@ -143,7 +143,7 @@ def test_stubs_of_version_2_do_not_get_into_version_1():
     }
 
 
-def test_the_algorithm_of_a_hash_is_kept():
+def test_hash_algorithm_is_kept():
     files = [
         {
             "path": "a",
@@ -168,7 +168,7 @@ def test_the_algorithm_of_a_hash_is_kept():
     assert convert(older, "v3")["file-attribution"] == record["file-attribution"]
 
 
-def test_what_is_left_behind_is_told():
+def test_lost_members_are_listed():
     more = {
         "created": 1,
         "vcs": {"type": "git", "revision": "r", "branch": "b"},
@@ -211,7 +211,7 @@ WITHOUT = [
 
 
 @pytest.mark.parametrize(("record", "where"), WITHOUT)
-def test_what_version_1_cannot_be_without(record, where):
+def test_members_version_1_requires_must_exist(record, where):
     with pytest.raises(InvalidRecord) as caught:
         convert(record, "v1")
     assert caught.value.where == where

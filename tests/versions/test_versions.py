@@ -1,4 +1,4 @@
-"""What is converted at all, and what is refused."""
+"""Which values are converted, and which are refused."""
 
 import copy
 
@@ -18,23 +18,23 @@ RECORDS = {"v1": V1, "v2": V2, "v3": V3}
 
 
 @pytest.mark.parametrize("version", FORMAT_VERSIONS)
-def test_a_record_of_that_version_is_given_as_it_is(version):
+def test_same_version_returns_the_record_itself(version):
     assert convert(RECORDS[version], version) is RECORDS[version]
 
 
-def test_the_public_api():
+def test_public_api_converts():
     assert convert(convert(V3, "v2"), "v3") == V3
 
 
 @pytest.mark.parametrize("version", FORMAT_VERSIONS)
-def test_the_record_itself_stays_as_it_was(version):
+def test_input_record_is_not_changed(version):
     for to in {"v2", "v3"} - {version}:
         before = copy.deepcopy(RECORDS[version])
         convert(RECORDS[version], to)
         assert RECORDS[version] == before
 
 
-def test_there_is_no_other_version():
+def test_unknown_version_is_refused():
     with pytest.raises(UsageError, match="v4"):
         convert(V3, "v4")
 
@@ -55,7 +55,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("value", "where"), REFUSED)
-def test_what_is_no_valid_record_is_refused_with_its_place(value, where):
+def test_invalid_records_are_refused_with_their_place(value, where):
     for to in FORMAT_VERSIONS:
         with pytest.raises(InvalidRecord) as caught:
             convert(value, to)
@@ -78,13 +78,13 @@ def nested(depth):
     return V2 | {"session": V2["session"] | {"entries": [entry]}}
 
 
-def test_children_as_deep_as_a_record_goes():
+def test_children_convert_at_the_maximum_depth():
     record = nested((MAX_DEPTH - 4) // 2)
     newer = convert(decode(encode(record)), "v3")
     assert decode(encode(convert(newer, "v2"))) == record
 
 
-def test_children_deeper_than_any_record():
+def test_children_beyond_the_maximum_depth_convert_or_are_refused():
     try:
         again = convert(convert(nested(3000), "v3"), "v2")
     except InvalidRecord:
@@ -102,7 +102,7 @@ def depth(value):
     return count
 
 
-def test_a_record_that_another_version_has_no_room_for():
+def test_record_too_deep_for_the_other_version_is_refused():
     """What version 2 keeps in an extension stands further down there; at the limit of all codecs,
     that is too deep.
     """
@@ -120,7 +120,7 @@ def test_a_record_that_another_version_has_no_room_for():
 
 
 @pytest.mark.parametrize("name", ["vendor-ext", "metadata", "data"])
-def test_extensions_inside_extensions(name):
+def test_nested_extensions_convert(name):
     extension = {"vendor": "vacr", "data": {}}
     for _ in range(20_000):
         extension = {"vendor": "vacr", "data": {name: extension} if name != "data" else extension}

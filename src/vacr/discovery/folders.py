@@ -1,6 +1,17 @@
-"""Folders that agents keep a session in, as many files: read as one source, or listed.
+"""Folders of agents that keep each session as many small files.
 
-Links in them are not followed, for they may lead anywhere; what is left out so is told.
+Such a store is read as one source per session, or listed. Links inside it are not followed, because
+they may lead anywhere; they are reported instead.
+
+    >>> from pathlib import Path
+    >>> from vacr.discovery import find_folder_store
+    >>> for name in ("session/project/ses_1.json", "message/ses_1/msg_1.json"):
+    ...     file = Path("storage") / name
+    ...     file.parent.mkdir(parents=True)
+    ...     _ = file.write_text("{}")
+    >>> store = find_folder_store(Path("storage"))
+    >>> store.sessions(), [file.name for file in store.files("ses_1")]
+    (['ses_1'], ['ses_1.json', 'msg_1.json'])
 """
 
 from __future__ import annotations
@@ -20,74 +31,77 @@ from vacr.model import Record
 
 
 class FolderStore:
-    """A folder that holds the sessions of an agent, a file for each of their pieces."""
+    """A folder with the sessions of an agent, one file for each of their pieces."""
 
     def __init__(self, path: Path, reader: Reader) -> None:
-        """Keep whose folder it is."""
+        """Remember the folder and the agent's reader."""
         self.path = path
         self.reader = reader
+        self.listing_errors: list[UnreadableInput] = []
+        """Folders that `sessions` could not list, so that some sessions may be missing."""
         self._folder: Any = reader.FOLDER
-        self.unlisted: list[UnreadableInput] = []
-        """The folders that could not be listed when the sessions were, so that some may be missing.
-        """
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever
-        reads them is told.
+        """Return the ids of the sessions.
+
+        These include sessions whose own folder cannot be listed: reading them reports that.
 
         Raises:
             OSError: the folder itself cannot be listed.
         """
-        self.unlisted = []
-        found: list[str] = self._folder.sessions(self._listable)
-        self.unlisted = [error for error in self.unlisted if Path(error.where).name not in found]
-        return found
+        self.listing_errors = []
+        sessions: list[str] = self._folder.sessions(self._list_files_noting_errors)
+        self.listing_errors = [
+            error for error in self.listing_errors if Path(error.where).name not in sessions
+        ]
+        return sessions
+
+    def files(self, session_id: str) -> list[Path]:
+        """Return the files of a session, as far as they can be listed."""
+        names: list[str] = self._folder.parts(
+            lambda pattern: self._list_files(pattern, unlisted=[]), session_id
+        )
+        return [self.path / name for name in names]
 
     def source(self, session_id: str, left_out: list[UnreadableInput]) -> Source:
-        """Read the files of a session, and tell which links were left out.
+        """Read the files of a session, and add links that were not followed to `left_out`.
 
         Raises:
-            UnreadableInput: there are none, or one cannot be read.
+            UnreadableInput: the session has no files, or one cannot be read.
         """
-        return self._source(self._folder.parts, session_id, left_out)
+        return self._read_source(self._folder.parts, session_id, left_out)
 
-    def glimpse(self, session_id: str) -> Source:
-        """Read only as much of a session as tells what it is.
+    def read_glimpse(self, session_id: str) -> Source:
+        """Read just enough of a session to summarise it.
 
         Raises:
-            UnreadableInput: there is nothing, or it cannot be read.
+            UnreadableInput: the session has no files, or one cannot be read.
         """
-        return self._source(self._folder.glimpse, session_id)
+        return self._read_source(self._folder.glimpse, session_id)
 
-    def parents(self) -> dict[str, str | None]:
-        """Tell which of the sessions are sub-agents, and of which; those that cannot be read are
-        told when they are asked for.
+    def find_parents(self) -> dict[str, str | None]:
+        """Return the parent of each session, or None if it is not a sub-agent's.
+
+        Sessions that cannot be read are missing: reading them later reports why.
 
         Raises:
             OSError: the folder, or one in it, cannot be listed.
         """
-        found: dict[str, str | None] = {}
+        parents: dict[str, str | None] = {}
         for session_id in self.sessions():
             with suppress(UnreadableInput):
-                for reading in self.reader.read(self.glimpse(session_id)):
-                    found[session_id] = find_parent_session(reading.record)
-        return found
+                for reading in self.reader.read(self.read_glimpse(session_id)):
+                    parents[session_id] = find_parent_session(reading.record)
+        return parents
 
-    def files(self, session_id: str) -> list[Path]:
-        """Name the files of a session, as far as they can be listed."""
-        names: list[str] = self._folder.parts(
-            lambda pattern: self._files(pattern, unlisted=[]), session_id
-        )
-        return [self.path / name for name in names]
-
-    def _source(
+    def _read_source(
         self,
-        names_of: Callable[..., list[str]],
+        list_names: Callable[..., list[str]],
         session_id: str,
         left_out: list[UnreadableInput] | None = None,
     ) -> Source:
         try:
-            names = names_of(lambda pattern: self._files(pattern, left_out), session_id)
+            names = list_names(lambda pattern: self._list_files(pattern, left_out), session_id)
         except OSError as error:
             raise make_listing_error(error, self.path) from error
         if not names:
@@ -96,77 +110,81 @@ class FolderStore:
             tuple(SourcePart(format_path(name), read_bytes(self.path / name)) for name in names)
         )
 
-    def _listable(self, pattern: str) -> list[str]:
-        """Give the paths of files by a pattern; of a folder that cannot be listed, its own path
-        with nothing after it.
-        """
-        failed: list[tuple[Path, OSError]] = []
-        found = self._files(pattern, unlisted=failed)
-        self.unlisted += [make_listing_error(error, place) for place, error in failed]
-        return found + [f"{place.relative_to(self.path).as_posix()}/" for place, _ in failed]
+    def _list_files_noting_errors(self, pattern: str) -> list[str]:
+        """Return the relative paths of files by a pattern.
 
-    def _files(
+        For a folder that cannot be listed, return its own path, which ends in a slash.
+        """
+        unlisted: list[tuple[Path, OSError]] = []
+        files = self._list_files(pattern, unlisted=unlisted)
+        self.listing_errors += [make_listing_error(error, folder) for folder, error in unlisted]
+        return files + [f"{folder.relative_to(self.path).as_posix()}/" for folder, _ in unlisted]
+
+    def _list_files(
         self,
         pattern: str,
         left_out: list[UnreadableInput] | None = None,
         unlisted: list[tuple[Path, OSError]] | None = None,
     ) -> list[str]:
-        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for
-        itself.
+        """Return the relative paths of files by a pattern.
+
+        Only a leading `*` of a name is a wildcard; `?` and brackets stand for themselves.
 
         Raises:
-            OSError: a folder cannot be listed, and nobody asked which.
+            OSError: a folder cannot be listed, and `unlisted` is None.
         """
-        *folders, name = pattern.split("/")
-        places = [self.path]
-        for folder in folders:
-            places = [
-                one
-                for place in places
-                for one in _list_matching_paths(place, folder, stat.S_ISDIR, left_out, unlisted)
+        *folder_names, file_name = pattern.split("/")
+        folders = [self.path]
+        for name in folder_names:
+            folders = [
+                path
+                for folder in folders
+                for path in _list_matching_paths(folder, name, stat.S_ISDIR, left_out, unlisted)
             ]
         files = [
-            one
-            for place in places
-            for one in _list_matching_paths(place, name, stat.S_ISREG, left_out, unlisted)
+            path
+            for folder in folders
+            for path in _list_matching_paths(folder, file_name, stat.S_ISREG, left_out, unlisted)
         ]
         return [file.relative_to(self.path).as_posix() for file in files]
 
 
 def _list_matching_paths(
-    place: Path,
+    folder: Path,
     name: str,
     is_wanted: Callable[[int], bool],
     left_out: list[UnreadableInput] | None,
     unlisted: list[tuple[Path, OSError]] | None,
 ) -> list[Path]:
-    """Give what a name, or the end of one, stands for in a folder.
+    """Return the paths in a folder that match a name, or `*` and the end of a name.
 
     Raises:
-        OSError: the folder cannot be listed, and nobody asked which.
+        OSError: the folder cannot be listed, and `unlisted` is None.
     """
     ending = name.removeprefix("*")
     try:
-        listed = [place / name] if ending == name else sorted(place.iterdir())
-        found = [
-            one
-            for one in listed
-            if ending == name or (one.name.endswith(ending) and not one.name.startswith("."))
-        ]
+        if ending == name:
+            paths = [folder / name]
+        else:
+            paths = [
+                path
+                for path in sorted(folder.iterdir())
+                if path.name.endswith(ending) and not path.name.startswith(".")
+            ]
         return [
-            one
-            for one in found
-            if is_wanted(_read_file_mode(one)) and not _is_skipped_link(one, left_out)
+            path
+            for path in paths
+            if is_wanted(_read_file_mode(path)) and not _is_skipped_link(path, left_out)
         ]
     except OSError as error:
         if unlisted is None:
             raise
-        unlisted.append((place, error))
+        unlisted.append((folder, error))
         return []
 
 
 def _read_file_mode(path: Path) -> int:
-    """Return the kind and permissions of a file, or 0 if there is none.
+    """Return the kind and permissions of a file, or 0 if it does not exist.
 
     `Path.is_file` cannot be used: since Python 3.14 it returns False where permission is denied.
 
@@ -182,7 +200,7 @@ def _read_file_mode(path: Path) -> int:
 
 
 def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
-    """Tell whether a path is a link, which is then left out."""
+    """Return whether a path is a link, and note it once."""
     if not path.is_symlink():
         return False
     if left_out is not None and all(error.where != str(path) for error in left_out):
@@ -190,30 +208,8 @@ def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool
     return True
 
 
-def find_parent_session(record: Record) -> str | None:
-    """Name the session that a sub-agent worked for; what a person began with a copy of another
-    works for none.
-    """
-    parent: str | None = record["vacr"].get("parent", {}).get("session-id")
-    return parent if record["session"].get("format") == "autonomous" else None
-
-
-def make_no_session_error(session_id: str | None, path: str | Path) -> UnreadableInput:
-    """Say that a session is not where it should be."""
-    return UnreadableInput(
-        f"no session {session_id} in it",
-        where=str(path),
-        hint="Without --session, all in it are recorded.",
-    )
-
-
-def make_listing_error(error: OSError, path: Path) -> UnreadableInput:
-    """Say which folder of a store cannot be listed, and why."""
-    return UnreadableInput(describe_file_error(error), where=str(error.filename or path))
-
-
 def find_folder_store(path: Path) -> FolderStore | None:
-    """Give the store that a folder is, if it is one."""
+    """Return the store that a folder is, if it is one."""
     for reader in load_readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
         if folder is not None and (
@@ -225,17 +221,22 @@ def find_folder_store(path: Path) -> FolderStore | None:
 
 
 def _has_sign_file(path: Path, signs: Iterable[str]) -> bool:
-    """Tell whether a folder has a file by which it is known."""
-    held = ((path / sign.partition("/")[0], sign.partition("/")[2]) for sign in signs)
-    return any(
-        next(folder.glob(pattern), None) is not None
-        for folder, pattern in held
-        if _is_real_folder(folder)
-    )
+    """Return whether a folder has a file that identifies it as a store."""
+    for sign in signs:
+        name, _, pattern = sign.partition("/")
+        folder = path / name
+        if _is_real_folder(folder) and next(folder.glob(pattern), None) is not None:
+            return True
+    return False
+
+
+def _is_real_folder(path: Path) -> bool:
+    # False where permission is denied; Path.is_dir may raise.
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - see above
 
 
 def find_session_store(path: Path) -> tuple[FolderStore, str] | None:
-    """Give the store that a session's own file lies in, and the session's id."""
+    """Return the store that contains a session's own file, and the session's id."""
     if path.parent.parent.name == "session" and path.suffix == ".json":
         store = find_folder_store(path.absolute().parent.parent.parent)
         if store is not None:
@@ -244,10 +245,10 @@ def find_session_store(path: Path) -> tuple[FolderStore, str] | None:
 
 
 def check_not_session_piece(path: Path) -> None:
-    """Refuse a file that is a piece of a session in a store.
+    """Check that a file is not a piece of a session in a store.
 
     Raises:
-        NotASession: naming the store, which has all of it.
+        NotASession: it is; the hint names the store with the whole session.
     """
     folder = path.absolute().parent.parent
     for reader in load_readers().values():
@@ -262,5 +263,24 @@ def check_not_session_piece(path: Path) -> None:
             raise NotASession("a piece of a session", where=str(path), hint=hint)
 
 
-def _is_real_folder(path: Path) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - where nobody may look, there is none
+def find_parent_session(record: Record) -> str | None:
+    """Return the session that a sub-agent worked for.
+
+    A session that a person forked from another has a parent too, but works for nobody.
+    """
+    parent: str | None = record["vacr"].get("parent", {}).get("session-id")
+    return parent if record["session"].get("format") == "autonomous" else None
+
+
+def make_no_session_error(session_id: str | None, path: str | Path) -> UnreadableInput:
+    """Return the error for a session that is not where it should be."""
+    return UnreadableInput(
+        f"no session {session_id} in it",
+        where=str(path),
+        hint="Without --session, all in it are recorded.",
+    )
+
+
+def make_listing_error(error: OSError, path: Path) -> UnreadableInput:
+    """Return the error for a folder of a store that cannot be listed."""
+    return UnreadableInput(describe_file_error(error), where=str(error.filename or path))

@@ -1,8 +1,13 @@
-"""Native sessions on this machine, as sources for the readers: files, folders of files, databases.
+"""Read the sessions at a place: a file, a folder of files, or a database.
 
-A place is where a session lies: a file, or a session in a database or a folder that holds several.
-A path that cannot be read is an error that says why; where a place holds several sessions, one that
-cannot be read does not keep the others back.
+A path that cannot be read raises an error that says why. Where a place has several sessions, one
+that cannot be read does not hide the others: its error is yielded among them.
+
+    >>> from pathlib import Path
+    >>> from vacr.discovery import read_sessions
+    >>> [session] = read_sessions(min(Path("examples").glob("*.jsonl")))
+    >>> len(session.reading.record["session"]["entries"]), session.left_out
+    (20, ())
 """
 
 from __future__ import annotations
@@ -44,17 +49,18 @@ from vacr.files import STDIN, read_bytes
 
 @dataclass(frozen=True)
 class OpenedSession:
-    """A reading and where it comes from; the native bytes only where they are to be kept."""
+    """A session that was read, and where it comes from."""
 
     name: str
     """The name of its source."""
     reading: Reading
     reader: Reader
     label: str = ""
-    """What tells it from others of the same place: a session, or a sub-agent."""
+    """What distinguishes it from others of the same place: a session id, or a sub-agent's."""
     source: Source | None = None
+    """The native bytes, if the caller wanted to keep them."""
     left_out: tuple[UnreadableInput, ...] = ()
-    """Files that belong to the session and could not be read."""
+    """The errors of files that belong to the session and could not be read."""
     files: tuple[Path, ...] = ()
     """The files it was read from."""
 
@@ -76,54 +82,56 @@ def read_sessions(
     named: Iterable[str | Path] = (),
     data: bytes | None = None,
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Read the sessions at a place, then those of sub-agents that have files of their own and are
-    not named anyway.
+    """Yield the sessions at a place, then the sessions of sub-agents in files of their own.
 
-    Where a place holds several, what cannot be read comes as an error among them. The native bytes
-    are let go once they are read, for a session may be large, unless they are to be kept. What
-    standard input had may be given as data.
+    Sub-agents whose files are among `named` are left out, because they are read anyway. A session
+    may be large, so its native bytes are not kept unless `keep_source` is set. `data` is the
+    content of standard input, if it was read before.
 
     Raises:
-        UnreadableInput: the place cannot be read, or is of no agent that is known.
-        UsageError: no reader has that name.
+        UnreadableInput: the place cannot be read.
+        NotASession: the place is not a session of a known agent.
+        UsageError: no reader has the name of that agent.
     """
-    wish = _ReadOptions(agent, sub_agents, keep_source)
-    on_disk = str(path) != STDIN
-    if on_disk and (store := _find_store(Path(path), session)):
-        yield from _read_folder_store(*store, wish)
-        return
-    if on_disk and is_database(path):
-        yield from _read_database(Path(path), session, wish)
-        return
-    if on_disk:
+    options = _ReadOptions(agent, sub_agents, keep_source)
+    if str(path) != STDIN:
+        store = _find_store(Path(path), session)
+        if store is not None:
+            yield from _read_folder_store(*store, options)
+            return
+        if is_database(path):
+            yield from _read_database(Path(path), session, options)
+            return
         check_not_session_piece(Path(path))
-    data = read_bytes(path) if data is None else data
+    if data is None:
+        data = read_bytes(path)
     if data.startswith(SQLITE_MAGIC):
-        # It came through a pipe; only a file can be opened as a database.
+        # It came through a pipe, and only a file can be opened as a database.
         with tempfile.TemporaryDirectory(prefix="vacr-") as folder:
             copy = Path(folder) / "stdin.db"
             copy.write_bytes(data)
-            yield from _read_database(copy, session, wish)
+            yield from _read_database(copy, session, options)
         return
-    met = session is None
-    for found in _read_session_file(
-        Path(path), data, wish, {os.path.realpath(one) for one in named}
-    ):
-        if (
-            session is None
-            or isinstance(found, UnreadableInput)
-            or found.reading.record["session"]["session-id"] == session
-        ):
-            met = met or not isinstance(found, UnreadableInput)
-            yield found
-    if not met:
+    named_paths = {os.path.realpath(other) for other in named}
+    is_found = session is None
+    for opened in _read_session_file(Path(path), data, options, named_paths):
+        if isinstance(opened, UnreadableInput):
+            yield opened
+        elif session in (None, opened.reading.record["session"]["session-id"]):
+            is_found = True
+            yield opened
+    if not is_found:
         raise make_no_session_error(session, path)
 
 
+def is_in_agent_store(folder: Path, reader: Reader) -> bool:
+    """Return whether a folder lies in the agent's own store, where vacr must not write."""
+    real = Path(os.path.realpath(folder))
+    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in list_store_roots(reader))
+
+
 def _find_store(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:
-    """Give the store that a path is or lies in, and which of its sessions is meant, unless
-    all are.
-    """
+    """Return the store that a path is or lies in, and the session that is meant, unless all are."""
     try:
         store = find_folder_store(path) if path.is_dir() else None
         return (store, session) if store is not None else find_session_store(path)
@@ -132,136 +140,135 @@ def _find_store(path: Path, session: str | None) -> tuple[FolderStore, str | Non
 
 
 def _read_folder_store(
-    store: FolderStore, session: str | None, wish: _ReadOptions
+    store: FolderStore, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
     try:
-        listed = store.sessions() if session is None else [session]
-        if session is not None and wish.sub_agents:
-            listed += _list_descendants(session, store.parents())
+        session_ids = store.sessions() if session is None else [session]
+        if session is not None and options.sub_agents:
+            session_ids += _list_descendants(session, store.find_parents())
     except OSError as error:
         raise make_listing_error(error, store.path) from error
-    for one in listed:
+    for session_id in session_ids:
         left_out: list[UnreadableInput] = []
         try:
-            source = store.source(one, left_out)
+            source = store.source(session_id, left_out)
         except UnreadableInput as error:
             yield error
-        else:
-            # The sessions of such a folder have files of their own names.
-            files = [store.path / part.name for part in source.parts]
-            label = "" if session in (None, one) else one
-            yield from _read_store_session(
-                source, store.reader, (f"{one}.json", label), wish, files, left_out
-            )
-    yield from store.unlisted
+            continue
+        # Sessions of such a folder have files named after them, so they need no label.
+        label = "" if session in (None, session_id) else session_id
+        files = [store.path / part.name for part in source.parts]
+        names = (f"{session_id}.json", label)
+        yield from _read_store_session(source, store.reader, names, options, files, left_out)
+    yield from store.listing_errors
 
 
 def _read_database(
-    path: Path, session: str | None, wish: _ReadOptions
+    path: Path, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
     with (
-        closing(DatabaseFile(path, wish.agent))
+        closing(DatabaseFile(path, options.agent))
         if session is None
-        else open_cached_database(path, wish.agent) as database
+        else open_cached_database(path, options.agent) as database
     ):
-        listed = [one.session_id for one in database.sessions()] if session is None else [session]
-        if session is not None and wish.sub_agents:
-            listed += _list_descendants(
-                session, {one.session_id: one.parent for one in database.sessions()}
-            )
-        if not listed:
+        if session is None:
+            session_ids = [listed.session_id for listed in database.sessions()]
+        else:
+            session_ids = [session]
+            if options.sub_agents:
+                parents = {listed.session_id: listed.parent for listed in database.sessions()}
+                session_ids += _list_descendants(session, parents)
+        if not session_ids:
             raise NotASession("there is no session in it", where=str(path))
-        files = [
-            path,
-            *(
-                side
-                for ending in SQLITE_SIDE_SUFFIXES
-                if (side := Path(f"{path}{ending}")).is_file()
-            ),
-        ]
-        for one in listed:
+        side_files = (Path(f"{path}{suffix}") for suffix in SQLITE_SIDE_SUFFIXES)
+        files = [path, *(file for file in side_files if file.is_file())]
+        for session_id in session_ids:
             try:
-                source = database.source(one)
+                source = database.source(session_id)
             except UnreadableInput as error:
                 yield error
-            else:
-                yield from _read_store_session(
-                    source, database.reader, (database.name, one), wish, files
-                )
+                continue
+            names = (database.name, session_id)
+            yield from _read_store_session(source, database.reader, names, options, files)
 
 
 def _list_descendants(session: str, parents: dict[str, str | None]) -> list[str]:
-    """Give the sub-agents of a session, and theirs."""
-    found = [session]
-    for parent in found:
-        found += [one for one, other in parents.items() if other == parent and one not in found]
-    return found[1:]
+    """Return the sub-agents of a session, and their sub-agents."""
+    family = [session]
+    for member in family:
+        family += [
+            child for child, parent in parents.items() if parent == member and child not in family
+        ]
+    return family[1:]
 
 
 def _read_store_session(
     source: Source,
     reader: Reader,
-    named: tuple[str, str],
-    wish: _ReadOptions,
+    names: tuple[str, str],
+    options: _ReadOptions,
     files: Iterable[Path],
     left_out: Iterable[UnreadableInput] = (),
 ) -> Iterator[OpenedSession]:
-    """Read a source that holds one session of a store."""
-    name, label = named
+    """Read a source that contains one session of a store; `names` are its name and label."""
+    name, label = names
     for reading in reader.read(source):
         yield OpenedSession(
             name,
             reading,
             reader,
             label,
-            source if wish.keep_source else None,
+            source if options.keep_source else None,
             tuple(left_out),
             tuple(files),
         )
 
 
 def _read_session_file(
-    path: Path, data: bytes, wish: _ReadOptions, named: set[str]
+    path: Path, data: bytes, options: _ReadOptions, named_paths: set[str]
 ) -> Iterator[OpenedSession | UnreadableInput]:
     on_disk = str(path) != STDIN
-    main = Source((SourcePart(make_part_name(path) if on_disk else "stdin", data),))
-    del data
+    source = Source((SourcePart(make_part_name(path) if on_disk else "stdin", data),))
+    del data  # here and below, so that the bytes can be released while sessions are yielded
     try:
-        reader = find_reader(main, wish.agent)
+        reader = find_reader(source, options.agent)
     except UnreadableInput as error:
         raise type(error)(error.message, where=str(path), hint=error.hint) from error
     left_out: list[UnreadableInput] = []
-    # What stands behind standard input may be a file, too.
+    # Standard input may be a file, too.
     files = [path if on_disk else Path("/dev/stdin")]
     if on_disk:
-        main.main.name = make_part_name(path, reader)
-        main = Source((*main.parts, *read_attached_parts(path, reader, left_out, files)))
-    readings = list(reader.read(main))
-    sessions = {reading.record["session"]["session-id"] for reading in readings}
-    several = len(readings) > 1
-    kept = main if wish.keep_source else None
-    del main
+        source.main.name = make_part_name(path, reader)
+        source = Source((*source.parts, *read_attached_parts(path, reader, left_out, files)))
+    readings = list(reader.read(source))
+    session_ids = {reading.record["session"]["session-id"] for reading in readings}
+    has_several = len(readings) > 1
+    kept_source = source if options.keep_source else None
+    del source
     while readings:
         reading = readings.pop(0)
-        label = str(reading.record["session"]["session-id"]) if several else ""
         yield OpenedSession(
             path.name if on_disk else "stdin",
             reading,
             reader,
-            label,
-            kept,
+            str(reading.record["session"]["session-id"]) if has_several else "",
+            kept_source,
             tuple(left_out),
             tuple(files),
         )
-    if on_disk and wish.sub_agents:
-        yield from _read_sub_agents(path, reader, sessions, wish, named)
+    if on_disk and options.sub_agents:
+        yield from _read_sub_agents(path, reader, session_ids, options, named_paths)
 
 
 def _read_sub_agents(
-    path: Path, reader: Reader, sessions: set[Any], wish: _ReadOptions, named: set[str]
+    path: Path,
+    reader: Reader,
+    session_ids: set[Any],
+    options: _ReadOptions,
+    named_paths: set[str],
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    for file in find_sub_agent_files(path, reader, sessions):
-        if os.path.realpath(file) in named:
+    for file in find_sub_agent_files(path, reader, session_ids):
+        if os.path.realpath(file) in named_paths:
             continue
         try:
             data = read_companion_file(file, path)
@@ -270,21 +277,15 @@ def _read_sub_agents(
             continue
         left_out: list[UnreadableInput] = []
         files = [file]
-        source = Source(
-            (
-                SourcePart(make_part_name(file, reader), data),
-                *read_attached_parts(file, reader, left_out, files),
-            )
-        )
+        main = SourcePart(make_part_name(file, reader), data)
+        source = Source((main, *read_attached_parts(file, reader, left_out, files)))
         for reading in reader.read(source):
-            label = file.stem.removeprefix("agent-")
-            kept = source if wish.keep_source else None
             yield OpenedSession(
-                file.name, reading, reader, label, kept, tuple(left_out), tuple(files)
+                file.name,
+                reading,
+                reader,
+                file.stem.removeprefix("agent-"),
+                source if options.keep_source else None,
+                tuple(left_out),
+                tuple(files),
             )
-
-
-def is_in_agent_store(folder: Path, reader: Reader) -> bool:
-    """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
-    real = Path(os.path.realpath(folder))
-    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in list_store_roots(reader))

@@ -1,18 +1,28 @@
-"""The sessions of all agents on this machine: where they lie, and what a look at their ends tells.
+"""List the sessions of all agents on this machine, without reading them whole.
 
-A file is not read whole: its ends are given to the reader as if they were all of it. So a title or
-a time that stands only in between is missed, and nothing here is evidence.
+A reader says where its agent keeps sessions on each system. To summarise a session, the reader gets
+only the two ends of its file, as if they were all of it. That is fast, but a title or a time in the
+middle is missed, and nothing here is evidence.
+
+    >>> from pathlib import Path
+    >>> from vacr.agents import load_readers
+    >>> from vacr.discovery import read_session_summary
+    >>> path = min(Path("examples").glob("*.jsonl"))
+    >>> summaries = [read_session_summary(path, reader) for reader in load_readers().values()]
+    >>> [summary.title for summary in summaries if summary is not None]
+    ['Fix invoice rounding']
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from vacr.agents import (
     ListedSession,
@@ -21,51 +31,103 @@ from vacr.agents import (
     Source,
     SourcePart,
     find_reader,
+    is_multiline_json,
     load_readers,
 )
-from vacr.discovery.companions import make_part_name, read_file_ends
+from vacr.discovery.companions import make_part_name
 from vacr.discovery.databases import DatabaseFile, is_database
 from vacr.discovery.folders import FolderStore, find_folder_store, find_parent_session
 from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.files import describe_file_error, find_home_folder
 from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseconds, shorten_title
 
+_HEAD_SIZE = 1 << 17
+_TAIL_SIZES = (1 << 14, 1 << 18, 1 << 22)
+_MAX_LINE_SIZE = 1 << 22
+
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
+_CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
+
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """A session on this machine."""
+    """A session on this machine. Times are in epoch milliseconds."""
 
     agent: str
     path: str
     session: str | None
-    """Which of the sessions at that path, where there are several."""
+    """The session at that path, if the path has several."""
     session_id: str
     project: str
     start: int | None
     updated: int | None
     size: int | None
-    """How large its file is; not known of what shares one with others."""
+    """The size of its file, unless the file contains other sessions too."""
     title: str
     parent: str | None = None
-    """The session that a sub-agent worked for. A fork, which a person goes on with, has none."""
+    """The session that a sub-agent worked for. A fork that a person continues has no parent."""
+
+
+def list_sessions(
+    agent: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+    system: str = sys.platform,
+    failed: list[UnreadableInput] | None = None,
+) -> Iterator[SessionSummary]:
+    """Yield the sessions on this machine, in no order; add what cannot be read to `failed`.
+
+    Raises:
+        UsageError: no reader has the name of that agent.
+    """
+    readers = load_readers()
+    if agent is not None and agent not in readers:
+        raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers)}.")
+    for reader in readers.values():
+        if agent in (None, reader.name):
+            errors = _ErrorCollector([] if failed is None else failed)
+            yield from _list_agent_sessions(reader, environment, system, errors)
+
+
+def read_session_summary(path: Path, reader: Reader) -> SessionSummary | None:
+    """Return the summary of a transcript, or None if it cannot be read."""
+    return next(_list_file_sessions(path, reader, "", _ErrorCollector([])), None)
+
+
+def read_folder_session_summary(path: Path, session: str, reader: Reader) -> SessionSummary | None:
+    """Return the summary of a session in a folder of several, or None if it cannot be read."""
+    with _ErrorCollector([]).collect(path):
+        store = find_folder_store(path)
+        if store is not None and store.reader is reader:
+            return next(_summarise_store_session(store, session), None)
+    return None
 
 
 def list_store_roots(
     reader: Reader, environment: Mapping[str, str] = os.environ, system: str = sys.platform
 ) -> Iterator[tuple[Path, SessionStore]]:
-    """Give the folders in which a reader's agent keeps sessions, and what is where in them."""
+    """Yield the session folders of a reader's agent, with their layouts."""
     for store in getattr(reader, "STORES", ()):
         root = _resolve_store_root(store, environment, system)
         if root is not None:
             yield root, store
 
 
+def find_project_folder(path: Path, root: Path, pattern: str) -> str:
+    """Return the name of the folder that is named after a session's project, or an empty text.
+
+    It is the first folder that the pattern leaves open.
+    """
+    names = pattern.split("/")
+    wildcards = (position for position, name in enumerate(names) if "*" in name)
+    first_wildcard = next(wildcards, len(names))
+    folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
+    return folders[first_wildcard] if first_wildcard < len(folders) else ""
+
+
 def _resolve_store_root(
     store: SessionStore, environment: Mapping[str, str], system: str
 ) -> Path | None:
-    """Give the folder of a store, as its variable or else the system says; nothing where there is
-    none.
-    """
+    """Return the folder of a store, from its variable or else its default, if it has one."""
     if store.unless and environment.get(store.unless):
         return None
     variable = store.variables.get(system, store.variable)
@@ -81,44 +143,21 @@ def _resolve_store_root(
 
 def _resolve_home(environment: Mapping[str, str], system: str) -> str:
     if system == "win32":
-        return environment.get("USERPROFILE") or os.path.expanduser("~")  # noqa: PTH111 - which does not raise
-    # Without a home, what stands for it stays, and nothing is found there.
+        profile = environment.get("USERPROFILE")
+        return profile or os.path.expanduser("~")  # noqa: PTH111 - Path.home may raise
+    # Without a home, the `~` stays, and nothing is found there.
     return find_home_folder(environment) or "~"
 
 
-def list_sessions(
-    agent: str | None = None,
-    environment: Mapping[str, str] = os.environ,
-    system: str = sys.platform,
-    failed: list[UnreadableInput] | None = None,
-) -> Iterator[SessionSummary]:
-    """Give the sessions on this machine, in no order; what cannot be read is told of among what
-    failed.
-
-    Raises:
-        UsageError: no reader has the name of that agent.
-    """
-    known = load_readers()
-    if agent is not None and agent not in known:
-        raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
-    for reader in known.values():
-        if agent in (None, reader.name):
-            yield from _list_agent_sessions(
-                reader, environment, system, _ErrorCollector([] if failed is None else failed)
-            )
-
-
 class _ErrorCollector:
-    """What could not be read. One thing that cannot be keeps nothing else back, whatever is wrong
-    with it.
-    """
+    """Collects errors, so that one unreadable session does not hide the others."""
 
     def __init__(self, errors: list[UnreadableInput]) -> None:
         self._errors = errors
 
     @contextmanager
-    def at(self, path: str | Path) -> Iterator[None]:
-        """Keep what goes wrong with a path; that something is no session is nothing wrong."""
+    def collect(self, path: str | Path) -> Iterator[None]:
+        """Collect the error that is raised for a path; a file without a session is not one."""
         try:
             yield
         except NotASession:
@@ -126,78 +165,60 @@ class _ErrorCollector:
         except UnreadableInput as error:
             self._errors.append(error)
         except OSError as error:
-            self._errors.append(
-                UnreadableInput(describe_file_error(error), where=str(error.filename or path))
-            )
+            self._add(describe_file_error(error), error.filename or path)
         except MemoryError:
-            self._errors.append(
-                UnreadableInput("too large for the memory there is", where=str(path))
-            )
-        except Exception as error:  # noqa: BLE001 - a bug that one session brings to light hides no other session
-            self._errors.append(
-                UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path))
-            )
+            self._add("too large for the memory there is", path)
+        except Exception as error:  # noqa: BLE001 - a bug met in one session must not hide the others
+            self._add(f"a bug in vacr: {type(error).__name__}: {error}", path)
+
+    def _add(self, message: str, path: str | Path) -> None:
+        self._errors.append(UnreadableInput(message, where=str(path)))
 
 
 def _list_agent_sessions(
-    reader: Reader, environment: Mapping[str, str], system: str, failed: _ErrorCollector
+    reader: Reader, environment: Mapping[str, str], system: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
     folders: dict[str, Path] = {}
-    met: set[str] = set()
-    in_databases: set[str] = set()
+    seen_paths: set[str] = set()
+    ids_in_databases: set[str] = set()
     for root, store in list_store_roots(reader, environment, system):
-        with failed.at(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
-            # Looking for something below a folder that cannot be listed would find nothing, and say
-            # nothing.
+        with errors.collect(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
+            # A glob below a folder that cannot be listed finds nothing, and reports nothing.
             os.scandir(root).close()
         for pattern in store.sessions:
             for path in _match_store_pattern(root, pattern):
-                real = os.path.realpath(path)
-                if real in met:
+                real_path = os.path.realpath(path)
+                if real_path in seen_paths:
                     continue
-                met.add(real)
-                if os.path.isdir(path):  # noqa: PTH112 - a name may be one that Path refuses
-                    folders[real] = path
+                seen_paths.add(real_path)
+                if os.path.isdir(path):  # noqa: PTH112 - false on any error, where Path.is_dir may raise
+                    folders[real_path] = path
                     continue
-                for session in _list_file_sessions(
-                    path, reader, find_project_folder(path, root, pattern), failed
-                ):
-                    in_databases.update({session.session_id} if session.session is not None else ())
+                project = find_project_folder(path, root, pattern)
+                for session in _list_file_sessions(path, reader, project, errors):
+                    if session.session is not None:
+                        ids_in_databases.add(session.session_id)
                     yield session
     for path in folders.values():
-        # An agent that went over to a database leaves the files of before where they were.
-        yield from (
-            session
-            for session in _list_folder_sessions(path, reader, failed)
-            if session.session_id not in in_databases
-        )
+        # An agent that moved to a database leaves its earlier files where they were.
+        for session in _list_folder_sessions(path, reader, errors):
+            if session.session_id not in ids_in_databases:
+                yield session
 
 
 def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
-    """Give what a pattern names below a folder; one that names nothing stands for the folder
-    itself.
-    """
+    """Return the paths below a folder that match a pattern; an empty one matches the folder."""
     try:
         return sorted(root.glob(pattern)) if pattern else [root]
     except (OSError, ValueError, NotImplementedError):
         return []
 
 
-def find_project_folder(path: Path, root: Path, pattern: str) -> str:
-    """Name the project that a session lies with, where a folder is named after it: the first that
-    the pattern leaves open.
-    """
-    names = pattern.split("/")
-    opened = next((position for position, name in enumerate(names) if "*" in name), len(names))
-    folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
-    return folders[opened] if opened < len(folders) else ""
-
-
 def _list_file_sessions(
-    path: Path, reader: Reader, project: str, failed: _ErrorCollector
+    path: Path, reader: Reader, project: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Give the sessions of a file."""
-    with failed.at(path):
+    """Yield the sessions of a transcript or a database."""
+    with errors.collect(path):
         if is_database(path):
             with closing(DatabaseFile(path, reader.name)) as database:
                 for listed in database.sessions():
@@ -208,90 +229,126 @@ def _list_file_sessions(
                 yield from _summarise_source(source, reader, path, None, project)
 
 
-def read_session_summary(path: Path, reader: Reader) -> SessionSummary | None:
-    """Tell what a look at the ends of a transcript tells; nothing where it tells nothing."""
-    return next(_list_file_sessions(path, reader, "", _ErrorCollector([])), None)
-
-
-def read_folder_session_summary(path: Path, session: str, reader: Reader) -> SessionSummary | None:
-    """Tell what a folder that holds several sessions tells of one; nothing where it tells
-    nothing.
-    """
-    with _ErrorCollector([]).at(path):
-        store = find_folder_store(path)
-        if store is not None and store.reader is reader:
-            return next(_summarise_store_session(store, session), None)
-    return None
-
-
 def _list_folder_sessions(
-    path: Path, reader: Reader, failed: _ErrorCollector
+    path: Path, reader: Reader, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Give the sessions of a folder that holds several."""
-    with failed.at(path):
+    """Yield the sessions of a folder that contains several."""
+    with errors.collect(path):
         store = find_folder_store(path)
         if store is None or store.reader is not reader:
             return
         for session in store.sessions():
-            with failed.at(path):
+            with errors.collect(path):
                 yield from _summarise_store_session(store, session)
-        for error in store.unlisted:
-            with failed.at(path):
+        for error in store.listing_errors:
+            with errors.collect(path):
                 raise error
 
 
 def _summarise_store_session(store: FolderStore, session: str) -> Iterator[SessionSummary]:
-    """Tell of a session by its own file, if it has one: that stands for all of it."""
-    source = store.glimpse(session)
+    """Yield the summary of a session in a folder; its own file, if there is one, stands for it."""
+    source = store.read_glimpse(session)
     file = store.path / source.main.name
-    for found in _summarise_source(source, store.reader, file, None, ""):
-        own = replace(found, size=None)
+    for summary in _summarise_source(source, store.reader, file, None, ""):
+        own = replace(summary, size=None)
         yield own if file.stem == session else replace(own, path=str(store.path), session=session)
 
 
 def _summarise_source(
     source: Source, reader: Reader, path: Path, session: str | None, project: str
 ) -> Iterator[SessionSummary]:
-    """Tell what the reader finds in the ends of a session."""
+    """Yield the summary of each session that a reader finds in the ends of a file."""
     status = path.stat()
     for reading in reader.read(source):
         trace = reading.record["session"]
+        working_dir = trace.get("environment", {}).get("working-dir", "")
+        modified = status.st_mtime_ns // 1_000_000
         yield SessionSummary(
-            reader.name,
-            str(path),
-            session,
-            str(trace["session-id"]),
-            flatten_to_line(trace.get("environment", {}).get("working-dir", "")) or project,
-            _parse_milliseconds(trace.get("session-start")),
-            _parse_milliseconds(trace.get("session-end")) or status.st_mtime_ns // 1_000_000,
-            status.st_size,
-            find_session_title(trace),
-            find_parent_session(reading.record),
+            agent=reader.name,
+            path=str(path),
+            session=session,
+            session_id=str(trace["session-id"]),
+            project=flatten_to_line(working_dir) or project,
+            start=_parse_milliseconds(trace.get("session-start")),
+            updated=_parse_milliseconds(trace.get("session-end")) or modified,
+            size=status.st_size,
+            title=find_session_title(trace),
+            parent=find_parent_session(reading.record),
         )
 
 
 def _summarise_listed_session(listed: ListedSession, reader: Reader, path: Path) -> SessionSummary:
-    """Tell what a database says about a session of its."""
+    """Return the summary of a session that a database lists."""
     start, end, size = _parse_milliseconds(listed.start), _parse_milliseconds(listed.end), None
     if listed.alone:
-        files = [
-            file.stat() for suffix in ("", "-wal") if (file := Path(f"{path}{suffix}")).is_file()
-        ]
-        size = sum(status.st_size for status in files)
-        end = end or max(status.st_mtime_ns for status in files) // 1_000_000
+        # The database has no other session, so its files are this session's.
+        files = (Path(f"{path}{suffix}") for suffix in ("", "-wal"))
+        statuses = [file.stat() for file in files if file.is_file()]
+        size = sum(status.st_size for status in statuses)
+        end = end or max(status.st_mtime_ns for status in statuses) // 1_000_000
     return SessionSummary(
-        reader.name,
-        str(path),
-        listed.session_id,
-        listed.session_id,
-        flatten_to_line(listed.project),
-        start,
-        end or start,
-        size,
-        shorten_title(flatten_to_line(listed.title)),
-        listed.parent,
+        agent=reader.name,
+        path=str(path),
+        session=listed.session_id,
+        session_id=listed.session_id,
+        project=flatten_to_line(listed.project),
+        start=start,
+        updated=end or start,
+        size=size,
+        title=shorten_title(flatten_to_line(listed.title)),
+        parent=listed.parent,
     )
 
 
 def _parse_milliseconds(stamp: Any) -> int | None:
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
+
+
+def read_file_ends(path: Path) -> bytes:
+    """Read the two ends of a file, or all of it if it is small.
+
+    A file of lines yields its first and last lines. A file that is one JSON value yields its
+    beginning, cut after a whole member and closed, so that it is a value again.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(_HEAD_SIZE)
+            if len(head) < size and b"\n" not in head:
+                head += file.read(_MAX_LINE_SIZE - _HEAD_SIZE)
+            if len(head) >= size:
+                return head
+            if b"\n" not in head or is_multiline_json(head):
+                return _close_cut_json(head[:_HEAD_SIZE])
+            return head[: head.rfind(b"\n") + 1] + _read_last_lines(file, len(head), size)
+    except OSError as error:
+        raise UnreadableInput(describe_file_error(error), where=str(path)) from error
+
+
+def _read_last_lines(file: BinaryIO, start: int, size: int) -> bytes:
+    """Read at least one whole line from the end of a file, unless it is unusually long."""
+    for tail_size in _TAIL_SIZES:
+        file.seek(max(start, size - tail_size))
+        tail = file.read()
+        first_line = tail.find(b"\n") + 1
+        if 0 < first_line < len(tail):
+            return tail[first_line:]
+    return b""
+
+
+def _close_cut_json(text: bytes) -> bytes:
+    """Cut a JSON text after its last whole member, and close the open brackets."""
+    closing_brackets: list[bytes] = []
+    closed_text = text
+    for match in _JSON_TOKEN.finditer(text):
+        token = match[0]
+        if token in _CLOSING_BRACKETS:
+            closing_brackets.append(_CLOSING_BRACKETS[token])
+        elif token in (b"}", b"]"):
+            closing_brackets = closing_brackets[:-1]
+        elif token == b",":
+            closed_text = text[: match.start()] + b"".join(reversed(closing_brackets))
+    return closed_text

@@ -10,7 +10,7 @@ from vacr.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """The address of a service; `path` is what a request asks for, or the start of its paths."""
+    """The address of a service; `path` is the path of a request, or the start of all paths."""
 
     scheme: str
     host: str
@@ -19,7 +19,7 @@ class ServiceAddress:
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody else can listen on the way there."""
+        """Return whether the service is on this machine, so that others cannot listen."""
         return self.host in ("localhost", "127.0.0.1", "::1")
 
 

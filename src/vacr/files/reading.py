@@ -49,7 +49,7 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
             if stat.S_ISFIFO(status.st_mode):
                 _check_not_named_pipe(path)
                 os.set_blocking(file.fileno(), True)
-            # An agent may be writing: what it adds from now on is for the next reading.
+            # An agent may be writing: the next reading takes later additions.
             size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1
             return file.read(size if limit < 0 else limit)
     except IsADirectoryError as error:
@@ -68,7 +68,7 @@ def describe_file_error(error: OSError | ValueError) -> str:
 
 
 def format_path(path: str) -> str:
-    """Return a path as text, whatever bytes the file system has for it."""
+    """Return a path as text, even if its bytes are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
@@ -78,7 +78,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _check_not_named_pipe(path: str | Path) -> None:
-    """Check that a pipe is one that this process inherited: nobody may ever write to another.
+    """Check that this process inherited a pipe: reading any other might never end.
 
     Raises:
         UnreadableInput: it is a named pipe in a folder.

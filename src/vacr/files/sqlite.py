@@ -1,8 +1,8 @@
 """Read SQLite files of other programs: consistently, while they write, and without a trace.
 
 An agent may be writing its database while we read it. Read-only mode is not enough: SQLite creates
-files beside the database, and leaves marks in those that exist. So a database is opened in ways
-that do neither. Where a crash left something to repair, a copy is opened and repaired instead.
+files next to the database, and leaves marks in existing ones. So a database is opened in ways that
+do neither. Where a crash left something to repair, a copy is opened and repaired instead.
 Everything is read in one transaction, or with proof that nothing was written meanwhile.
 
     >>> import sqlite3
@@ -105,7 +105,7 @@ class SqliteSnapshots:
         except OSError as error:
             raise UnreadableInput(describe_file_error(error), where=str(self.path)) from error
         except Exception as error:
-            # Whatever our queries meet in a database concerns that database alone.
+            # Any failure of our queries is a problem of this database alone.
             raise _make_database_error(error, self.path) from error
 
     def _read_at_one_moment(self, work: Callable[[SqliteQuery], T]) -> T:
@@ -261,7 +261,7 @@ def _wait_until_settled(path: Path) -> DatabaseState:
 def _open_untouched(
     path: Path, resources: ExitStack
 ) -> tuple[sqlite3.Connection, DatabaseState | None]:
-    """Open a database so that neither it nor anything beside it is changed."""
+    """Open a database without changing it or any file next to it."""
     address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro"
     if read_bytes(path, _READ_VERSION_BYTE.stop)[_READ_VERSION_BYTE] == _WAL_READ_VERSION:
         is_locked = _lock_for_reading(path, resources)
@@ -270,11 +270,11 @@ def _open_untouched(
             state = _wait_until_settled(path)
         if not _get_wal_size(state):
             # The log is empty, and opening the database as usual would leave two files behind.
-            # With the lock, only the database file must stay the same: what an agent adds from now
-            # on stays in the log, and is for the next reading.
+            # With the lock, only the database file must stay the same: an agent's further changes
+            # stay in the log, for the next reading.
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
             return _prepare_connection(connection, resources), state[:1] if is_locked else state
-    # Other readers write their marks into the index of the log, which the agent shares: not us.
+    # Other readers write marks into the index of the log, a file shared with the agent: not us.
     connection = sqlite3.connect(
         f"{address}&readonly_shm=1", uri=True, timeout=_LOCK_TIMEOUT_SECONDS
     )
@@ -349,7 +349,7 @@ def _is_locked_error(error: sqlite3.OperationalError) -> bool:
 
 
 def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
-    """Return the error that says what is wrong with a database."""
+    """Return the error for a problem with a database."""
     if isinstance(error, sqlite3.OperationalError):
         if _is_locked_error(error):
             return UnreadableInput(_LOCKED_MESSAGE, where=str(path), hint=_RETRY_HINT)

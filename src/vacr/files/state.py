@@ -52,7 +52,7 @@ def find_state_folder(environment: Mapping[str, str]) -> Path:
 
 
 def find_home_folder(environment: Mapping[str, str]) -> str:
-    """Return the user's home, from HOME or else from the account; empty if there is none."""
+    """Return the user's home, from HOME or else from the account, or an empty text."""
     named = environment.get("HOME", "")
     if _is_absolute(named):
         return named

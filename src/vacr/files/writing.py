@@ -1,8 +1,8 @@
 """Write files without losing others: whole or not at all, and never over an input.
 
-A file is written under a temporary name (`.vacr-….tmp`) beside its place, locked, and then moved
-there. An interruption leaves what was there before. A temporary file that a killed process left is
-not locked any more; the next process that writes into that folder removes it.
+A file is written under a temporary name (`.vacr-….tmp`) in the same folder, locked, and then moved
+into place. An interruption leaves the old file there. A temporary file that a killed process left
+is not locked any more; the next process that writes into that folder removes it.
 
     >>> from pathlib import Path
     >>> from vacr.files import has_same_bytes, write_file_atomically
@@ -55,7 +55,7 @@ _REWRITE_CHUNK_SIZE = 1 << 20
 _unfinished_files: set[str] = set()
 """The temporary files that this process is writing."""
 _tidied_folders: set[str] = set()
-"""The folders from which this process has removed the temporary files of others."""
+"""The folders that this process has cleaned of the temporary files of others."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class OutputFile:
     new: bool = False
     """Whether nothing may exist at that path."""
     durable: bool = False
-    """Whether it must be on the disk before anything else is done, which is slow."""
+    """Whether to wait until it is on the disk (slow)."""
     keep: bool = False
     """Whether to keep the owner and permissions of the existing file, which belongs to another
     program.
@@ -91,11 +91,11 @@ def write_file_atomically(
 
 
 def write_files_atomically(outputs: list[OutputFile]) -> None:
-    """Write files, all or none: none is moved into its place before all are complete.
+    """Write files, all or none: all are complete before the first is moved into place.
 
     Raises:
         UnreadableInput: a file cannot be written.
-        FileExistsError: a file that must be new exists; nothing was written.
+        FileExistsError: a file that must be new exists; no file was written.
     """
     with ExitStack() as unfinished:
         written = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
@@ -105,7 +105,7 @@ def write_files_atomically(outputs: list[OutputFile]) -> None:
 
 
 def discard_unfinished_files() -> None:
-    """Remove the temporary files of this process, which is about to end abruptly."""
+    """Remove the temporary files of this process before it ends abruptly."""
     for name in list(_unfinished_files):
         with suppress(OSError):
             Path(name).unlink()
@@ -150,9 +150,9 @@ def make_folder_tree(path: Path) -> None:
 
 
 def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | None:
-    """Write the bytes of an output beside its place, and return where.
+    """Write the bytes of an output to a temporary file in the same folder, and return its path.
 
-    Return None for a pipe or a device, which is written to directly.
+    Write to a pipe or a device directly, and return None.
     """
     path = Path(os.path.realpath(output.path))
     try:
@@ -209,7 +209,7 @@ def _lock_file(handle: int, *, wait: bool) -> bool:
 
 
 def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
-    """Return the usual permissions of a new file, reduced to those of the files it is made from."""
+    """Return the usual permissions of a new file, but no more than its sources have."""
     mode = 0o666 & ~_read_umask()
     group = os.fstat(handle).st_gid
     for path in like:
@@ -404,7 +404,7 @@ def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
         OSError: the file cannot be opened.
     """
     if sys.platform == "win32":
-        # There is no such lock: one process at a time uses what it would protect.
+        # Windows has no such lock; there, only one process at a time uses the state.
         yield
         return
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _LOCK_FILE_MODE)

@@ -43,8 +43,7 @@ _TOOL_RESULT_VIEW = BlockView(
     (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
 )
 
-# The view of each block type: first Anthropic's, then those of OpenAI's Responses API, then those
-# of the AI SDK, which Cursor uses.
+# The view of each block type, by API: Anthropic's, OpenAI's Responses, and the AI SDK (Cursor).
 BLOCK_VIEWS = {
     "tool_use": _TOOL_CALL_VIEW,
     "server_tool_use": _TOOL_CALL_VIEW,

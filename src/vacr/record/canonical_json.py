@@ -1,7 +1,7 @@
 """Canonical JSON: exactly one text for every value, and a strict decoder.
 
 The form is RFC 8785 (no white space, members sorted by UTF-16 units, ECMAScript numbers), except
-that integers above 2^53 are exact where the RFC refuses them. The decoder refuses whatever two
+that integers above 2^53 are exact where the RFC refuses them. The decoder refuses anything that two
 decoders could read differently, and names the place: a repeated member, text after the value, a
 number out of range, a lone surrogate, a byte that is not UTF-8, too deep a nesting.
 
@@ -13,7 +13,7 @@ number out of range, a lone surrogate, a byte that is not UTF-8, too deep a nest
     ...
     vacr.errors.UnreadableInput: /: member 'role' occurs more than once
 
-Nothing is repaired here. Readers of native files do that, with `json_scan`.
+It never repairs a text. Readers of native files do, with `json_scan`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def decode_json(data: bytes) -> Any:
             return value
     if data.startswith(BYTE_ORDER_MARK):
         raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
-    # The fast decoder refused the text, or may have misread it: find out what is wrong and where.
+    # The fast decoder refused the text, or may have misread it: look for the first problem.
     scanned = scan_json(data, MAX_DEPTH)
     problems = scanned.problems
     if not problems and len(scanned.values) != 1:

@@ -16,7 +16,7 @@ trailing bytes and numbers that are not finite are refused, with their place:
     ...
     vacr.errors.UnreadableInput: byte 4: key 'a' occurs more than once
 
-Tags stay tags, except for big numbers: nothing becomes a date or a set by itself.
+Tags stay tags, except for big numbers: a date stays a tagged text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAP = 5
 _TAG = 6
 _FLOAT_OR_SIMPLE = 7
 
-# What the five lower bits of an item's first byte say.
+# The meaning of the five lower bits of an item's first byte.
 _ARGUMENT_SIZES = {24: 1, 25: 2, 26: 4, 27: 8}
 _MIN_ARGUMENTS = {24: 24, 25: 1 << 8, 26: 1 << 16, 27: 1 << 32}
 """The smallest argument that needs a head of each length."""
@@ -225,7 +225,7 @@ def _encode_head(major: int, argument: int) -> bytes:
 
 
 class CborScanner:
-    """A slow, strict decoder that keeps every tag and reports the place of what it refuses."""
+    """A slow, strict decoder that keeps every tag and reports the place of a problem."""
 
     def __init__(
         self, data: bytes, max_depth: int, *, shortest: bool = False, most: int | None = None
@@ -244,7 +244,7 @@ class CborScanner:
         """Return the only item of the data.
 
         Raises:
-            UnreadableInput: with the byte offset and the pointer of what is refused.
+            UnreadableInput: with the byte offset and the pointer of the problem.
         """
         value = self._read_item(None, 0)
         rest = len(self._data) - self._position
@@ -367,7 +367,7 @@ class CborScanner:
 
 
 def _make_hashable(key: Any) -> Any:
-    """Return a key of any CBOR type as one that a dict accepts."""
+    """Return a key of any CBOR type in a form that a dict accepts."""
     if isinstance(key, list):
         return tuple(_make_hashable(item) for item in key)
     if isinstance(key, dict):

@@ -85,7 +85,7 @@ def list_lost_members(record: Any, *, json: bool = True) -> list[str]:
 
 
 def convert_to_original_version(record: Any, *, json: bool) -> Any:
-    """Return a record of version 2 in version 3, in which vacr may have made it and its id."""
+    """Return a record of version 2 in version 3, the version its id may be derived from."""
     if parse_major_version(record.get("version")) == "2":
         with suppress(InvalidRecord):
             return convert(record, "v3", json=json)

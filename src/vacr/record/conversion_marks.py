@@ -55,7 +55,7 @@ _REQUIRED_MEMBERS = {
 
 @dataclass(frozen=True)
 class ConversionMark:
-    """What a record of version 3 says about the older record that it was made from."""
+    """The mark of a record of version 3 that was made from an older one."""
 
     stubs: frozenset[str]
     version: str | None
@@ -102,7 +102,7 @@ def remove_conversion_mark(record: JsonObject) -> JsonObject:
 
 
 def get_conversion_claim(record: JsonObject) -> JsonObject:
-    """Return what a record says about its conversion, true or not."""
+    """Return a record's own statement about its conversion, true or not."""
     ours = record.get(VACR_MEMBER)
     claim = ours.get(CONVERTED_MEMBER) if isinstance(ours, dict) else None
     return claim if isinstance(claim, dict) else {}

@@ -2,7 +2,7 @@
 
 The `id` is made from the SHA-256 of the record's canonical JSON without `id`. Any change makes it
 another record, and anybody can check that. A UUIDv7 carries the session's start; a session without
-one gets a UUIDv8, which is all digest.
+one gets a UUIDv8 that is all digest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find out what is wrong with JSON that the fast decoder refused or may have misread.
+"""Find the problems of JSON that the fast decoder refused or may have misread.
 
 The scanner reads as much as it can and reports the first problems with their places. Strict
 decoding raises the first of them; readers of native files keep the value and note the problems. It
@@ -33,7 +33,7 @@ _SPACE_PATTERN = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class JsonProblem:
-    """What is wrong with a text, and where.
+    """A problem of a text, and its place.
 
     The place is a JSON pointer, or a byte offset where no value could be read. `detail` is the
     decoder's own message. It differs between versions of Python, so it may be shown to people but
@@ -57,7 +57,7 @@ class JsonProblem:
 
 @dataclass
 class JsonScanResult:
-    """What could be read of a text, and what is wrong with it."""
+    """The readable values of a text, and its problems."""
 
     values: list[Any] = field(default_factory=list)
     second: int = 0
@@ -203,7 +203,7 @@ def _get_byte_offset(text: str, position: int) -> int:
 def _repair_value(
     value: Any, place: ValuePath, repeated: dict[int, list[str]], problems: list[JsonProblem]
 ) -> Any:
-    """Replace what a record cannot contain by printable text, and report the first such places."""
+    """Replace values that no record can contain by printable text, and report their places."""
     # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict):
         for name in repeated.get(id(value), ()):

@@ -75,7 +75,7 @@ def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _extract_user_query(text: str) -> str:
-    """Return what the user typed, where the agent marks it inside a text."""
+    """Return the part of a text that the agent marks as typed by the user, or all of it."""
     if "<user_query>" not in text:
         return text
     return text.partition("<user_query>")[2].partition("</user_query>")[0]

@@ -54,7 +54,7 @@ _USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
 """Counters of tokens that are included in another counter."""
 
 EntryPath = tuple[int, ...]
-"""The index of an entry in the session, and those of its descendants down to the entry meant."""
+"""The indexes that lead from the session's entries to a child, level by level."""
 FindingsAndRemarks = tuple[list[Finding], list[Finding]]
 
 
@@ -69,7 +69,7 @@ class ValidationReport:
 
     @property
     def valid(self) -> bool:
-        """Whether there are no findings."""
+        """Return whether the list of findings is empty."""
         return not self.findings
 
     def __bool__(self) -> bool:
@@ -96,7 +96,7 @@ def validate(
 ) -> ValidationReport:
     """Check a value against a rule of a schema.
 
-    Without a schema, it is checked as what it looks like, against the version that it names.
+    Without a schema, the value itself decides about the rule and the version.
 
     Raises:
         InvalidSchema: the schema has no such rule.
@@ -204,7 +204,7 @@ def _read_cddl_file(major: str) -> str:
 
 
 def _check_semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> FindingsAndRemarks:
-    """Check what lies above the schema, by what the value is, whatever rule it was checked with."""
+    """Check a value beyond its schema, by its own kind and not by the rule it was checked with."""
     kind = choose_rule(value)
     if "entry" not in schema.rules:
         # Version 1 has no session.
@@ -349,7 +349,7 @@ class SemanticCheck:
                     self._add_finding((*path, index), member, rule, found, wanted)
 
     def _check_usage(self, usage: JsonObject, path: EntryPath) -> None:
-        """Check that no counter of tokens is larger than the one that includes it."""
+        """Check that no counter of tokens is larger than the counter that includes it."""
         for part, whole in _USAGE_PARTS:
             if (
                 type(usage.get(part)) is type(usage.get(whole)) is int

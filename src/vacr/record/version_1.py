@@ -1,16 +1,16 @@
-"""Convert records between version 1, which is a file attribution alone, and version 3.
+"""Convert records between version 1 (a file attribution alone) and version 3.
 
 The draft defines the mapping: the record's id becomes the session's id, its timestamp the session's
-start, its tool the agent's name and version, its vcs that of the environment, its metadata the
-session's extension.
+start, its tool the agent's name and version, its vcs the environment's, its metadata the session's
+extension.
 
     >>> from vacr.record.version_1 import convert_v1_to_v3, convert_v3_to_v1
     >>> old = {"version": "1.0.0", "id": "r1", "timestamp": "2026-01-01T00:00:00Z", "files": []}
-    >>> new = convert_v1_to_v3(old | {"tool": {"name": "codex", "version": "0.1"}})
+    >>> new = convert_v1_to_v3(old | {"tool": {"name": "editor", "version": "0.1"}})
     >>> new["session"]["session-id"], new["session"]["agent-meta"]["cli-name"]
-    ('r1', 'codex')
+    ('r1', 'editor')
     >>> convert_v3_to_v1(new)["tool"]
-    {'name': 'codex', 'version': '0.1'}
+    {'name': 'editor', 'version': '0.1'}
 
 In the other direction, the timestamp is the session's end or the time of its last entry, as the
 draft derives it. All else is lost, and `list_missing_in_v1` lists it. A range of version 1 cannot
@@ -117,7 +117,7 @@ def convert_v3_to_v1(record: JsonObject) -> JsonObject:
 
 
 def list_missing_in_v1(record: JsonObject, converted: JsonObject) -> list[str]:
-    """Return the pointers of what a record of version 3 loses in version 1.
+    """Return the pointers of the members that a record of version 3 loses in version 1.
 
     `converted` is the record of version 1 that was made from it.
     """
@@ -208,7 +208,7 @@ def _find_vcs_state(record: JsonObject) -> JsonObject | None:
 def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
     """Return the agent's name and version.
 
-    Where it has none, the recording agent's, which is how version 2 understands `tool`.
+    Where it has none, return the recording agent's, as version 2 understands `tool`.
     """
     agent = record["session"]["agent-meta"]
     tool = {name: agent[member] for name, member in _TOOL_MEMBERS.items() if member in agent}

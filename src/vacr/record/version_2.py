@@ -2,7 +2,7 @@
 
 Towards version 2, members without a place there go into the map's `vendor-ext`, at the root into
 `metadata`. So do values that its members cannot represent: a `format` other than its two (`null`
-stands for none), a session id of bytes, what a recording agent has besides name and version.
+stands for none), a session id of bytes, further members of a recording agent.
 Towards version 3, those extensions are unpacked, an entry of a vendor's own type becomes a
 `system-event`, and what version 3 requires is filled with stubs (see `conversion_marks`).
 

@@ -1,6 +1,6 @@
 """Convert the maps of a record between versions 2 and 3, without loss in either direction.
 
-The maps of version 3 are open, those of version 2 are closed: a member that version 2 does not know
+Version 3 has open maps, version 2 has closed ones: a member that version 2 does not know
 goes into the map's vendor extension (section 10 of v2.cddl), and comes out again on the way back.
 
     >>> from vacr.record.version_maps import build_map_conversions
@@ -136,7 +136,7 @@ class MapConversions:
 
 @lru_cache(maxsize=2)
 def build_map_conversions(*, json: bool) -> MapConversions:
-    """Return the tables; `json` means that there is one kind of number, as in `Schema.checker`."""
+    """Return the tables; `json` means a single kind of number, as in `Schema.checker`."""
 
     def build_map(
         *shared: str,
@@ -218,7 +218,7 @@ def _is_session_format(value: Any) -> bool:
 def pack_extension(
     rest: JsonObject, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> JsonObject:
-    """Return the extension that contains open members, for the member `name` of version 2.
+    """Return the extension with open members that becomes the member `name` of version 2.
 
     If an extension of another vendor is the only one of them, and could not be mistaken for a
     packed one, it takes that member itself.
@@ -236,7 +236,7 @@ def pack_extension(
 def is_packed_extension(
     extension: Any, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> bool:
-    """Return whether an extension is one that `pack_extension` made."""
+    """Return whether `pack_extension` made an extension."""
     while _is_vacr_extension(extension) and extension["data"] and can_pack(extension["data"]):
         data = extension["data"]
         if data.keys() != {name} or not is_vendor_extension(data[name], json=json):
