@@ -1,11 +1,11 @@
 """Entries that must not change any more, in sessions that agents rewrite as a whole.
 
 An agent that keeps its session in a database, or writes the whole file each time, changes its own
-entries for good reasons: an answer grows, a call gets its result. There, changed bytes prove
-nothing; changed entries do. An entry has settled once a sealed record has it, or once it stayed
-the same for a minute and is not a call without a result. A settled entry may still be continued,
-until it is sealed or the user goes on. If it differs in any other way, or is missing, somebody
-rewrote history.
+entries for good reasons: an answer grows, a call gets its result. There, not the bytes but the
+entries show whether history was rewritten. An entry has settled once a sealed record has it, or
+once it stayed the same for a minute and is not a call without a result. A settled entry may still
+be continued, until it is sealed or the user goes on. If it differs in any other way, or is missing,
+somebody rewrote history.
 
 >>> from vacr.capture.settled_entries import ComparableEntry, is_continuation
 >>> def answer(text):
@@ -57,7 +57,7 @@ _BYTES_PER_MINUTE = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class ComparableEntry:
-    """An entry in which somebody says or does something."""
+    """An entry that is a message, a thought, a call or a result."""
 
     number: int
     kind: str
@@ -407,7 +407,7 @@ def _group_unnamed_entries(entries: Iterable[ComparableEntry]) -> dict[str, dequ
 def _pop_remaining_entry(
     entries: deque[ComparableEntry] | None, remaining: Mapping[int, ComparableEntry]
 ) -> ComparableEntry | None:
-    """Remove entries up to the first one that is remaining, and return that one."""
+    """Remove entries up to the first remaining one, and return it."""
     while entries:
         entry = entries.popleft()
         if entry.number in remaining:
