@@ -34,13 +34,13 @@ class LineChange:
 
     first: int
     last: int
-    what: str
+    description: str
 
     def __str__(self) -> str:
         """Describe the change, such as "lines 2 to 3 vanished"."""
         is_single = self.first == self.last
         lines = f"line {self.first}" if is_single else f"lines {self.first} to {self.last}"
-        return f"{lines} {self.what}"
+        return f"{lines} {self.description}"
 
 
 def find_line_changes(seen: bytes, now: bytes) -> Iterator[LineChange]:

@@ -206,9 +206,9 @@ class EntryDifference:
     """A difference between a settled entry and the session now."""
 
     entry: ComparableEntry
-    what: str
+    description: str
     weight: int = 1
-    """2: the entry is gone; 1: it changed; 0: its compared members are the same or continued."""
+    """2: the entry is gone; 1: history was rewritten otherwise; 0: worth a remark only."""
 
     @property
     def is_rewritten(self) -> bool:
@@ -217,7 +217,7 @@ class EntryDifference:
 
     def __str__(self) -> str:
         """Describe the entry and the difference."""
-        return f"{self.entry}{self.what}"
+        return f"{self.entry}{self.description}"
 
 
 class SettledEntries:
@@ -359,8 +359,8 @@ class SettledEntries:
             if is_of_call and entry.members.get("call-id") in awaited_calls:
                 continue
             if is_sealed or (not is_of_call and entry.name not in self._names):
-                what = f" is new before {self.entries[at]}"
-                yield EntryDifference(entry, what, int(is_sealed))
+                description = f" is new before {self.entries[at]}"
+                yield EntryDifference(entry, description, int(is_sealed))
 
     def _find_moves(
         self, entries: Iterable[ComparableEntry], unique: set[bytes]
