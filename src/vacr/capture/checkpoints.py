@@ -1,4 +1,4 @@
-"""Signed checkpoints of a journal: which session had how many frames, with which hash, and when.
+"""Signed checkpoints of a journal: the number of frames and the last hash of each session.
 
 Hash chains alone do not stop somebody from computing all of them again. A checkpoint is a signed
 statement, fit for a transparency log, of the heads of the sessions that grew since the checkpoint

@@ -1,8 +1,8 @@
 """Waiting for files to change: by the system's notifications, and by looking now and then.
 
 Notifications are fast and cheap, but not complete: folders may not exist yet, the system may run
-out of watches, and some folders must not be read. So the watcher also looks at everything at long
-intervals, and at short ones where there are no notifications at all.
+out of watches, and some folders cannot be read. So the watcher also looks at everything at long
+intervals, and at short ones without notifications.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BLIND_RESCAN_SECONDS = 10.0
 class FileChanges:
     """Waits for changes below folders; an iterator of sets of changed paths.
 
-    None instead of a set means that anything may have changed.
+    If anything may have changed, it yields None.
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class FileChanges:
                 if self._list_existing_folders() != folders:
                     return
         except PermissionError:
-            # Ignoring unreadable folders makes the library also ignore folders for which the
-            # system has run out of watches, so rescan more often.
+            # Ignoring unreadable folders makes the library also ignore a lack of watches, so
+            # rescan more often.
             self._has_unreadable_folders = True
             self._rescan_seconds = _BLIND_RESCAN_SECONDS
         except (OSError, RuntimeError):

@@ -71,7 +71,7 @@ def follow_session(
 
     Raises:
         UnreadableInput: the session cannot be read.
-        UnwritableJournal: the journal cannot be written; it keeps what was captured before.
+        UnwritableJournal: the journal cannot be written; earlier captures stay in it.
     """
     if not journal.head.frames:
         journal.begin(place.agent, place.path, place.session)
@@ -113,7 +113,7 @@ def _stamp_file(path: Path) -> FileStamp:
 def _follow_file(
     journal: SessionJournal, path: Path, name: str, stamps: dict[Path, FileStamp]
 ) -> int:
-    """Capture the new bytes of a file, which is a part of the session; return their number."""
+    """Capture the new bytes of one of the session's files, and return their number."""
     now = time.time_ns()
     last_stamp = stamps.pop(path, None)
     try:
@@ -157,7 +157,7 @@ def _capture_new_bytes(
     last_stamp: FileStamp | None,
     now: int,
 ) -> int:
-    """Capture what is new in an open file; read all of it unless it has only grown."""
+    """Capture the new bytes of an open file; read all of it unless it has only grown."""
     if stamp == last_stamp:
         return 0
     seen, tail = part.content.size, part.content.tail
@@ -276,7 +276,7 @@ def stamp_database_files(path: Path) -> tuple[FileStamp | None, ...]:
 
 
 def _find_change_time(listed: ListedSession, path: Path) -> int | None:
-    """Return when a session was changed; the files tell it of one that is alone in a database."""
+    """Return when a session was changed; if it is alone in a database, ask the files."""
     listed_time = _parse_milliseconds(listed.end or listed.start)
     if not listed.alone:
         return listed_time

@@ -1,8 +1,8 @@
-"""A file to which frames are only ever appended, chained by hash.
+"""An append-only file of frames, chained by hash.
 
 A journal has to show that nobody changed it later. So every frame repeats the hash of the frame
-before it: changing, dropping or swapping a frame breaks the chain from there on. Whoever remembers
-the head of the chain, which is the number of frames and the last hash, can tell.
+before it: changing, dropping or swapping a frame breaks the chain from there on. The head of the
+chain, its number of frames and last hash, is all that a verifier has to remember.
 
 >>> from pathlib import Path
 >>> from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_frames
@@ -60,7 +60,7 @@ _MIN_DISTINCT_BYTES = 8
 
 
 class BrokenJournal(InvalidStatement):
-    """A chain in which a frame is missing or was changed."""
+    """A chain with a missing or changed frame."""
 
     def __init__(self, message: str, *, where: str, frame: int) -> None:
         """Name the first frame that does not hold."""

@@ -193,8 +193,8 @@ def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str
     first_seen: dict[int, tuple[bytes, int]] = {}
     for change in history.read_changes():
         if isinstance(change, PartRewrite) and not change.part.rewritten:
-            # What was kept so far, then everything that was appended since: before and with the
-            # rewrite. The size tells where later appended bytes start.
+            # Keep the bytes that were appended since the last rewrite, and together with this one.
+            # The size tells where later ones start.
             kept, size = first_seen.get(change.part.number, (b"", 0))
             kept += change.before[size:] + find_appended_bytes(change.before, change.after)
             first_seen[change.part.number] = (kept, len(change.after))

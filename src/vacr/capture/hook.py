@@ -1,16 +1,18 @@
-"""What an agent runs at each event: append the event's bytes to the session's spool, and be gone.
-Step: capture.
+"""The script that an agent runs at each event: append the event to the session's spool, and exit.
 
     PYTHON -I -S …/vacr/capture/hook.py AGENT [EVENT]
 
-The event comes on standard input, or as an argument. Whatever happens the exit code is 0 and
-nothing is printed, so that an agent neither waits nor changes its mind. It is a script of the
-standard library only, never imports the package, and leaves out even `json`, `signal` and `pathlib`
-unless something is odd: starting is nearly all that it costs.
+The event comes on standard input, or as an argument. For example
 
-A frame is magic (4 bytes), length of the payload (4), nanoseconds since 1970 (8), CRC-32 of these
-and the payload (4), payload; numbers are big endian. A spool is `spool/AGENT/SESSION.spool` in the
-state folder; `spool.py` reads it.
+    echo '{"session_id": "abc"}' | python -I -S hook.py some-agent
+
+appends a frame to `spool/some-agent/abc.spool` in the state folder. The script always exits with 0
+and prints nothing, so that an agent neither waits nor changes its behaviour. Nearly all of the cost
+is starting up: the script uses the standard library alone, never imports the package, and loads
+even `json`, `signal` and `pathlib` only for unusual events.
+
+A frame is a magic (4 bytes), the length of the payload (4), nanoseconds since 1970 (8), a CRC-32 of
+these and the payload (4), and the payload; numbers are big endian. `spool.py` reads spools.
 """
 
 import _signal  # type: ignore[import-not-found]  # The enumerations of `signal` are slow to load.
@@ -21,7 +23,7 @@ import time
 from binascii import crc32
 
 FRAME_MAGIC = b"\xffvS\xfe"
-"""No text in UTF-8 holds these bytes, so that no payload looks like a frame."""
+"""UTF-8 text never has these bytes, so no payload of text looks like a frame."""
 SESSION_MEMBERS = {
     "claude-code": b"session_id",
     "codex-cli": b"session_id",
@@ -31,14 +33,14 @@ SESSION_MEMBERS = {
 }
 """Agent → the member of its events that names the session."""
 ARGUMENT_SESSION_MEMBER = b"thread-id"
-"""The same in the events that Codex gives as an argument (`notify`)."""
+"""The same for events that Codex passes as an argument (`notify`)."""
 UNKNOWN_NAME = b"unknown"
 MAX_NAME_LENGTH = 120
 MAX_EVENT_SIZE = 1 << 30
 ERROR_LOG_FILE = b"hook-errors.log"
 MAX_ERROR_LOG_SIZE = 1 << 18
 READ_TIMEOUT_SECONDS = 5.0
-"""How long to wait for more of an event, in seconds: not every agent closes its end."""
+"""How long to wait for more of an event; not every agent closes the pipe."""
 
 _POLL_MS = 100
 _READ_SIZE = 1 << 20
@@ -47,16 +49,16 @@ _SAFE_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 _WHITE_SPACE = b" \t\r\n"
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _NO_LINK_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-# What is no file must not keep us waiting for somebody to read it.
+# Opening a pipe must not block until somebody reads it.
 _APPEND_FLAGS = (
     os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK_FLAGS | getattr(os, "O_NONBLOCK", 0)
 )
 
-_ended = False
+_is_stopped = False
 
 
 def main(arguments: list[bytes]) -> None:
-    """Append an event to its spool; what fails is noted where that is possible."""
+    """Append the event to its spool, and log a failure if possible."""
     for number in (_signal.SIGTERM, _signal.SIGINT, getattr(_signal, "SIGHUP", _signal.SIGTERM)):
         _signal.signal(number, _stop_reading)
     os.umask(0o077)
@@ -66,37 +68,35 @@ def main(arguments: list[bytes]) -> None:
         if len(payload) >= MAX_EVENT_SIZE:
             write_error_line(agent, f"only the first {len(payload)} bytes of an event were taken")
         if payload:
-            append_event(
-                find_state_folder(os.environb), agent, find_session_id(payload, member), payload
-            )
+            session = find_session_id(payload, member)
+            append_event(find_state_folder(os.environb), agent, session, payload)
         else:
             write_error_line(agent, "no event was given")
-    except BaseException as error:  # noqa: BLE001 - an agent must never see it
+    except BaseException as error:  # noqa: BLE001 - the agent must never see an error
         write_error_line(agent, f"{type(error).__name__}: {error}")
 
 
 def _stop_reading(_number: int, _frame: object) -> None:
-    """Wait for no more of the event; what came is still written."""
-    global _ended  # noqa: PLW0603 - the handler of a signal has no other way
-    _ended = True
+    """Stop waiting for the rest of the event; the bytes so far are still written."""
+    global _is_stopped  # noqa: PLW0603 - a signal handler has no other way
+    _is_stopped = True
 
 
 def read_event(arguments: list[bytes]) -> tuple[bytes, bytes]:
-    """Give the bytes of the event, and the member of it that names the session."""
+    """Return the bytes of the event, and its member that names the session."""
     if len(arguments) > 1:
         return arguments[-1], ARGUMENT_SESSION_MEMBER
-    return read_event_bytes(0), SESSION_MEMBERS.get(
-        os.fsdecode(arguments[0]) if arguments else "", b"session_id"
-    )
+    agent = os.fsdecode(arguments[0]) if arguments else ""
+    return read_event_bytes(0), SESSION_MEMBERS.get(agent, b"session_id")
 
 
 def read_event_bytes(handle: int) -> bytes:
-    """Read until the end, or until nothing more comes that could be waited for."""
+    """Read until the end of the file, a complete event, or the timeout."""
     data = bytearray()
     ready = select.poll()
     ready.register(handle, select.POLLIN)
     last = time.monotonic()
-    while not _ended and len(data) < MAX_EVENT_SIZE:
+    while not _is_stopped and len(data) < MAX_EVENT_SIZE:
         if ready.poll(_POLL_MS):
             piece = os.read(handle, _READ_SIZE)
             if not piece:
@@ -109,7 +109,7 @@ def read_event_bytes(handle: int) -> bytes:
 
 
 def is_complete_event(data: bytearray) -> bool:
-    """Tell whether an event has come whole, though its sender keeps the pipe open."""
+    """Return whether all of an event has arrived although the pipe is still open."""
     if not data.rstrip(_WHITE_SPACE).endswith(b"}"):
         return False
     import json
@@ -122,25 +122,24 @@ def is_complete_event(data: bytearray) -> bool:
 
 
 def find_session_id(payload: bytes, member: bytes) -> bytes:
-    """Find the session that an event names. Only its own members count, not those of what it
-    carries.
-    """
-    found = _find_leading_member(payload, member)
-    if found is not None:
-        return found
-    # What is not as simple as agents have it is left to a whole parser.
+    """Return the session that an event names in a member of its own, not in a nested one."""
+    session = _find_leading_member(payload, member)
+    if session is not None:
+        return session
+    # An unusual event needs a real parser.
     import json
 
     try:
-        session = json.loads(payload.decode("utf-8", "replace")).get(member.decode())
-        return session.encode("utf-8", "surrogatepass") if isinstance(session, str) else b""
+        value = json.loads(payload.decode("utf-8", "replace")).get(member.decode())
+        return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
     except (ValueError, RecursionError, AttributeError):
         return b""
 
 
 def _find_leading_member(payload: bytes, member: bytes) -> "bytes | None":
-    """Find a text among the first members of an object, before any object, list or escape: there
-    every quote divides.
+    """Return a string among the first members of an object, or None.
+
+    Before the first nested object, list or escape, every quote starts or ends a string.
     """
     start = payload.find(b"{") + 1
     if not start or payload[: start - 1].strip(_WHITE_SPACE):
@@ -156,7 +155,7 @@ def _find_leading_member(payload: bytes, member: bytes) -> "bytes | None":
 
 
 def make_file_name(name: bytes) -> bytes:
-    """Make a name fit for a file: no other folder, nothing hidden, not too long."""
+    """Make a name safe for a file: not a path, not hidden, and not too long."""
     name = name or UNKNOWN_NAME
     safe = b"".join(
         b"%c" % byte if byte in _SAFE_BYTES else b"%%%02X" % byte for byte in name[:MAX_NAME_LENGTH]
@@ -167,32 +166,31 @@ def make_file_name(name: bytes) -> bytes:
         return safe
     import hashlib
 
-    return b"%s-%s" % (
-        safe[:40].rpartition(b"%")[0] or safe[:40],
-        hashlib.sha256(name).hexdigest().encode(),
-    )
+    # Do not cut an escape sequence in two.
+    start = safe[:40].rpartition(b"%")[0] or safe[:40]
+    return b"%s-%s" % (start, hashlib.sha256(name).hexdigest().encode())
 
 
 def find_state_folder(environment: "os._Environ[bytes]") -> bytes:
-    """Give the folder that vacr keeps its state in, as `vacr.files` has it."""
-    for variable, under in (
+    """Return the state folder of vacr, the same as `vacr.files` finds."""
+    for variable, subfolder in (
         (b"VACR_STATE", b""),
         (b"XDG_STATE_HOME", b"vacr"),
         (b"HOME", b".local/state/vacr"),
     ):
-        named = environment.get(variable, b"")
-        if os.path.isabs(named):
-            return os.path.join(named, under) if under else named
+        folder = environment.get(variable, b"")
+        if os.path.isabs(folder):
+            return os.path.join(folder, subfolder) if subfolder else folder
     import pwd
 
     return os.path.join(os.fsencode(pwd.getpwuid(os.getuid()).pw_dir), b".local/state/vacr")
 
 
 def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
-    """Append a frame to the spool of a session, so that it survives a power cut.
+    """Append a frame to the spool of a session, durably.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the frame cannot be written.
     """
     os.makedirs(state, 0o700, exist_ok=True)
     folders = [os.open(state, _FOLDER_FLAGS)]
@@ -204,7 +202,8 @@ def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> 
         folders.append(os.open(name, _FOLDER_FLAGS | _NO_LINK_FLAGS, dir_fd=folders[-1]))
     handle = os.open(make_file_name(session) + b".spool", _APPEND_FLAGS, 0o600, dir_fd=folders[-1])
     try:
-        # Nothing is in a spool whose name the disk does not have, whoever made it.
+        # The names of a new spool and its folders must reach the disk before its content. Another
+        # hook may have created it, and may have been killed before it synced them.
         if not os.fstat(handle).st_size:
             for folder in folders:
                 os.fsync(folder)
@@ -215,9 +214,7 @@ def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> 
 
 
 def _sync_parent_folders(path: bytes) -> None:
-    """Have on the disk that a folder is there, and those above it, as far as they are ours to be
-    synced.
-    """
+    """Sync the folders above a folder, as far as we may open them."""
     try:
         while path != (path := os.path.dirname(path)):
             os.fsync(os.open(path, _FOLDER_FLAGS))
@@ -226,9 +223,7 @@ def _sync_parent_folders(path: bytes) -> None:
 
 
 def _write_frame(handle: int, payload: bytes) -> None:
-    """Write a frame in one piece; one that was cut short is passed over by whoever reads, and is
-    written again.
-    """
+    """Write a frame in one piece; write it again if it was cut short, as readers skip that."""
     head = FRAME_MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
     head += crc32(payload, crc32(head)).to_bytes(4, "big")
     for _ in range(_WRITE_TRIES):
@@ -239,7 +234,7 @@ def _write_frame(handle: int, payload: bytes) -> None:
 
 
 def write_error_line(agent: bytes, message: str) -> None:
-    """Note what failed, in a file that does not grow for ever."""
+    """Append a line to the error log; empty it first if it is too large."""
     try:
         state = find_state_folder(os.environb)
         os.makedirs(state, 0o700, exist_ok=True)
@@ -248,7 +243,7 @@ def write_error_line(agent: bytes, message: str) -> None:
             os.ftruncate(handle, 0)
         line = f"{time.time_ns()} {agent[:100]!r} {message[:500]!r}\n"
         os.write(handle, line.encode("utf-8", "backslashreplace"))
-    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
+    except BaseException:  # noqa: BLE001, S110 - there is no other way to report it
         pass
 
 
@@ -256,5 +251,5 @@ if __name__ == "__main__":
     try:
         main([os.fsencode(argument) for argument in sys.argv[1:]])
     finally:
-        # Nothing is left to be tidied, and no error on the way out may give another code.
+        # Skip the interpreter's clean-up, which could still fail and change the exit code.
         os._exit(0)

@@ -1,15 +1,22 @@
-"""The command that an agent runs at an event, and how ours is told from others'.
+"""Hooks in the settings of agents: the command, the settings files, and the events.
 
-Hooks in a settings file that is JSON: which entries are ours, how they come in and go out.
+An agent runs a command of ours at each event. Most agents list such commands in a JSON settings
+file; OpenCode loads a plugin instead, which runs the command. This module knows for each agent
+which file, which events, and which answer its protocol expects, and edits the text of the file.
+Events that ask a hook for a decision are left out if silence or an empty answer would be one.
 
-The agents that hooks can be installed for: which file, which events, and what their protocols
-want as an answer.
-
-An event that asks a hook for a decision is left out where silence, or an empty answer, would be
-one.
-
-The plugin that OpenCode loads, for its hooks are no commands: it runs ours at each event, and
-waits for nothing.
+>>> from vacr.capture.hook_settings import HookLayout, add_hooks, remove_hooks
+>>> command = "python vacr/capture/hook.py some-agent"
+>>> print(add_hooks("{}", HookLayout(nested=False), {"Stop": command}), end="")
+{
+  "hooks": {
+    "Stop": [
+      {
+        "command": "python vacr/capture/hook.py some-agent"
+      }
+    ]
+  }
+}
 """
 
 from __future__ import annotations
@@ -37,29 +44,27 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.files import find_home_folder
 
 HOOK_SCRIPT_MARK = "vacr/capture/hook.py"
-"""What every command of ours has in it, wherever vacr is installed, and whichever version wrote it.
-"""
+"""A part of every command of ours, in all versions and installations of vacr."""
 HOOK_SCRIPT = str(Path(__file__).with_name("hook.py").resolve())
 
 
 def build_hook_command(agent: str, answer: str = "") -> str:
-    """Give the command of an agent, which a shell runs; some agents want an answer, in JSON.
+    """Return the shell command for an agent; some agents expect an answer, in JSON.
 
-    Once Python or vacr is gone from where it was, the command still succeeds and says nothing. A
-    script that is not there would give exit code 2, by which agents are told to stop, and what is
-    on standard error some show to the user.
+    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
+    missing script, 2, would make agents stop, and some would show its error to the user.
     """
     run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
     return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
 
 
 def is_vacr_command(command: Any) -> bool:
-    """Tell whether a command is one of ours."""
+    """Return whether a command is one of ours."""
     return isinstance(command, str) and HOOK_SCRIPT_MARK in command.replace("\\", "/")
 
 
 def find_missing_file(command: str) -> str:
-    """Name the file that a command of ours needs and that is not there, if there is one."""
+    """Return the first file that a command needs and that does not exist, or an empty string."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -73,27 +78,27 @@ _UNCHANGED_HINT = "Nothing was changed. Correct it, and run this again."
 
 @dataclass(frozen=True)
 class HookLayout:
-    """How an agent has hooks in its settings."""
+    """The layout of hooks in an agent's settings."""
 
     nested: bool = True
-    """Whether an event has groups with hooks in them, rather than hooks."""
+    """Whether an event has groups of hooks instead of hooks."""
     handler: tuple[tuple[str, Any], ...] = ()
-    """What a hook has beside its command."""
+    """Members of a hook in addition to its command."""
     opening: tuple[tuple[str, Any], ...] = ()
-    """What the file has to have beside the hooks."""
+    """Members that the file needs in addition to the hooks."""
 
     def entry(self, command: str) -> dict[str, Any]:
-        """Make the entry of an event."""
+        """Return the entry for an event."""
         first = {"type": "command"} if self.nested else {}
         handler = {**first, "command": command, **dict(self.handler)}
         return {"hooks": [handler]} if self.nested else handler
 
 
 def list_hook_commands(text: str) -> dict[str, list[str]]:
-    """Give our commands by event.
+    """Return our commands, by event.
 
     Raises:
-        UnreadableInput: the text is not what an agent reads.
+        UnreadableInput: the text is not a settings file of an agent.
     """
     found: dict[str, list[str]] = {}
     for event, _, handlers in _find_vacr_hooks(_parse_settings(text)):
@@ -102,11 +107,10 @@ def list_hook_commands(text: str) -> dict[str, list[str]]:
 
 
 def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
-    """Give the text with a hook for each event, and none of ours beside them; as it is where all is
-    as wanted.
+    """Return the text with one hook of ours for each event; unchanged if it is so already.
 
     Raises:
-        UnreadableInput: the text is not what an agent reads.
+        UnreadableInput: the text is not a settings file of an agent.
     """
     if list_hook_commands(text) == {event: [command] for event, command in wanted.items()}:
         return text
@@ -128,10 +132,10 @@ def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
 
 
 def remove_hooks(text: str) -> str:
-    """Give the text without our hooks, and without what is empty only because they are gone.
+    """Return the text without our hooks, and without lists and objects that they leave empty.
 
     Raises:
-        UnreadableInput: the text is not what an agent reads.
+        UnreadableInput: the text is not a settings file of an agent.
     """
     while True:
         root = _parse_settings(text)
@@ -142,8 +146,7 @@ def remove_hooks(text: str) -> str:
 
 
 def format_settings(text: str) -> str:
-    """Write a settings file so that everything has a line of its own, to be shown; comments are
-    not.
+    """Return settings with every value on a line of its own and without comments, for display.
 
     Raises:
         UnreadableInput: the text is not JSON.
@@ -156,7 +159,7 @@ def format_settings(text: str) -> str:
 
 
 def is_empty_settings(text: str, layout: HookLayout) -> bool:
-    """Tell whether a file has nothing but what an agent needs to have one."""
+    """Return whether a file has nothing but the members that every file needs."""
     return bool(parse_jsonc(text).value in ({}, dict(layout.opening)))
 
 
@@ -167,7 +170,7 @@ def _remove_hook_container(
     group: JsonMember | None,
     handlers: list[JsonMember],
 ) -> str:
-    """Take out the outermost thing that holds nothing but hooks of ours."""
+    """Remove the outermost list or object that has nothing but hooks of ours."""
     hooks = next(one for one in reversed(root.members or []) if one.name == "hooks")
     handler = handlers[0]
     held = group.value.get("hooks") if group else event.value
@@ -183,9 +186,7 @@ def _remove_hook_container(
 def _find_vacr_hooks(
     root: JsonNode,
 ) -> Iterator[tuple[JsonMember, JsonMember | None, list[JsonMember]]]:
-    """Give the events with hooks of ours: the event, the group if there are groups, and those
-    hooks.
-    """
+    """Yield the events with hooks of ours: the event, the group if any, and our hooks."""
     hooks = _get_hooks_node(root)
     for event in (hooks.members or []) if hooks else []:
         for item in event.value.items or ():
@@ -224,9 +225,7 @@ USER_SCOPE, PROJECT_SCOPE, LOCAL_SCOPE = "user", "project", "local"
 
 _VERSION_TIMEOUT = 20
 _CLAUDE_TOLERANT_VERSION = (2, 1, 101)
-"""Before this version Claude Code leaves the whole settings file unread that has an event which it
-does not know.
-"""
+"""Older versions of Claude Code ignore the whole settings file if it has an unknown event."""
 _CLAUDE_EVENTS: tuple[str, ...] = (
     "SessionStart",
     "SessionEnd",
@@ -235,8 +234,8 @@ _CLAUDE_EVENTS: tuple[str, ...] = (
     "PostToolUse",
 )
 _CLAUDE_EVENTS += ("Notification", "Stop", "SubagentStop", "PreCompact")
-# A hook at WorktreeCreate or WorktreeRemove replaces what is done; one at MessageDisplay delays
-# every piece of an answer.
+# Left out: hooks at WorktreeCreate and WorktreeRemove replace the action, and a hook at
+# MessageDisplay delays every piece of an answer.
 _CLAUDE_NEWER_EVENTS: tuple[str, ...] = (
     "PostToolUseFailure",
     "PostToolBatch",
@@ -269,8 +268,8 @@ _CODEX_EVENTS: tuple[str, ...] = (
     "PostToolUse",
 )
 _CODEX_EVENTS += ("PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "Stop", "Interrupt")
-# BeforeModel has the whole history each time, AfterModel every piece of an answer; both are in the
-# transcript.
+# Left out: BeforeModel has the whole history each time, and AfterModel every piece of an answer;
+# the transcript has both.
 _GEMINI_EVENTS: tuple[str, ...] = (
     "SessionStart",
     "SessionEnd",
@@ -281,8 +280,8 @@ _GEMINI_EVENTS: tuple[str, ...] = (
     "PreCompress",
     "Notification",
 )
-# Cursor wants a permission from preToolUse, subagentStart and the other events named before…: to
-# give one would be a decision.
+# Left out: preToolUse, subagentStart and other events named before… ask for a permission, and
+# granting it would be a decision.
 _CURSOR_EVENTS: tuple[str, ...] = (
     "sessionStart",
     "sessionEnd",
@@ -303,36 +302,36 @@ _CURSOR_EVENTS += ("preCompact", "stop", "afterTabFileEdit")
 
 @dataclass(frozen=True)
 class AgentHooks:
-    """An agent, and how its hooks are written."""
+    """An agent, and its hooks."""
 
     name: str
     base: str
-    """The folder that its variable may replace; `~` is the user's own."""
+    """The folder that its variable may replace; `~` is the user's home."""
     under: str
-    """The folder of its settings, from there."""
+    """The folder of its settings, relative to `base`."""
     file: str
     """The settings file in that folder."""
     project: str
-    """The same for one project, from its folder."""
+    """The settings file for a project, relative to the project's folder."""
     programs: tuple[str, ...]
     variable: str = ""
-    """The environment variable that names another folder than `base`."""
+    """The environment variable that replaces `base`."""
     local: str = ""
-    """The file for one project and user."""
+    """The settings file for one project and user."""
     layout: HookLayout | None = None
-    """How the file has hooks; nothing: the file is a plugin."""
+    """The layout of hooks in the file, or None if the file is a plugin."""
     usual: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    """Events that only a version which is new enough may be given."""
+    """Events for versions that are new enough."""
     answer: str = ""
-    """What the agent wants to be printed."""
+    """The answer that the agent expects."""
     answers: Mapping[str, str] = field(default_factory=dict)
-    """The same for events that want something else."""
+    """Event → the answer, if it differs."""
     notice: str = ""
-    """What is left for the user to do."""
+    """The next step for the user."""
 
     def folder(self, environment: Mapping[str, str]) -> Path:
-        """Give the folder of the user's settings."""
+        """Return the folder of the user's settings."""
         named = environment.get(self.variable) if self.variable else None
         return (
             Path(named or self.base.replace("~", find_home_folder(environment) or "~", 1))
@@ -340,7 +339,7 @@ class AgentHooks:
         )
 
     def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
-        """Give the file for a scope.
+        """Return the settings file for a scope.
 
         Raises:
             UsageError: the agent has no such scope.
@@ -356,14 +355,14 @@ class AgentHooks:
         return here / name
 
     def is_here(self, environment: Mapping[str, str]) -> bool:
-        """Tell whether the agent is on this machine."""
+        """Return whether the agent is installed on this machine."""
         path = environment.get("PATH")
         return self.folder(environment).is_dir() or any(
             shutil.which(name, path=path) for name in self.programs
         )
 
     def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Give the command for each event that the agent knows."""
+        """Return the command for each event that the agent knows."""
         events = self.usual + (
             self.more
             if self.more and _tolerates_unknown_events(self.programs[0], environment)
@@ -399,8 +398,7 @@ AGENT_HOOKS = {
             ".codex/hooks.json",
             ("codex",),
             "CODEX_HOME",
-            # More is too much for the last events of a session, of which Codex would warn each
-            # time.
+            # Codex warns about a longer timeout at the last events of every session.
             layout=HookLayout(handler=(("timeout", 3),)),
             usual=_CODEX_EVENTS,
             notice=(
@@ -446,12 +444,12 @@ AGENT_HOOKS = {
 
 
 def _tolerates_unknown_events(program: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether the version that is installed passes over events that it does not know."""
+    """Return whether the installed version ignores unknown events."""
     path = shutil.which(program, path=environment.get("PATH"))
     if path is None:
         return False
     try:
-        told = subprocess.run(  # noqa: S603 - the agent itself
+        output = subprocess.run(  # noqa: S603 - runs the agent itself
             [path, "--version"],
             capture_output=True,
             timeout=_VERSION_TIMEOUT,
@@ -461,7 +459,7 @@ def _tolerates_unknown_events(program: str, environment: Mapping[str, str]) -> b
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return False
-    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", told)
+    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
     return version is not None and tuple(map(int, version.groups())) >= _CLAUDE_TOLERANT_VERSION
 
 
@@ -548,22 +546,22 @@ export const VacrPlugin = async () => ({
 
 
 def build_plugin_command() -> list[str]:
-    """Give the command that the plugin runs, without a shell."""
+    """Return the command that the plugin runs, without a shell."""
     return [sys.executable, "-I", "-S", HOOK_SCRIPT, "opencode"]
 
 
 def build_plugin_text() -> str:
-    """Give the text of the plugin."""
+    """Return the text of the plugin."""
     return _PLUGIN_TEMPLATE.substitute(
         command=json.dumps(build_plugin_command(), ensure_ascii=False)
     )
 
 
 def parse_plugin_command(text: str) -> list[str]:
-    """Give the command that a plugin of ours runs; nothing where there is no plugin.
+    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
 
     Raises:
-        UnreadableInput: the file is another's.
+        UnreadableInput: the file is another plugin.
     """
     if not text.strip():
         return []

@@ -1,13 +1,22 @@
-"""Put hooks into the settings of agents, and take them out again: other programs' files, of which
-nothing else may change.
+"""Installing hooks in the settings of agents, and removing them again.
 
-What a settings file was before hooks were installed, so that taking them out can leave it so,
-byte for byte.
+Settings files belong to other programs and to their users. So a change is planned first and can be
+shown, it is made in one step or not at all, and nothing else in the file changes.
 
-It is kept in the state folder, and counts only while the file still is what was written then.
+>>> from pathlib import Path
+>>> from vacr.capture.hook_settings import AGENT_HOOKS
+>>> from vacr.capture.installers import plan_hook_install, plan_hook_uninstall
+>>> agent, path, state = next(iter(AGENT_HOOKS.values())), Path("settings.json"), Path("state")
+>>> _ = path.write_bytes(b'{"theme": "dark"}')
+>>> plan_hook_install(agent, path, {"PATH": ""}, state).make(state)
+>>> b"SessionStart" in path.read_bytes()
+True
+>>> plan_hook_uninstall(agent, path, state).make(state)
+>>> path.read_bytes()
+b'{"theme": "dark"}'
 
-Changes of settings files: worked out first, so that they can be shown, and made in one step or
-not at all.
+The state folder keeps the file as it was before, so that uninstalling can restore it byte for byte.
+If the file was edited in between, the backup does not count, and the hooks are cut out.
 """
 
 from __future__ import annotations
@@ -43,186 +52,29 @@ from vacr.files import (
     write_files_atomically,
 )
 
+HOOKS_INSTALLED = "installed"
+HOOKS_NOT_INSTALLED = "not installed"
+HOOKS_DIFFERENT = "other command"
+HOOKS_BROKEN = "broken"
+HOOKS_UNREADABLE = "unreadable"
 BACKUP_FOLDER = "hooks"
+
 _MAX_BACKUP_SIZE = 1 << 26
-
-
-@dataclass(frozen=True)
-class SettingsBackup:
-    """A file as it was, and the digest of what was made of it."""
-
-    before: bytes | None
-    """Nothing: there was no file."""
-    written: str
-    folders: tuple[str, ...] = ()
-    """The folders that were made for it, the innermost first."""
-
-    def is_of(self, data: bytes | None) -> bool:
-        """Tell whether a file still is as it was written."""
-        return data is not None and hash_settings(data) == self.written
-
-
-def hash_settings(data: bytes) -> str:
-    """Name some bytes."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
-    """Give what is remembered of a file; nothing where that cannot be read, for it is a
-    convenience.
-    """
-    try:
-        place = _get_backup_path(state, path)
-        if place.stat().st_size > _MAX_BACKUP_SIZE:
-            return None
-        value = json.loads(place.read_bytes())
-        before = value["before"]
-        data = None if before is None else base64.b64decode(before, validate=True)
-        return SettingsBackup(data, str(value["written"]), tuple(map(str, value["folders"])))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-def save_settings_backup(state: Path, path: Path, memory: SettingsBackup) -> None:
-    """Keep what a file was.
-
-    Raises:
-        UnreadableInput: the state folder cannot be written.
-    """
-    before = None if memory.before is None else base64.b64encode(memory.before).decode()
-    value = {
-        "path": str(path),
-        "before": before,
-        "written": memory.written,
-        "folders": memory.folders,
-    }
-    place = _get_backup_path(state, path)
-    try:
-        place.parent.mkdir(0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise make_state_folder_error(state, error) from error
-    # Settings may hold secrets: nobody may read the copy who may not read them.
-    like = (path,) if path.exists() else ()
-    write_file_atomically(
-        place, [json.dumps(value, indent=1).encode() + b"\n"], *like, durable=True
-    )
-
-
-def delete_settings_backup(state: Path, path: Path) -> None:
-    """Remember a file no longer."""
-    _get_backup_path(state, path).unlink(missing_ok=True)
-
-
-def _get_backup_path(state: Path, path: Path) -> Path:
-    real = os.path.realpath(path)
-    return state / BACKUP_FOLDER / f"{hashlib.sha256(os.fsencode(real)).hexdigest()[:32]}.json"
-
-
-HOOKS_INSTALLED, HOOKS_NOT_INSTALLED, HOOKS_DIFFERENT, HOOKS_BROKEN, HOOKS_UNREADABLE = (
-    "installed",
-    "not installed",
-    "other command",
-    "broken",
-    "unreadable",
-)
 _MAX_SETTINGS_SIZE = 1 << 24
 _MAX_READABLE_LINE = 500
-"""Nobody reads a line of more letters; one of our entries has less."""
+"""A longer line in a diff is laid out for reading; our own entries are shorter."""
 
 
-@dataclass(frozen=True)
-class SettingsChange:
-    """What a file is, and what it is to be; nothing stands for no file."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-    remembered: SettingsBackup | None
-
-    @property
-    def is_none(self) -> bool:
-        """Whether all is as it should be."""
-        return self.before == self.after
-
-    def diff(self) -> str:
-        """Give the change as programs know it."""
-        return self._compared(_decode_settings_text(self.before), _decode_settings_text(self.after))
-
-    def shown(self) -> str:
-        """Give the change for people: where many entries are in one line, it is shown as if each
-        had its own.
-        """
-        found = self.diff()
-        if max(map(len, found.splitlines()), default=0) <= _MAX_READABLE_LINE:
-            return found
-        try:
-            laid_out = self._compared(
-                format_settings(_decode_settings_text(self.before)),
-                format_settings(_decode_settings_text(self.after)),
-            )
-        except UnreadableInput:
-            return found
-        return (
-            f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one "
-            "line.)\n"
-        )
-
-    def _compared(self, before: str, after: str) -> str:
-        names = (
-            "/dev/null" if self.before is None else str(self.path),
-            "/dev/null" if self.after is None else str(self.path),
-        )
-        lines = difflib.unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), *names
-        )
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in lines
-        )
-
-    def make(self, state: Path) -> None:
-        """Make the change; what the file was is kept in the state folder until it is that again.
-
-        Raises:
-            UnreadableInput: the file has changed meanwhile, or cannot be written.
-        """
-        if _read_settings_file(self.path) != self.before:
-            raise UnreadableInput(
-                "it has been changed meanwhile", where=str(self.path), hint="Run this again."
-            )
-        try:
-            if self.remembered is not None:
-                save_settings_backup(state, self.path, self.remembered)
-            if self.after is not None:
-                write_files_atomically(
-                    [OutputFile(self.path, [self.after], durable=True, keep=True)]
-                )
-            else:
-                Path(os.path.realpath(self.path)).unlink(missing_ok=True)
-            if self.remembered is None:
-                self._tidy(state)
-        except OSError as error:
-            raise UnreadableInput(
-                f"cannot be written: {describe_file_error(error)}",
-                where=str(error.filename or self.path),
-            ) from error
-
-    def _tidy(self, state: Path) -> None:
-        known = load_settings_backup(state, self.path)
-        if self.after is None and known is not None:
-            for folder in known.folders:
-                with suppress(OSError):
-                    Path(folder).rmdir()
-        delete_settings_backup(state, self.path)
+# --- planning ---
 
 
 def plan_hook_install(
     agent: AgentHooks, path: Path, environment: Mapping[str, str], state: Path
 ) -> SettingsChange:
-    """Work out what a file is to be with our hooks in it.
+    """Plan the change of a settings file that installs our hooks.
 
     Raises:
-        UnreadableInput: it cannot be read, or is not what the agent reads.
+        UnreadableInput: the file cannot be read, or is not a settings file of the agent.
     """
     before = _read_settings_file(path)
     after = _add_path_to_errors(
@@ -231,110 +83,68 @@ def plan_hook_install(
     if after == before:
         return SettingsChange(path, before, after, None)
     known = load_settings_backup(state, path)
-    if known is not None and known.is_of(before):
-        return SettingsChange(
-            path, before, after, SettingsBackup(known.before, hash_settings(after), known.folders)
-        )
-    # What an earlier install left is no part of what the file was.
-    original = (
-        None
-        if before is None
-        else _add_path_to_errors(
-            path, lambda: _remove_agent_hooks(agent, _decode_settings_text(before))
-        ).encode()
-    )
-    return SettingsChange(
-        path,
-        before,
-        after,
-        SettingsBackup(original, hash_settings(after), _list_missing_folders(path)),
-    )
+    if known is not None and known.is_current(before):
+        backup = SettingsBackup(known.before, hash_settings(after), known.folders)
+        return SettingsChange(path, before, after, backup)
+    original = None
+    if before is not None:
+        # Hooks that are left from an earlier install do not belong to the original.
+        original = _remove_hooks_from_file(agent, path, before)
+    backup = SettingsBackup(original, hash_settings(after), _list_missing_folders(path))
+    return SettingsChange(path, before, after, backup)
 
 
 def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsChange:
-    """Work out what a file is to be without our hooks: what it was, or else all of it but them.
+    """Plan the change of a settings file that removes our hooks, or restores the original.
 
     Raises:
-        UnreadableInput: it cannot be read, or is not what the agent reads.
+        UnreadableInput: the file cannot be read, or is not a settings file of the agent.
     """
     before = _read_settings_file(path)
     known = load_settings_backup(state, path)
-    if known is not None and known.is_of(before):
+    if known is not None and known.is_current(before):
         return SettingsChange(path, before, known.before, None)
     if before is None:
         return SettingsChange(path, None, None, None)
-    after: bytes | None = _add_path_to_errors(
-        path, lambda: _remove_agent_hooks(agent, _decode_settings_text(before))
-    ).encode()
-    made_by_us = known is not None and known.before is None
+    after = _remove_hooks_from_file(agent, path, before)
+    is_created_by_us = known is not None and known.before is None
     if agent.layout is None or (
-        made_by_us and is_empty_settings(_decode_settings_text(after), agent.layout)
+        is_created_by_us and is_empty_settings(_decode_settings_text(after), agent.layout)
     ):
-        after = None
+        return SettingsChange(path, before, None, None)
     return SettingsChange(path, before, after, None)
-
-
-def find_hook_status(
-    agent: AgentHooks, path: Path, environment: Mapping[str, str]
-) -> tuple[str, str]:
-    """Tell how it stands with our hooks in a file, and what there is to say about that."""
-    try:
-        text = _decode_settings_text(_read_settings_file(path))
-        if agent.layout is None:
-            words = parse_plugin_command(text)
-            found = {"plugin": [" ".join(words)]} if words else {}
-            gone = next((word for word in (words[:1] + words[3:4]) if not Path(word).exists()), "")
-            same = text == build_plugin_text()
-        else:
-            found = list_hook_commands(text)
-            gone = next(
-                (
-                    name
-                    for commands in found.values()
-                    for one in commands
-                    if (name := find_missing_file(one))
-                ),
-                "",
-            )
-            wanted = agent.commands({**environment, "PATH": ""})
-            same = all(found.get(event) == [command] for event, command in wanted.items())
-    except UnreadableInput as error:
-        return HOOKS_UNREADABLE, error.message
-    if not found:
-        return HOOKS_NOT_INSTALLED, ""
-    if gone:
-        return HOOKS_BROKEN, f"{gone} is gone; install again"
-    return (
-        (HOOKS_INSTALLED, f"{len(found)} events" if agent.layout else "")
-        if same
-        else (HOOKS_DIFFERENT, "not as this version of vacr has it; install again")
-    )
 
 
 def _add_agent_hooks(agent: AgentHooks, text: str, environment: Mapping[str, str]) -> str:
     if agent.layout is None:
-        parse_plugin_command(text)
+        parse_plugin_command(text)  # Refuse to overwrite another plugin.
         return build_plugin_text()
     return add_hooks(text, agent.layout, agent.commands(environment))
 
 
+def _remove_hooks_from_file(agent: AgentHooks, path: Path, data: bytes) -> bytes:
+    return _add_path_to_errors(
+        path, lambda: _remove_agent_hooks(agent, _decode_settings_text(data))
+    ).encode()
+
+
 def _remove_agent_hooks(agent: AgentHooks, text: str) -> str:
     if agent.layout is None:
-        parse_plugin_command(text)
+        parse_plugin_command(text)  # Refuse to remove another plugin.
         return ""
     return remove_hooks(text)
 
 
-def _add_path_to_errors(path: Path, work: Callable[[], str]) -> str:
-    """Do something with a file's text; errors name the file."""
+def _add_path_to_errors(path: Path, edit: Callable[[], str]) -> str:
+    """Return the result of an edit; its errors name the file."""
     try:
-        return work()
+        return edit()
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=str(path), hint=error.hint) from error
 
 
 def _read_settings_file(path: Path) -> bytes | None:
-    """Read a file; a link that leads to none is a file that is not there yet."""
+    """Read a file, or return None if it, or the target of a link, does not exist."""
     if not path.exists():
         return None
     data = read_bytes(path, _MAX_SETTINGS_SIZE + 1)
@@ -351,8 +161,212 @@ def _decode_settings_text(data: bytes | None) -> str:
 
 
 def _list_missing_folders(path: Path) -> tuple[str, ...]:
-    folder, found = Path(os.path.realpath(path)).parent, []
+    """Return the folders above a file that do not exist yet, the innermost first."""
+    folder, missing = Path(os.path.realpath(path)).parent, []
     while not folder.exists():
-        found.append(str(folder))
+        missing.append(str(folder))
         folder = folder.parent
-    return tuple(found)
+    return tuple(missing)
+
+
+# --- making a change ---
+
+
+@dataclass(frozen=True)
+class SettingsChange:
+    """A planned change of a file; its bytes are None if it does not exist."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    backup: SettingsBackup | None
+    """The backup to keep; without one, an existing backup is deleted."""
+
+    @property
+    def is_none(self) -> bool:
+        """Return whether the file already is as planned."""
+        return self.before == self.after
+
+    def diff(self) -> str:
+        """Return the change as a unified diff."""
+        return self._compare_texts(
+            _decode_settings_text(self.before), _decode_settings_text(self.after)
+        )
+
+    def shown(self) -> str:
+        """Return the change for people: a diff, with long lines laid out as several."""
+        diff = self.diff()
+        if max(map(len, diff.splitlines()), default=0) <= _MAX_READABLE_LINE:
+            return diff
+        try:
+            laid_out = self._compare_texts(
+                format_settings(_decode_settings_text(self.before)),
+                format_settings(_decode_settings_text(self.after)),
+            )
+        except UnreadableInput:
+            return diff
+        return (
+            f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one "
+            "line.)\n"
+        )
+
+    def _compare_texts(self, before: str, after: str) -> str:
+        old_name = "/dev/null" if self.before is None else str(self.path)
+        new_name = "/dev/null" if self.after is None else str(self.path)
+        lines = difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), old_name, new_name
+        )
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
+        )
+
+    def make(self, state: Path) -> None:
+        """Make the change, and keep or delete the backup in the state folder.
+
+        Raises:
+            UnreadableInput: the file was changed since the plan, or cannot be written.
+        """
+        if _read_settings_file(self.path) != self.before:
+            raise UnreadableInput(
+                "it has been changed meanwhile", where=str(self.path), hint="Run this again."
+            )
+        try:
+            if self.backup is not None:
+                save_settings_backup(state, self.path, self.backup)
+            if self.after is not None:
+                write_files_atomically(
+                    [OutputFile(self.path, [self.after], durable=True, keep=True)]
+                )
+            else:
+                Path(os.path.realpath(self.path)).unlink(missing_ok=True)
+            if self.backup is None:
+                self._remove_traces(state)
+        except OSError as error:
+            raise UnreadableInput(
+                f"cannot be written: {describe_file_error(error)}",
+                where=str(error.filename or self.path),
+            ) from error
+
+    def _remove_traces(self, state: Path) -> None:
+        """Remove the folders that were made for the file if it is gone, and the backup."""
+        known = load_settings_backup(state, self.path)
+        if self.after is None and known is not None:
+            for folder in known.folders:
+                with suppress(OSError):
+                    Path(folder).rmdir()
+        delete_settings_backup(state, self.path)
+
+
+# --- status ---
+
+
+def find_hook_status(
+    agent: AgentHooks, path: Path, environment: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the status of our hooks in a file, and a detail for people."""
+    try:
+        text = _decode_settings_text(_read_settings_file(path))
+        if agent.layout is None:
+            words = parse_plugin_command(text)
+            event_count = 1 if words else 0
+            needed_files = words[:1] + words[3:4]
+            missing = next((file for file in needed_files if not Path(file).exists()), "")
+            is_current = text == build_plugin_text()
+        else:
+            commands = list_hook_commands(text)
+            event_count = len(commands)
+            missing = _find_missing_file(commands)
+            # Without a PATH the agent is not asked for its version: events of all versions suffice.
+            expected = agent.commands({**environment, "PATH": ""})
+            is_current = all(
+                commands.get(event) == [command] for event, command in expected.items()
+            )
+    except UnreadableInput as error:
+        return HOOKS_UNREADABLE, error.message
+    if not event_count:
+        return HOOKS_NOT_INSTALLED, ""
+    if missing:
+        return HOOKS_BROKEN, f"{missing} is gone; install again"
+    if not is_current:
+        return HOOKS_DIFFERENT, "not as this version of vacr has it; install again"
+    return HOOKS_INSTALLED, f"{event_count} events" if agent.layout else ""
+
+
+def _find_missing_file(commands: Mapping[str, list[str]]) -> str:
+    """Return the first file that a command needs and that does not exist, or an empty string."""
+    for event_commands in commands.values():
+        for command in event_commands:
+            if missing := find_missing_file(command):
+                return missing
+    return ""
+
+
+# --- backups ---
+
+
+@dataclass(frozen=True)
+class SettingsBackup:
+    """A file before hooks were installed, and the digest of the file after that."""
+
+    before: bytes | None
+    """The bytes of the file, or None if it did not exist."""
+    written: str
+    folders: tuple[str, ...] = ()
+    """The folders that were made for the file, the innermost first."""
+
+    def is_current(self, data: bytes | None) -> bool:
+        """Return whether the file is still as it was written."""
+        return data is not None and hash_settings(data) == self.written
+
+
+def hash_settings(data: bytes) -> str:
+    """Return the digest of a file's bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
+    """Return the backup of a file, or None if it is missing or unreadable."""
+    try:
+        backup_path = _get_backup_path(state, path)
+        if backup_path.stat().st_size > _MAX_BACKUP_SIZE:
+            return None
+        content = json.loads(backup_path.read_bytes())
+        before = content["before"]
+        data = None if before is None else base64.b64decode(before, validate=True)
+        return SettingsBackup(data, str(content["written"]), tuple(map(str, content["folders"])))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> None:
+    """Save the backup of a file.
+
+    Raises:
+        UnreadableInput: the state folder cannot be written.
+    """
+    content = {
+        "path": str(path),
+        "before": None if backup.before is None else base64.b64encode(backup.before).decode(),
+        "written": backup.written,
+        "folders": backup.folders,
+    }
+    backup_path = _get_backup_path(state, path)
+    try:
+        backup_path.parent.mkdir(0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_state_folder_error(state, error) from error
+    # Settings may hold secrets: the copy gets the permissions of the file.
+    permission_source = (path,) if path.exists() else ()
+    data = json.dumps(content, indent=1).encode() + b"\n"
+    write_file_atomically(backup_path, [data], *permission_source, durable=True)
+
+
+def delete_settings_backup(state: Path, path: Path) -> None:
+    """Delete the backup of a file, if there is one."""
+    _get_backup_path(state, path).unlink(missing_ok=True)
+
+
+def _get_backup_path(state: Path, path: Path) -> Path:
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
+    return state / BACKUP_FOLDER / f"{digest[:32]}.json"

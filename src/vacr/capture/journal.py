@@ -286,10 +286,10 @@ class Journal:
     def retire(self, sealed: Mapping[str, bytes]) -> None:
         """Delete session journals, given with the digests of the records they were sealed as.
 
-        A checkpoint says so first; whoever verifies the journal does not miss them.
+        A checkpoint says so first, so that a verifier does not miss them.
 
         Raises:
-            UnwritableJournal: the checkpoint could not be written; nothing was deleted.
+            UnwritableJournal: the checkpoint could not be written, and no journal was deleted.
             OSError: a journal cannot be deleted; the next call tries again.
         """
         for first in range(0, len(sealed), MAX_CHECKPOINT_SESSIONS):

@@ -1,10 +1,10 @@
-r"""Checking a journal: nothing in it changed, and the transcripts still have what was captured.
+r"""Checking that a journal is intact, and that transcripts still have the captured content.
 
-There are four checks. `check_journal` verifies the checkpoints and their anchors, and then every
+`check_journal` verifies the checkpoints and their anchors, and then every
 session: its chain of frames, rewrites of captured content, and on request the transcript as it is
 now. `find_missing_checkpoints` asks a log for checkpoints that the journal has lost, which shows
 that an older copy was put in its place. `check_sealed_record` checks that a record and the journal
-it was made from name each other. None of them changes anything.
+it was made from name each other. All of these functions only read.
 
 >>> from pathlib import Path
 >>> from vacr.capture.journal import Journal

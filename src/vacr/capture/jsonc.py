@@ -1,17 +1,29 @@
-"""JSON with comments, as settings are written by people: values with their places in the text.
+r"""JSON with comments, edited as text.
 
-What is edited is the text, never a value that is written anew, so that comments, order and layout
-stay. Commas after the last member are taken, as the editors that such files come from take them.
+Settings files belong to their users: comments, order and layout have to survive when a hook is
+added or removed. So the parser remembers where each value stands, and edits insert or cut text
+there; a value is never written again as a whole. Trailing commas are accepted, as the editors that
+such files come from accept them.
 
-Edits of JSON text that leave every other byte as it is: add a member or an item, take
-one out.
+>>> from vacr.capture.jsonc import add_json_member, parse_jsonc
+>>> text = '{\n  // mine\n  "theme": "dark",\n}\n'
+>>> parse_jsonc(text).value
+{'theme': 'dark'}
+>>> print(add_json_member(text, parse_jsonc(text), [1], "hooks"), end="")
+{
+  // mine
+  "theme": "dark",
+  "hooks": [
+    1
+  ],
+}
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from vacr.errors import UnreadableInput
@@ -19,38 +31,45 @@ from vacr.errors import UnreadableInput
 _BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\r\n]*|/\*[\s\S]*?\*/)*")
 _STRING_PATTERN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR_PATTERN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_INDENTED_LINE = re.compile(r"^([ \t]+)[^ \t\r\n/]", re.MULTILINE)
 _MAX_DEPTH = 100
 
 
 @dataclass
 class JsonNode:
-    """A value, and where it stands."""
+    """A value, and its range in the text."""
 
     start: int
     end: int = 0
     scalar: Any = None
     members: list[JsonMember] | None = None
-    """Of an object."""
+    """The members, if it is an object."""
     items: list[JsonMember] | None = None
-    """Of a list."""
+    """The items, if it is a list."""
 
     def get(self, name: str) -> JsonNode | None:
-        """Give a member of an object; of several the last one counts."""
-        return next((one.value for one in reversed(self.members or ()) if one.name == name), None)
+        """Return the value of a member, or None; the last of several counts."""
+        for member in reversed(self.members or ()):
+            if member.name == name:
+                return member.value
+        return None
+
+    @property
+    def children(self) -> list[JsonMember]:
+        """The members of an object, or the items of a list."""
+        return (self.members if self.items is None else self.items) or []
 
     @property
     def value(self) -> Any:
-        """The value as Python has it."""
+        """The value as a Python object."""
         if self.members is not None:
-            return {one.name: one.value.value for one in self.members}
-        return self.scalar if self.items is None else [one.value.value for one in self.items]
+            return {member.name: member.value.value for member in self.members}
+        return self.scalar if self.items is None else [item.value.value for item in self.items]
 
 
 @dataclass
 class JsonMember:
-    """A member of an object or an item of a list: from its name to its end, and the comma after it,
-    if there is one.
-    """
+    """A member of an object or an item of a list, and the offset of the comma after it."""
 
     start: int
     value: JsonNode
@@ -58,53 +77,69 @@ class JsonMember:
     comma: int | None = None
 
 
+def parse_jsonc(text: str) -> JsonNode:
+    """Parse a text that is one JSON value, with comments.
+
+    Raises:
+        UnreadableInput: the text is not JSON.
+    """
+    parser = _Parser(text)
+    node = parser.parse_node(0)
+    if parser.skip_blanks():
+        parser.fail("something follows the value")
+    return node
+
+
 @dataclass
 class _Parser:
     text: str
-    at: int = field(default=0)
+    at: int = 0
 
-    def blank(self) -> str:
-        """Pass over what is no value, and give the character after it."""
+    def skip_blanks(self) -> str:
+        """Skip white space and comments, and return the next character."""
         match = _BLANKS_AND_COMMENTS.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return self.text[self.at : self.at + 1]
 
-    def node(self, depth: int) -> JsonNode:
-        first, node = self.blank(), JsonNode(self.at)
+    def parse_node(self, depth: int) -> JsonNode:
+        first, node = self.skip_blanks(), JsonNode(self.at)
         if depth > _MAX_DEPTH:
             self.fail(f"it is nested deeper than {_MAX_DEPTH} levels")
         if first == "{":
-            node.members = self.inside("}", depth)
+            node.members = self.parse_children("}", depth)
         elif first == "[":
-            node.items = self.inside("]", depth)
+            node.items = self.parse_children("]", depth)
         else:
-            node.scalar = self.scalar(_STRING_PATTERN if first == '"' else _SCALAR_PATTERN)
+            node.scalar = self.parse_scalar(_STRING_PATTERN if first == '"' else _SCALAR_PATTERN)
         node.end = self.at
         return node
 
-    def inside(self, closing: str, depth: int) -> list[JsonMember]:
-        found: list[JsonMember] = []
+    def parse_children(self, closing: str, depth: int) -> list[JsonMember]:
+        children: list[JsonMember] = []
         self.at += 1
-        while (follows := self.blank()) != closing:
-            if found and found[-1].comma is None:
+        while (first := self.skip_blanks()) != closing:
+            if children and children[-1].comma is None:
                 self.fail(f"a comma or {closing} is missing")
-            start, name = self.at, ""
-            if closing == "}":
-                if follows != '"':
-                    self.fail("the name of a member is missing")
-                name = self.scalar(_STRING_PATTERN)
-                if self.blank() != ":":
-                    self.fail("a colon is missing")
-                self.at += 1
-            member = JsonMember(start, self.node(depth + 1), name)
-            found.append(member)
-            if self.blank() == ",":
-                member.comma = self.at
+            start = self.at
+            name = self.parse_name(first) if closing == "}" else ""
+            child = JsonMember(start, self.parse_node(depth + 1), name)
+            children.append(child)
+            if self.skip_blanks() == ",":
+                child.comma = self.at
                 self.at += 1
         self.at += 1
-        return found
+        return children
 
-    def scalar(self, pattern: re.Pattern[str]) -> Any:
+    def parse_name(self, first: str) -> str:
+        if first != '"':
+            self.fail("the name of a member is missing")
+        name: str = self.parse_scalar(_STRING_PATTERN)
+        if self.skip_blanks() != ":":
+            self.fail("a colon is missing")
+        self.at += 1
+        return name
+
+    def parse_scalar(self, pattern: re.Pattern[str]) -> Any:
         match = pattern.match(self.text, self.at)
         if match is None:
             self.fail("a value is missing")
@@ -116,76 +151,60 @@ class _Parser:
         return value
 
     def fail(self, message: str) -> NoReturn:
-        line, column = (
-            self.text.count("\n", 0, self.at) + 1,
-            self.at - self.text.rfind("\n", 0, self.at),
-        )
+        line = self.text.count("\n", 0, self.at) + 1
+        column = self.at - self.text.rfind("\n", 0, self.at)
         raise UnreadableInput(f"not JSON: line {line}, column {column}: {message}")
 
 
-def parse_jsonc(text: str) -> JsonNode:
-    """Parse a text that is one value.
-
-    Raises:
-        UnreadableInput: it is not.
-    """
-    parser = _Parser(text)
-    node = parser.node(0)
-    if parser.blank():
-        parser.fail("something follows the value")
-    return node
-
-
-_INDENTED_LINE = re.compile(r"^([ \t]+)[^ \t\r\n/]", re.MULTILINE)
+# --- edits ---
 
 
 def add_json_member(text: str, holder: JsonNode, value: Any, name: str | None = None) -> str:
-    """Add a member of a name to an object, or an item to a list, as its last one."""
-    held = (holder.members if holder.items is None else holder.items) or []
-    newline = "\r\n" if "\r\n" in text else "\n"
+    """Add a last member to an object, or a last item to a list, and return the new text."""
+    children = holder.children
     label = "" if name is None else f"{json.dumps(name, ensure_ascii=False)}: "
-    close = holder.end - 1
-    inside = text[holder.start + 1 : close]
-    if held and not _begins_line(text, held[-1].start):
-        # What is written in one line stays in one line.
-        after = f", {label}{json.dumps(value, ensure_ascii=False)}"
-        return text[: held[-1].value.end] + after + text[held[-1].value.end :]
-    indent = (
-        _get_line_indent(text, held[0].start)
-        if held
-        else _get_line_indent(text, holder.start) + _detect_indent_unit(text)
-    )
-    lines = json.dumps(value, ensure_ascii=False, indent=_detect_indent_unit(text)).replace(
-        "\n", newline + indent
-    )
-    end = holder.start + 1 + len(inside.rstrip())
-    trailing = bool(held) and held[-1].comma is not None
-    tail = (
-        text[end:close]
-        if inside.strip() and newline in text[end:close]
-        else newline + _get_line_indent(text, holder.start)
-    )
-    new = f"{newline}{indent}{label}{lines}{',' if trailing else ''}"
-    result = text[:end] + new + tail + text[close:]
-    if held and not trailing:
-        result = result[: held[-1].value.end] + "," + result[held[-1].value.end :]
+    if children and not _begins_line(text, children[-1].start):
+        # A list or object in one line stays in one line.
+        end = children[-1].value.end
+        return f"{text[:end]}, {label}{json.dumps(value, ensure_ascii=False)}{text[end:]}"
+    newline = "\r\n" if "\r\n" in text else "\n"
+    indent_unit = _detect_indent_unit(text)
+    holder_indent = _get_line_indent(text, holder.start)
+    indent = _get_line_indent(text, children[0].start) if children else holder_indent + indent_unit
+    lines = json.dumps(value, ensure_ascii=False, indent=indent_unit)
+    lines = lines.replace("\n", newline + indent)
+    has_trailing_comma = bool(children) and children[-1].comma is not None
+
+    # Insert after the last child, or after the comments that follow it.
+    bracket = holder.end - 1
+    inside = text[holder.start + 1 : bracket]
+    insert_at = holder.start + 1 + len(inside.rstrip())
+    blanks = text[insert_at:bracket]
+    is_bracket_on_own_line = bool(inside.strip()) and newline in blanks
+    tail = blanks if is_bracket_on_own_line else newline + holder_indent
+    member = f"{newline}{indent}{label}{lines}{',' if has_trailing_comma else ''}"
+    result = text[:insert_at] + member + tail + text[bracket:]
+    if children and not has_trailing_comma:
+        end = children[-1].value.end
+        result = f"{result[:end]},{result[end:]}"
     return result
 
 
 def remove_json_member(text: str, holder: JsonNode, member: JsonMember) -> str:
-    """Take a member or an item out, with its comma and the white space before it."""
-    held = (holder.members if holder.items is None else holder.items) or []
-    place = held.index(member)
+    """Remove a member or an item, with its comma and the white space before it."""
+    children = holder.children
+    index = children.index(member)
     start, end = len(text[: member.start].rstrip()), member.value.end
     if member.comma is not None:
         end = member.comma + 1
-        if len(held) > 1 and place == 0 and not _begins_line(text, member.start):
-            # The next one takes its place.
-            start, end = member.start, held[1].start
-    elif place:
-        before = held[place - 1].comma
-        if before is not None:
-            return text[:before] + text[before + 1 : start] + text[end:]
+        if len(children) > 1 and index == 0 and not _begins_line(text, member.start):
+            # In one line, the next child moves to its place.
+            start, end = member.start, children[1].start
+    elif index:
+        # The last child has no comma, so the one before it must not have one either.
+        comma = children[index - 1].comma
+        if comma is not None:
+            return text[:comma] + text[comma + 1 : start] + text[end:]
     return text[:start] + text[end:]
 
 
@@ -194,12 +213,12 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def _get_line_indent(text: str, at: int) -> str:
-    """Give the white space that the line of a place begins with."""
+    """Return the white space at the start of the line around an offset."""
     line = text[text.rfind("\n", 0, at) + 1 :]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _detect_indent_unit(text: str) -> str:
-    """Give the white space by which one level is moved in: that of the first line which is."""
-    found = _INDENTED_LINE.search(text)
-    return found.group(1) if found else "  "
+    """Return the indent of one level: like the first indented line, or two spaces."""
+    match = _INDENTED_LINE.search(text)
+    return match.group(1) if match else "  "

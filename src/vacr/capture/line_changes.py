@@ -34,13 +34,13 @@ class LineChange:
 
     first: int
     last: int
-    what: str
+    description: str
 
     def __str__(self) -> str:
         """Describe the change, such as "lines 2 to 3 vanished"."""
         is_single = self.first == self.last
         lines = f"line {self.first}" if is_single else f"lines {self.first} to {self.last}"
-        return f"{lines} {self.what}"
+        return f"{lines} {self.description}"
 
 
 def find_line_changes(seen: bytes, now: bytes) -> Iterator[LineChange]:
@@ -131,7 +131,7 @@ def _measure_common_ends(
 
 
 def _find_common_length(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return the greatest length up to which all is the same, comparing each range once."""
+    """Return the greatest common length by bisection, comparing each range once."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -163,7 +163,7 @@ class _Match(NamedTuple):
 
 
 def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
-    """Yield the hunks in which `old` and `new` differ, in order."""
+    """Yield the differences between `old` and `new`, in order."""
     front, back = _measure_common_ends(old, new)
     old_start = new_start = front
     end = _Match(len(old) - back, len(new) - back, 0)

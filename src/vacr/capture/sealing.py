@@ -58,12 +58,12 @@ class SealRequest:
 
 @dataclass(frozen=True, slots=True)
 class SessionCopy:
-    """A session as first seen, in a folder in which it can be recorded."""
+    """A session as first seen, in a temporary folder, ready for recording."""
 
     path: Path
     session: str | None
     inputs: dict[str, dict[str, Any]]
-    """Digest of a file → the reference to its journal, for the record made from it."""
+    """Digest of a file → the reference to its journal that goes into the record."""
     work: Path
     """A folder for temporary files."""
 
@@ -103,7 +103,7 @@ class SealingQueue:
         return not is_under_way and not has_failed
 
     def start(self, group: list[SealRequest]) -> None:
-        """Start sealing a session together with those of its sub-agents."""
+        """Start sealing a session together with the sessions of its sub-agents."""
         identity = self._journal.covered.identity.hex()
         self._under_way.append((group, self._pool.submit(self._seal_group, group, identity)))
 

@@ -125,7 +125,7 @@ class FollowedSession:
     changed: float = 0.0
     """When something was last captured."""
     sealed: ChainHead | None = None
-    """The head up to which it was last sealed."""
+    """The last sealed head."""
     ended: bool = False
     """Whether its agent reported its end, and no record was sealed since."""
     project: str = ""
@@ -136,7 +136,7 @@ class FollowedSession:
 
     @property
     def head_to_seal(self) -> ChainHead:
-        """The head up to which to seal; sealing the same content again gives the same record."""
+        """The head to seal: the current one, or the last sealed one if no content is new."""
         return self.sealed if self.sealed is not None and not self.unsealed else self.head
 
     def update(self, journal: SessionJournal) -> int:

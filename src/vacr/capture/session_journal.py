@@ -272,7 +272,7 @@ class SessionState:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the agent rewrites the whole session instead of appending to it."""
+        """Return whether the agent rewrites the whole session instead of appending to it."""
         return bool(self.parts) and self.parts[0].rewritten
 
     @property
@@ -328,7 +328,7 @@ class SessionState:
         self.spools[note["spool"]] = note["end"]
         self.events += 1
         self.last_event = (self.frames, note["data"])
-        # The end of a session that is sealed completely is no reason to seal it again.
+        # If everything else is sealed, the end of the session need not be sealed as well.
         if self.sealed is None or self._unsealed or not ends_session(note["data"]):
             self._unsealed.append(self.frames)
 

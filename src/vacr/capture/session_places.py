@@ -15,7 +15,7 @@ The file system reports changes of any file. `AgentRoot.find_holder` maps it to 
 | `chats/abc.jsonl` | `chats/abc.jsonl` |
 | `chats/abc/subagents/1.meta` | `chats/abc.jsonl` |
 | `store.db-wal` | `store.db` |
-| `store/session/abc/message.json` | `store`, if that folder is a store |
+| `store/session/abc/message.json` | `store`, if a pattern names that folder |
 """
 
 from __future__ import annotations

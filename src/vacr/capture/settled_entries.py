@@ -1,11 +1,11 @@
 """Entries that must not change any more, in sessions that agents rewrite as a whole.
 
 An agent that keeps its session in a database, or writes the whole file each time, changes its own
-entries for good reasons: an answer grows, a call gets its result. There, changed bytes prove
-nothing; changed entries do. An entry has settled once a sealed record has it, or once it stayed
-the same for a minute and is not a call without a result. A settled entry may still be continued,
-until it is sealed or the user goes on. If it differs in any other way, or is missing, somebody
-rewrote history.
+entries for good reasons: an answer grows, a call gets its result. There, not the bytes but the
+entries show whether history was rewritten. An entry has settled once a sealed record has it, or
+once it stayed the same for a minute and is not a call without a result. A settled entry may still
+be continued, until it is sealed or the user goes on. If it differs in any other way, or is missing,
+somebody rewrote history.
 
 >>> from vacr.capture.settled_entries import ComparableEntry, is_continuation
 >>> def answer(text):
@@ -57,7 +57,7 @@ _BYTES_PER_MINUTE = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class ComparableEntry:
-    """An entry in which somebody says or does something."""
+    """An entry that is a message, a thought, a call or a result."""
 
     number: int
     kind: str
@@ -206,9 +206,9 @@ class EntryDifference:
     """A difference between a settled entry and the session now."""
 
     entry: ComparableEntry
-    what: str
+    description: str
     weight: int = 1
-    """2: the entry is gone; 1: it changed; 0: its compared members are the same or continued."""
+    """2: the entry is gone; 1: history was rewritten otherwise; 0: worth a remark only."""
 
     @property
     def is_rewritten(self) -> bool:
@@ -217,7 +217,7 @@ class EntryDifference:
 
     def __str__(self) -> str:
         """Describe the entry and the difference."""
-        return f"{self.entry}{self.what}"
+        return f"{self.entry}{self.description}"
 
 
 class SettledEntries:
@@ -359,8 +359,8 @@ class SettledEntries:
             if is_of_call and entry.members.get("call-id") in awaited_calls:
                 continue
             if is_sealed or (not is_of_call and entry.name not in self._names):
-                what = f" is new before {self.entries[at]}"
-                yield EntryDifference(entry, what, int(is_sealed))
+                description = f" is new before {self.entries[at]}"
+                yield EntryDifference(entry, description, int(is_sealed))
 
     def _find_moves(
         self, entries: Iterable[ComparableEntry], unique: set[bytes]
@@ -407,7 +407,7 @@ def _group_unnamed_entries(entries: Iterable[ComparableEntry]) -> dict[str, dequ
 def _pop_remaining_entry(
     entries: deque[ComparableEntry] | None, remaining: Mapping[int, ComparableEntry]
 ) -> ComparableEntry | None:
-    """Remove entries up to the first one that is remaining, and return that one."""
+    """Remove entries up to the first remaining one, and return it."""
     while entries:
         entry = entries.popleft()
         if entry.number in remaining:

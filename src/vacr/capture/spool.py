@@ -1,7 +1,7 @@
-"""Spools: the files to which hooks append events, and from which the watcher reads them.
+"""Spools: hooks append events to these files, and the watcher reads them.
 
 Many hooks append to one spool, and any of them may be killed while it writes. An append is one
-write, which no other hook can interrupt; so a frame is whole, or is cut short and followed by the
+write, and other hooks cannot interrupt it; so a frame is whole, or is cut short and followed by the
 next frame. A reader skips a frame that was cut short once a whole one follows; at the end of the
 spool it waits, because the hook may still be writing. `hook.py` describes the layout of a frame.
 
@@ -74,7 +74,7 @@ class Spool:
 
     @property
     def hook_path(self) -> Path:
-        """The path to which hooks append."""
+        """The path that hooks append to."""
         return self.path.with_suffix("") if self.is_taken else self.path
 
     @property
@@ -224,7 +224,7 @@ def _parse_event_payload(payload: bytes) -> dict[str, Any]:
 def find_spool_place(
     spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
 ) -> SessionPlace:
-    """Return the place of a spool's session, or else one that has events only."""
+    """Return the place of a spool's session; without a transcript, a place for events only."""
     for event in events:
         named = _parse_event_payload(event.payload).get("transcript_path")
         if isinstance(named, str) and named and "\0" not in named:
@@ -246,7 +246,7 @@ def make_events_only_place(spool: Spool) -> SessionPlace:
 def _is_transcript(root: AgentRoot, path: Path) -> bool:
     """Return whether a path, which an event chose freely, is a present or future transcript."""
     try:
-        # An impossible name, for example one that is too long, raises another error.
+        # An impossible name, for example an overlong one, raises another error.
         with suppress(FileNotFoundError):
             path.lstat()
         return root.find_holder(path) == path and root.contains(path) and not is_store(path)
@@ -255,7 +255,7 @@ def _is_transcript(root: AgentRoot, path: Path) -> bool:
 
 
 def _matches_session(place: SessionPlace, session: str) -> bool:
-    """Return whether a place is that of a session; a file name may have the time before the id."""
+    """Return whether a place belongs to a session; a file name may have the time before the id."""
     stem = place.path.stem
     if session in (place.session, stem):
         return True

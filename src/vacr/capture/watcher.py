@@ -1,8 +1,7 @@
 """The watcher: captures the sessions of all agents, and signs, anchors, seals and tidies up.
 
-Everything happens in `Watcher.step`, which the caller runs whenever files may have changed. A
-session that cannot be read or a log that cannot be reached does not stop it: failures are
-reported once, and retried.
+The caller runs `Watcher.step` whenever files may have changed. A session that cannot be read or a
+log that cannot be reached does not stop it: failures are reported once, and retried.
 
 >>> from pathlib import Path
 >>> from vacr.capture.journal import Journal
@@ -81,7 +80,7 @@ class Watcher:
         self._last_retirement = -_RETIRE_INTERVAL_SECONDS
 
     def step(self, changed: set[Path] | None) -> None:
-        """Capture the changed paths, or look at everything if None; then do what is due."""
+        """Capture the changed paths, or look at everything if None; then run due tasks."""
         self.capturing.capture(changed)
         if (
             changed is None
@@ -288,7 +287,7 @@ def retire_sealed_journals(journal: Journal, limits: RetentionLimits) -> list[st
     Journals that are not sealed are never deleted.
 
     Raises:
-        UnwritableJournal: the checkpoint for it cannot be written; nothing was deleted.
+        UnwritableJournal: the checkpoint for it cannot be written, and no journal was deleted.
         OSError: a journal cannot be examined or deleted.
     """
     if limits.age is None and limits.size is None:
