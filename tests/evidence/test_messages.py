@@ -9,6 +9,14 @@ from tests.evidence.making import NONCE, NOW, POLICY, RECORD, SUBJECT, appraised
 from tests.evidence.test_endorsement import ENDORSER, SECRETS, bare, challenged, request
 from tests.evidence.test_results import BACKGROUND, PASSPORT, refused, result
 from vacr.errors import InvalidStatement, UsageError
+from vacr.evidence.cmw import (
+    INDICATOR_EVIDENCE,
+    INDICATOR_REFERENCE_VALUES,
+    INDICATOR_RESULTS,
+    CmwCollection,
+    CmwRecord,
+    encode_cmw_cbor,
+)
 from vacr.evidence.endorsement import create_endorsement, encode_enrolment
 from vacr.evidence.messages import WRAPPED_FORMS, RatsMessages, parse_messages
 from vacr.evidence.relying_party import check_evidence_requirement
@@ -17,13 +25,7 @@ from vacr.evidence.tokens import (
     EAT_CWT_MEDIA_TYPE,
     EAT_JWT_MEDIA_TYPE,
     EVIDENCE_PROFILE,
-    INDICATOR_EVIDENCE,
-    INDICATOR_REFERENCE_VALUES,
-    INDICATOR_RESULTS,
     REFERENCE_VALUES_MEDIA_TYPE,
-    CmwCollection,
-    CmwRecord,
-    encode_cmw_cbor,
 )
 
 EVIDENCE, RESULT, JWT = made(), result(), result(as_jwt=True)

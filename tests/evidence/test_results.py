@@ -20,18 +20,20 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
-from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
-from vacr.evidence.tokens import (
-    EAR_PROFILE,
-    EAT_CWT_MEDIA_TYPE,
-    EAT_SUBMODS,
+from vacr.evidence.cmw import (
     INDICATOR_EVIDENCE,
     INDICATOR_RESULTS,
     CmwCollection,
     CmwRecord,
     encode_cmw_cbor,
     encode_cmw_json,
+)
+from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
+from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
+from vacr.evidence.tokens import (
+    EAR_PROFILE,
+    EAT_CWT_MEDIA_TYPE,
+    EAT_SUBMODS,
     looks_like_jwt,
     parse_cwt,
     sign_cwt,

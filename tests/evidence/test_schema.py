@@ -10,7 +10,9 @@ import pytest
 
 from tests.evidence.making import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, made
 from vacr.cddl.schema import compile_cddl
+from vacr.evidence.cmw import decode_cmw, encode_cmw_cbor
 from vacr.evidence.messages import check_evidence_schema
+from vacr.evidence.reference_values import decode_reference_values, encode_reference_values
 from vacr.evidence.tokens import (
     CLAIM_AGENT,
     CLAIM_JOURNAL,
@@ -23,11 +25,8 @@ from vacr.evidence.tokens import (
     EAT_PROFILE,
     ENDORSEMENT_PROFILE,
     EVIDENCE_PROFILE,
-    decode_cmw,
-    encode_cmw_cbor,
     parse_cwt,
 )
-from vacr.evidence.verifier import decode_reference_values, encode_reference_values
 from vacr.record.cbor import decode_cbor
 
 TEXT = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")

@@ -15,8 +15,8 @@ from vacr.evidence.measuring import (
     measure_recording_agent,
 )
 from vacr.evidence.policy_files import find_evidence_beside, load_appraisal_policy
+from vacr.evidence.reference_values import encode_reference_values
 from vacr.evidence.tokens import EVIDENCE_PROFILE
-from vacr.evidence.verifier import encode_reference_values
 from vacr.signing.keys import (
     KeySigner,
     compute_thumbprint,
