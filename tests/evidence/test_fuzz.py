@@ -1,4 +1,4 @@
-"""Any change of evidence or of a result gives our error or no affirmation, never anything else."""
+"""Changed evidence and results raise our error or are not affirmed."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
