@@ -10,8 +10,7 @@ from tests.evidence.software_tpm import running
 
 @pytest.fixture(scope="session")
 def software_tpm():
-    """Run a TPM; gives how it is reached, and the folder in which its maker's certificates are."""
-    # The path of a socket has no more than some hundred characters, which pytest's own folders may
-    # have.
+    """Run a TPM, and yield its TCTI and the folder with its maker's certificates."""
+    # The path of a socket is limited to about a hundred characters; pytest's folders are longer.
     with tempfile.TemporaryDirectory(prefix="tpm-") as folder, running(Path(folder)) as tcti:
         yield tcti, Path(folder)

@@ -1,6 +1,4 @@
-"""Evidence to be appraised: measurements of a small package, keys, and a stand-in for a TPM that
-signs what a TPM would.
-"""
+"""Evidence for tests: a small measured package, keys, and a stand-in for a TPM."""
 
 import hashlib
 import struct
@@ -53,7 +51,7 @@ _PCRS = {0: b"\x00" * 32, 7: b"\x07" * 32}
 
 
 class StandIn:
-    """Signs quotes as a TPM does, with a key that is no TPM's; what it says can be bent."""
+    """Sign quotes like a TPM, with a key in software; tests can change the quotes."""
 
     def __init__(self, attributes=_ATTRIBUTES, pcrs=None):
         self.private, self.attributes, self.pcrs = (

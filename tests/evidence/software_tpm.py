@@ -1,6 +1,4 @@
-"""A real TPM 2.0 in software, swtpm, with certificates by an authority of its own; started and
-stopped by a test.
-"""
+"""A real TPM 2.0 in software, swtpm, with certificates of its own authority."""
 
 import os
 import shutil

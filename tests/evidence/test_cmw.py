@@ -1,4 +1,4 @@
-"""Wrapped messages: there and back, and what is none."""
+"""Wrapped messages: round trips, and malformed ones."""
 
 import cbor2
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.tokens import (
+from vacr.evidence.cmw import (
     COLLECTION_TYPE_MEMBER,
     CmwCollection,
     CmwRecord,
@@ -43,17 +43,17 @@ def depth(one):
 
 
 @given(wrapped.filter(lambda one: depth(one) <= 4))
-def test_cbor_there_and_back(one):
+def test_cbor_round_trip(one):
     assert decode_cmw(encode_cmw_cbor(one)) == one
 
 
 @given(text_wrapped.filter(lambda one: depth(one) <= 4))
-def test_json_there_and_back(one):
+def test_json_round_trip(one):
     assert decode_cmw(encode_cmw_json(one)) == one
 
 
 @given(st.integers(0, 65024), st.binary(max_size=10))
-def test_tags_there_and_back(number, value):
+def test_tag_round_trip(number, value):
     assert decode_cmw(cbor2.dumps(cbor2.CBORTag(compute_format_tag(number), value))) == CmwRecord(
         number, value
     )
@@ -122,14 +122,14 @@ NONE = {
 
 
 @pytest.mark.parametrize("data", NONE.values(), ids=NONE)
-def test_what_is_no_wrapped_message(data):
+def test_malformed_wrappers_are_refused(data):
     with pytest.raises(InvalidStatement) as refused:
         decode_cmw(data)
     assert refused.value.reason == "cmw-malformed"
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_give_a_message_or_our_error(data):
+def test_any_bytes_are_a_wrapper_or_raise_our_error(data):
     try:
         found = decode_cmw(data)
     except InvalidStatement:
@@ -137,7 +137,7 @@ def test_any_bytes_give_a_message_or_our_error(data):
     assert isinstance(found, CmwRecord | CmwCollection)
 
 
-def test_what_json_cannot_hold_is_said():
+def test_wrapper_that_json_cannot_express_is_refused():
     with pytest.raises(UsageError, match="content format"):
         encode_cmw_json(CmwRecord(263, b"x"))
     with pytest.raises(UsageError, match="name"):

@@ -1,6 +1,4 @@
-"""Endorsements of real TPMs, with an endorsement key of RSA and with one on a curve: swtpm, asked
-through tpm2-tools.
-"""
+"""Endorsements of real TPMs (swtpm) with RSA and P-256 endorsement keys."""
 
 import os
 import subprocess
@@ -56,7 +54,7 @@ def run(tcti, folder, *arguments):
 
 @pytest.fixture(scope="module")
 def on_a_curve():
-    """Run a TPM of which only the key on the curve P-256 is certified, as some makers do."""
+    """Run a TPM with a certificate only for its P-256 key, as some makers do."""
     with tempfile.TemporaryDirectory(prefix="tpm-") as name, running(Path(name)) as tcti:
         folder = Path(name)
         run(tcti, folder, "createek", "-G", "ecc", "-c", "ek", "-u", "ek.pem", "-f", "pem")
@@ -111,7 +109,7 @@ def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(certified):
     }
 
 
-def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(certified):
+def test_tpm_does_not_answer_for_a_key_it_does_not_have(certified):
     tpm, _, _, kind = certified
     ek = get_endorsement_key(x509.load_der_x509_certificate(tpm.ek_certificate()))
     assert get_ek_kind(ek) == kind

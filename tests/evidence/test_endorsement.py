@@ -1,4 +1,4 @@
-"""Endorsements: a real TPM shows that its attestation key is in it, and nobody else can."""
+"""Endorsements: only a TPM that has the attestation key can get one."""
 
 from datetime import timedelta
 
@@ -70,7 +70,7 @@ def refused(function, *arguments):
     return error.value.reason
 
 
-def test_an_answer_that_is_the_secret_is_endorsed():
+def test_correct_answer_is_endorsed():
     made_of = challenged(request())
     answer = encode_enrolment("answer", {"secret": SECRETS[0]})
     endorsed = create_endorsement(made_of.kept, answer, ENDORSER, 1)
@@ -80,13 +80,13 @@ def test_an_answer_that_is_the_secret_is_endorsed():
     assert SECRETS[0] not in made_of.sent
 
 
-def test_a_challenge_says_for_which_key_of_the_tpm_it_is():
+def test_challenge_names_the_type_of_endorsement_key():
     on_curve = certificate(ec.generate_private_key(ec.SECP256R1()), "tpm", "between", BETWEEN)
     for found, kind in ((GOOD, "rsa"), (on_curve, "ecc")):
         assert decode_enrolment(challenged(request(found)).sent, "challenge")["ek"] == kind
 
 
-def test_another_answer_is_not():
+def test_wrong_answer_is_not_endorsed():
     answer = encode_enrolment("answer", {"secret": bytes(32)})
     assert (
         refused(create_endorsement, challenged(request()).kept, answer, ENDORSER, 1)
@@ -94,7 +94,7 @@ def test_another_answer_is_not():
     )
 
 
-def test_endorsements_of_nobody_who_is_trusted():
+def test_endorsement_by_an_untrusted_key_is_refused():
     answer = encode_enrolment("answer", {"secret": SECRETS[0]})
     endorsed = bare(create_endorsement(challenged(request()).kept, answer, ENDORSER, 1))
     assert (
@@ -123,11 +123,11 @@ CERTIFICATES = {
 
 
 @pytest.mark.parametrize(("found", "reason"), CERTIFICATES.values(), ids=CERTIFICATES)
-def test_certificates_that_are_no_tpms(found, reason):
+def test_certificates_not_of_a_tpm_are_refused(found, reason):
     assert refused(challenged, request(found)) == reason
 
 
-def test_authorities_have_to_be_some():
+def test_issuer_that_is_not_an_authority_is_refused():
     weak = certificate(BETWEEN, "between", "maker", MAKER, usage=None, ca=False)
     assert refused(challenged, request(), (ROOT,), (weak,)) == "ek-untrusted"
     assert refused(challenged, request(), (), (MIDDLE, ROOT)) == "ek-untrusted"
@@ -137,7 +137,7 @@ def test_keys_that_could_leave_are_not_endorsed():
     assert refused(challenged, request(key=StandIn(attributes=0x00040072))) == "attestation-key"
 
 
-def test_messages_in_each_others_places():
+def test_messages_in_the_wrong_place_are_refused():
     sent = challenged(request()).sent
     assert refused(challenged, sent) == "enrolment-malformed"
     assert refused(decode_enrolment, request(), "answer") == "enrolment-malformed"

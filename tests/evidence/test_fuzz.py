@@ -1,4 +1,4 @@
-"""Any change of evidence or of a result gives our error or no affirmation, never anything else."""
+"""Changed evidence and results raise our error or are not affirmed."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,16 +6,14 @@ from hypothesis import strategies as st
 from tests.evidence.making import ATTESTER, NONCE, NOW, POLICY, RECORD, TPM, appraised, made
 from tests.evidence.test_results import PASSPORT, result
 from vacr.errors import InvalidStatement
+from vacr.evidence.cmw import INDICATOR_EVIDENCE, CmwRecord, encode_cmw_cbor
 from vacr.evidence.messages import RatsMessages
 from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
 from vacr.evidence.results import Tier
 from vacr.evidence.tokens import (
     EAT_CWT_MEDIA_TYPE,
     EAT_SUBMODS,
-    INDICATOR_EVIDENCE,
     KEY_STORAGE_TPM,
-    CmwRecord,
-    encode_cmw_cbor,
     parse_cwt,
     sign_cwt,
 )

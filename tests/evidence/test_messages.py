@@ -1,4 +1,4 @@
-"""Messages in collections: a passport in one file, and collections that are wrong or hostile."""
+"""Messages in collections: a passport in one file, and invalid or hostile collections."""
 
 from dataclasses import replace
 
@@ -9,6 +9,14 @@ from tests.evidence.making import NONCE, NOW, POLICY, RECORD, SUBJECT, appraised
 from tests.evidence.test_endorsement import ENDORSER, SECRETS, bare, challenged, request
 from tests.evidence.test_results import BACKGROUND, PASSPORT, refused, result
 from vacr.errors import InvalidStatement, UsageError
+from vacr.evidence.cmw import (
+    INDICATOR_EVIDENCE,
+    INDICATOR_REFERENCE_VALUES,
+    INDICATOR_RESULTS,
+    CmwCollection,
+    CmwRecord,
+    encode_cmw_cbor,
+)
 from vacr.evidence.endorsement import create_endorsement, encode_enrolment
 from vacr.evidence.messages import WRAPPED_FORMS, RatsMessages, parse_messages
 from vacr.evidence.relying_party import check_evidence_requirement
@@ -17,13 +25,7 @@ from vacr.evidence.tokens import (
     EAT_CWT_MEDIA_TYPE,
     EAT_JWT_MEDIA_TYPE,
     EVIDENCE_PROFILE,
-    INDICATOR_EVIDENCE,
-    INDICATOR_REFERENCE_VALUES,
-    INDICATOR_RESULTS,
     REFERENCE_VALUES_MEDIA_TYPE,
-    CmwCollection,
-    CmwRecord,
-    encode_cmw_cbor,
 )
 
 EVIDENCE, RESULT, JWT = made(), result(), result(as_jwt=True)
@@ -54,7 +56,7 @@ def test_there_and_back(found, form):
     assert parse_messages(found.encode(form)) == found
 
 
-def test_bare_messages_are_known_by_their_profile():
+def test_profile_defines_the_kind_of_a_bare_message():
     assert parse_messages(EVIDENCE) == RatsMessages(EVIDENCE)
     assert parse_messages(EVIDENCE[2:]) == RatsMessages(EVIDENCE[2:])  # with the tag of COSE only
     assert parse_messages(RESULT) == RatsMessages(result=RESULT)
@@ -66,7 +68,7 @@ def test_bare_messages_are_known_by_their_profile():
 
 
 @pytest.mark.parametrize("form", WRAPPED_FORMS)
-def test_a_passport_is_read_by_relying_parties_of_either_kind(form):
+def test_passport_serves_relying_parties_of_both_models(form):
     passport = ALL.encode(form)
     assert check_evidence_requirement(passport, RECORD, PASSPORT, NOW).startswith(
         "affirming by verifier"
@@ -74,14 +76,14 @@ def test_a_passport_is_read_by_relying_parties_of_either_kind(form):
     trusting = replace(POLICY, attestation_keys=(), endorser_keys=(ENDORSER.public_key,))
     needed = replace(BACKGROUND, policy=trusting, hardware=True)
     assert check_evidence_requirement(passport, RECORD, needed, NOW) == f"affirming by {POLICY.id}"
-    # An endorsement counts by whom the policy trusts to give it, not because it came along.
+    # An endorsement counts only if the policy trusts the endorser.
     assert (
         refused(passport, replace(needed, policy=replace(trusting, endorser_keys=())))
         == "attestation-key-unknown"
     )
 
 
-def test_an_endorsement_of_a_stranger_is_told_and_not_counted():
+def test_untrusted_endorsement_is_reported_and_not_counted():
     appraisal = appraised(EVIDENCE, endorsements=(ENDORSED,))
     (told,) = [one for one in appraisal.checks if one.name == "endorsement"]
     assert (told.decided, "nobody who is trusted" in told.told) == (False, True)
@@ -158,7 +160,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("data", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_collections_that_are_wrong_are_refused(data, reason):
+def test_invalid_collections_are_refused(data, reason):
     with pytest.raises(InvalidStatement) as error:
         parse_messages(data)
     assert error.value.reason == reason
@@ -166,7 +168,7 @@ def test_collections_that_are_wrong_are_refused(data, reason):
         assert refused(data, needed) == reason
 
 
-def test_reference_values_and_profiles_in_capitals_do_no_harm():
+def test_reference_values_and_upper_case_profiles_are_accepted():
     data = collection(
         a=CmwRecord(EAR.upper().replace("APPLICATION/EAT+CWT", EAT_CWT_MEDIA_TYPE), RESULT),
         b=CmwRecord(REFERENCE_VALUES_MEDIA_TYPE, b"x", INDICATOR_REFERENCE_VALUES),

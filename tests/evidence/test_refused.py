@@ -1,4 +1,4 @@
-"""Each way in which evidence can be wrong is refused, with its own reason."""
+"""Each kind of wrong evidence is refused for its own reason."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -226,13 +226,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("evidence", "policy", "reason"), CASES.values(), ids=CASES)
-def test_evidence_that_is_wrong_is_not_affirmed(evidence, policy, reason):
+def test_wrong_evidence_is_not_affirmed(evidence, policy, reason):
     appraisal = appraised(evidence, policy)
     assert appraisal.status in (Tier.WARNING, Tier.CONTRAINDICATED)
     assert reason in {check.reason for check in appraisal.checks}
 
 
-def test_the_same_evidence_is_not_fresh_for_another_nonce():
+def test_evidence_for_another_nonce_is_not_fresh():
     evidence = made()
     assert appraised(evidence).status is Tier.AFFIRMING
     again = appraised(evidence, nonce=b"\x09" * 32)
@@ -242,7 +242,7 @@ def test_the_same_evidence_is_not_fresh_for_another_nonce():
     assert (later.status, later.worst_check.reason) == (Tier.CONTRAINDICATED, "evidence-old")
 
 
-def test_a_journal_that_the_record_does_not_name_is_refused():
+def test_journal_that_the_record_does_not_name_is_refused():
     assert appraised(made(), journal=JOURNAL).status is Tier.AFFIRMING
     for subject, named in (
         (SUBJECT, replace(JOURNAL, frames=8)),
@@ -256,7 +256,7 @@ def test_a_journal_that_the_record_does_not_name_is_refused():
         )
 
 
-def test_a_file_that_differs_is_named():
+def test_changed_file_is_named():
     (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
     assert check.told == "version 0.1.0, readers/lines.py differs"
     gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {
@@ -287,7 +287,7 @@ NOBODY = {
 
 
 @pytest.mark.parametrize(("evidence", "asked"), NOBODY.values(), ids=NOBODY)
-def test_what_nobody_vouches_for_is_not_shown_as_good(evidence, asked):
+def test_unproven_findings_are_retracted(evidence, asked):
     appraisal = appraised(evidence, **asked)
     good = {
         check.name for check in appraisal.checks if check.decided and check.tier <= Tier.AFFIRMING
@@ -350,13 +350,13 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("evidence", "reason"), MALFORMED.values(), ids=MALFORMED)
-def test_what_is_no_evidence_of_the_profile_raises(evidence, reason):
+def test_malformed_evidence_raises(evidence, reason):
     with pytest.raises(InvalidStatement) as refused:
         appraised(evidence, SOFTWARE)
     assert refused.value.reason == reason
 
 
-def test_a_signed_statement_is_no_evidence_whatever_it_is_about():
+def test_signed_statement_never_passes_as_evidence():
     from vacr.evidence.tokens import parse_cwt
     from vacr.signing.statement import sign
 
@@ -373,7 +373,7 @@ BENT = {
 
 
 @pytest.mark.parametrize("bend", BENT.values(), ids=BENT)
-def test_what_a_tpm_did_not_make_is_no_quote(bend):
+def test_data_that_a_tpm_did_not_create_is_not_a_quote(bend):
     class Bent(StandIn):
         def __init__(self):
             self.private, self.attributes, self.pcrs = TPM.private, TPM.attributes, TPM.pcrs

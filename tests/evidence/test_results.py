@@ -1,4 +1,4 @@
-"""Results: as CWT and as JWT, and what a relying party makes of them."""
+"""Results as CWT and JWT, and the decisions of a relying party."""
 
 import base64
 import json
@@ -20,18 +20,20 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
-from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
-from vacr.evidence.tokens import (
-    EAR_PROFILE,
-    EAT_CWT_MEDIA_TYPE,
-    EAT_SUBMODS,
+from vacr.evidence.cmw import (
     INDICATOR_EVIDENCE,
     INDICATOR_RESULTS,
     CmwCollection,
     CmwRecord,
     encode_cmw_cbor,
     encode_cmw_json,
+)
+from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
+from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
+from vacr.evidence.tokens import (
+    EAR_PROFILE,
+    EAT_CWT_MEDIA_TYPE,
+    EAT_SUBMODS,
     looks_like_jwt,
     parse_cwt,
     sign_cwt,
@@ -62,7 +64,7 @@ def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
 
 @pytest.mark.parametrize("kind", VERIFIERS)
 @pytest.mark.parametrize("as_jwt", [False, True], ids=["cwt", "jwt"])
-def test_a_result_says_what_was_found(kind, as_jwt):
+def test_result_contains_the_findings(kind, as_jwt):
     signer = VERIFIERS[kind]
     found = decode_signed_result(
         result(signer=signer, as_jwt=as_jwt), [STRANGER.public_key, signer.public_key]
@@ -94,7 +96,7 @@ def test_a_jwt_has_the_names_of_the_draft():
     assert said["ear_verifier_id"].keys() == {"developer", "build"}
 
 
-def test_a_result_that_warns_or_refuses_is_written_too():
+def test_bad_results_are_written_too():
     assert (
         decode_signed_result(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
     )
@@ -106,7 +108,7 @@ def test_a_result_that_warns_or_refuses_is_written_too():
     )
 
 
-def test_a_passport_is_enough():
+def test_passport_is_sufficient():
     for as_jwt in (False, True):
         assert check_evidence_requirement(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith(
             "affirming by verifier"
@@ -117,14 +119,14 @@ def test_a_passport_is_enough():
     ).startswith("warning")
 
 
-def test_a_background_check_is_enough():
+def test_background_check_is_sufficient():
     assert (
         check_evidence_requirement(made(), RECORD, BACKGROUND, NOW)
         == f"affirming by {POLICY.id}; by a TPM that nothing shows to be a chip"
     )
 
 
-def test_passports_that_are_not_enough():
+def test_insufficient_passports_are_refused():
     assert refused(None) == "evidence-missing"
     assert refused(result(signer=STRANGER)) == "verifier-untrusted"
     assert refused(result(signer=STRANGER, as_jwt=True)) == "verifier-untrusted"
@@ -138,7 +140,7 @@ def test_passports_that_are_not_enough():
     assert refused(made()) == "evidence-undecided"  # evidence is no result
 
 
-def test_a_result_holds_for_just_as_long_as_it_says():
+def test_result_is_valid_until_it_expires():
     until = NOW - timedelta(seconds=60) + timedelta(seconds=10)
     assert check_evidence_requirement(
         result(validity=10), RECORD, PASSPORT, until - timedelta(seconds=1)
@@ -146,7 +148,7 @@ def test_a_result_holds_for_just_as_long_as_it_says():
     assert refused(result(validity=10), now=until) == "result-expired"
 
 
-def test_the_weaker_claim_of_a_key_in_software_is_told_and_can_be_refused():
+def test_key_in_software_is_reported_and_can_be_refused():
     enough = replace(POLICY, software_is_enough=True)
     for as_jwt in (False, True):
         passport = result(made(tpm=None), enough, as_jwt=as_jwt)
@@ -177,7 +179,7 @@ def test_hardware_can_be_demanded():
     assert told == f"affirming by {POLICY.id}"
 
 
-def test_background_checks_that_are_not_enough():
+def test_insufficient_background_checks_are_refused():
     assert refused(None, BACKGROUND) == "evidence-missing"
     assert refused(made(), BACKGROUND, record=digest("another")) == "record-mismatch"
     assert refused(made(), replace(BACKGROUND, nonce=b"\x07" * 32)) == "nonce"
@@ -187,7 +189,7 @@ def test_background_checks_that_are_not_enough():
     assert refused(result(as_jwt=True), BACKGROUND) == "evidence-undecided"
 
 
-def test_messages_come_out_of_their_wrappers():
+def test_wrapped_messages_are_unwrapped():
     evidence, passport = made(), result()
     both = CmwCollection(
         {
@@ -236,11 +238,11 @@ def bent(**changes):
         (bent(c266=[]), "result-malformed"),
     ],
 )
-def test_results_of_another_form(data, reason):
+def test_malformed_results_are_refused(data, reason):
     assert refused(data) == reason
 
 
-def test_jwts_of_another_form():
+def test_malformed_jwts_are_refused():
     good = result(as_jwt=True)
     header, claims, signature = good.split(b".")
     none = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=")
@@ -257,7 +259,7 @@ def test_jwts_of_another_form():
     )
 
 
-def test_a_key_that_signs_no_jwt_is_refused():
+def test_key_that_cannot_sign_a_jwt_is_refused():
     with pytest.raises(UsageError, match="JWT"):
         result(signer=KeySigner(generate_key("ps256")), as_jwt=True)
     assert looks_like_jwt(result(as_jwt=True))

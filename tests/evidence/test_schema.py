@@ -1,6 +1,4 @@
-"""The CDDL of evidence, by our own compiler: it takes what is made, and what it makes can
-be read.
-"""
+"""The CDDL of evidence accepts our messages, and its instances can be parsed."""
 
 from dataclasses import replace
 from importlib import resources
@@ -10,7 +8,9 @@ import pytest
 
 from tests.evidence.making import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, made
 from vacr.cddl.schema import compile_cddl
+from vacr.evidence.cmw import decode_cmw, encode_cmw_cbor
 from vacr.evidence.messages import check_evidence_schema
+from vacr.evidence.reference_values import decode_reference_values, encode_reference_values
 from vacr.evidence.tokens import (
     CLAIM_AGENT,
     CLAIM_JOURNAL,
@@ -23,11 +23,8 @@ from vacr.evidence.tokens import (
     EAT_PROFILE,
     ENDORSEMENT_PROFILE,
     EVIDENCE_PROFILE,
-    decode_cmw,
-    encode_cmw_cbor,
     parse_cwt,
 )
-from vacr.evidence.verifier import decode_reference_values, encode_reference_values
 from vacr.record.cbor import decode_cbor
 
 TEXT = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")
@@ -42,7 +39,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("evidence", MADE.values(), ids=MADE)
-def test_what_is_made_follows_the_schema(evidence):
+def test_created_messages_follow_the_schema(evidence):
     assert SCHEMA.checker("evidence", json=False).findings(decode_cbor(evidence)) == []
 
 
@@ -66,7 +63,7 @@ def test_the_schema_has_the_names_of_the_code():
         assert str(number) in TEXT
 
 
-def test_a_claim_is_known_by_its_type_too():
+def test_label_of_another_type_is_another_claim():
     claims = parse_cwt(MADE["software"]).claims
     check_evidence_schema(claims, "claims", "claims")
     for label in (EAT_IAT, EAT_NONCE, EAT_PROFILE):

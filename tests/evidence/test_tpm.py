@@ -1,4 +1,4 @@
-"""Evidence of a real TPM: swtpm, asked through tpm2-tools."""
+"""Evidence of a real TPM: swtpm, through tpm2-tools."""
 
 import hashlib
 import os
@@ -58,7 +58,7 @@ def test_the_attestation_key_is_restricted_and_always_the_same(tpm):
     assert parse_attestation_key(first).is_restricted()
 
 
-def test_what_a_quote_says_is_what_was_asked(tpm):
+def test_quote_covers_the_request(tpm):
     quoted = tpm.quote(b"\x05" * 32)
     quote = parse_quote(quoted.quote)
     assert (quote.extra_data, quote.selected) == (b"\x05" * 32, (0, 7, 16))
@@ -90,7 +90,7 @@ def test_a_quote_of_another_time_is_refused(tpm):
     )
 
 
-def test_registers_are_those_of_the_tpm(tpm):
+def test_registers_are_compared_with_the_policy(tpm):
     run(tpm, "pcrreset", "16")
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
     extended = hashlib.sha256(bytes(32) + b"\xab" * 32).digest()
@@ -124,7 +124,7 @@ def test_a_tpm_is_found_from_where_the_command_runs(tpm, monkeypatch):
     assert Tpm().attestation_key() == tpm.attestation_key()
 
 
-def test_what_cannot_be_asked_is_said(tmp_path):
+def test_impossible_requests_are_explained(tmp_path):
     with pytest.raises(Unreachable, match="the TPM does not do it"):
         Tpm(f"swtpm:path={tmp_path / 'nothing'}").quote(b"\x00" * 32)
     with pytest.raises(UsageError, match="no register 24"):

@@ -1,4 +1,4 @@
-"""What is affirmed, and how far."""
+"""The tiers and vectors of appraisals."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -28,7 +28,7 @@ from vacr.evidence.results import (
 from vacr.evidence.tpm_structures import compute_key_name
 
 
-def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
+def test_quote_of_a_known_tpm_affirms_the_instance_but_not_hardware():
     appraisal = appraised(made())
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
@@ -54,7 +54,7 @@ def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
     }
 
 
-def test_a_key_in_software_affirms_no_identity_even_where_it_is_enough():
+def test_accepted_key_in_software_affirms_no_identity():
     appraisal = appraised(made(tpm=None), replace(POLICY, software_is_enough=True))
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
@@ -67,7 +67,7 @@ def test_a_key_in_software_affirms_no_identity_even_where_it_is_enough():
     )
 
 
-def test_hardware_that_a_policy_asks_for_has_to_be_endorsed():
+def test_required_hardware_must_be_endorsed():
     policy = replace(POLICY, required=frozenset(("hardware",)))
     assert appraised(made(), policy).vector["hardware"] == 97
     assert (
@@ -91,7 +91,7 @@ def test_nothing_is_named_twice():
             assert check.name not in check.told, check
 
 
-def test_evidence_is_as_old_as_the_policy_says_and_no_older():
+def test_evidence_older_than_the_maximum_age_is_refused():
     policy = replace(POLICY, maximum_age=60)
     assert appraised(made(), policy).status is Tier.AFFIRMING
     assert (
@@ -105,12 +105,12 @@ def test_evidence_is_as_old_as_the_policy_says_and_no_older():
     )
 
 
-def test_registers_of_the_boot_affirm_what_was_booted():
+def test_accepted_boot_registers_affirm_executables():
     policy = replace(POLICY, pcrs={7: frozenset((b"\x07" * 32, b"\x08" * 32))})
     assert appraised(made(), policy).vector["executables"] == 3
 
 
-def test_configuration_is_affirmed_where_it_has_a_reference_value():
+def test_configuration_with_a_reference_value_is_affirmed():
     subject = replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))
     policy = replace(
         POLICY, references=(PACKAGE, PYTHON, SETTINGS), required=frozenset(("configuration",))
@@ -120,7 +120,7 @@ def test_configuration_is_affirmed_where_it_has_a_reference_value():
     assert appraised(made(other), policy).vector["configuration"] == -97
 
 
-def test_an_agent_is_told_of_and_affirms_nothing():
+def test_measured_agent_is_reported_and_affirms_nothing():
     subject = replace(
         SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72"))
     )
@@ -143,7 +143,7 @@ def test_several_releases_may_be_known():
     )
 
 
-def test_without_the_record_the_result_says_which_it_is_about():
+def test_result_without_the_record_names_its_digest():
     appraisal = appraised(made(), record=None)
     assert appraisal.status is Tier.AFFIRMING
     assert appraisal.record == SUBJECT.record
@@ -188,7 +188,7 @@ def test_the_worst_value_stands_for_all():
     assert find_worst_value([99, 2, -97]) == 99
 
 
-def test_what_is_not_said_is_never_enough():
+def test_missing_claim_is_never_sufficient():
     assert not is_tier_sufficient(Tier.NONE, Tier.CONTRAINDICATED)
     assert is_tier_sufficient(Tier.AFFIRMING, Tier.WARNING)
     assert not is_tier_sufficient(Tier.WARNING, Tier.AFFIRMING)

@@ -1,4 +1,4 @@
-"""The client, with a service that answers as it should and with one that does not."""
+"""The registration client, with a service that follows the protocol and one that does not."""
 
 import ssl
 import subprocess
@@ -47,14 +47,14 @@ def posts(service):
     return sum(method == "POST" for method, _ in service.asked)
 
 
-def test_a_receipt_at_once(service):
+def test_receipt_is_returned_immediately(service):
     receipt = register(STATEMENT, service.url)
     logged = check_receipt(parse_sign1(STATEMENT), receipt, [service.log.key], NOW)
     assert (logged.index, logged.size, logged.issuer) == (1, 2, "https://log.example")
     assert service.asked == [("POST", "/entries"), ("GET", "/.well-known/scitt-keys")]
 
 
-def test_a_receipt_later():
+def test_receipt_is_returned_later():
     with Scrapi(wait=True) as service:
         slept = []
         found = client(service, slept=slept).register(STATEMENT)
@@ -71,7 +71,7 @@ def test_a_service_below_a_path():
         assert client(service).register(STATEMENT)
 
 
-def test_whose_word_the_key_is(service):
+def test_key_from_the_service_is_marked(service):
     assert client(service).register(STATEMENT).as_the_service_says
     service.asked.clear()
     assert not client(service).register(STATEMENT, [service.log.key]).as_the_service_says
@@ -82,7 +82,7 @@ def test_whose_word_the_key_is(service):
     assert "--log-key names no key of this service" in caught.value.hint
 
 
-def test_no_more_is_sent_than_is_signed_and_the_key(service):
+def test_only_the_signed_part_and_the_key_are_sent(service):
     once = add_receipt(STATEMENT, register(STATEMENT, service.url))
     assert register(once, service.url)
     assert [sorted(parse_sign1(body).unprotected) for body in service.posted] == [[14], [14]]
@@ -99,7 +99,7 @@ def test_the_digest_rule():
 @pytest.mark.parametrize(
     "fault", [429, 502, 503, 504, "cut", "cut_body", "lost", "no_http", "endless"]
 )
-def test_what_may_pass_is_tried_again(service, fault):
+def test_temporary_errors_are_retried(service, fault):
     service.plan = [fault, fault]
     slept = []
     found = client(service, slept=slept).register(STATEMENT)
@@ -109,7 +109,7 @@ def test_what_may_pass_is_tried_again(service, fault):
 
 
 @pytest.mark.parametrize("fault", [429, 503, "cut", "no_http"])
-def test_not_for_ever(service, fault):
+def test_retries_end(service, fault):
     service.plan = [fault] * 100
     with pytest.raises(Unreachable) as caught:
         client(service).register(STATEMENT)
@@ -118,7 +118,7 @@ def test_not_for_ever(service, fault):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415])
-def test_what_will_not_pass_is_not_tried_again(service, status):
+def test_permanent_errors_are_not_retried(service, status):
     service.plan = [status]
     with pytest.raises(
         (InvalidStatement, UsageError), match=f"{status}.*: Odd: the plan says {status}"
@@ -128,7 +128,7 @@ def test_what_will_not_pass_is_not_tried_again(service, status):
 
 
 @pytest.mark.parametrize("status", [202, 203, 301, 307, 418, 500])
-def test_answers_that_are_none(service, status):
+def test_malformed_responses_are_refused(service, status):
     service.plan = [status]
     with pytest.raises(Unreachable, match=str(status)):
         client(service).register(STATEMENT)
@@ -142,7 +142,7 @@ def test_answers_that_are_none(service, status):
         ("other", "receipt-signature"),
     ],
 )
-def test_a_receipt_that_does_not_hold_is_none(service, fault, reason):
+def test_invalid_receipt_is_refused(service, fault, reason):
     register(sign(b"another", SIGNER), service.url)
     service.plan = [fault]
     with pytest.raises(InvalidStatement, match="gave a receipt that does not hold") as caught:
@@ -150,7 +150,7 @@ def test_a_receipt_that_does_not_hold_is_none(service, fault, reason):
     assert caught.value.reason == reason
 
 
-def test_an_answer_takes_no_longer_than_it_may(service):
+def test_response_time_is_limited(service):
     service.plan = ["drip"] * 6
     with pytest.raises(Unreachable, match=r"no whole answer within 0\.3 seconds"):
         client(service, timeout=0.3).register(STATEMENT)
@@ -176,14 +176,14 @@ def go(place, status=303, **headers):
         "ü",
     ],
 )
-def test_nobody_is_sent_elsewhere(service, place):
+def test_redirects_to_another_host_are_refused(service, place):
     service.plan = [go(place)]
     with pytest.raises(Unreachable, match="names no place of its own"):
         client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
     assert service.asked == [("POST", "/entries")]
 
 
-def test_places_of_its_own(service):
+def test_locations_on_the_same_host_are_followed(service):
     service.wait = True
     client(service).register(STATEMENT)
     for place in (
@@ -199,7 +199,7 @@ def test_places_of_its_own(service):
     assert client(service).register(STATEMENT).receipt, "created, and the receipt is elsewhere"
 
 
-def test_a_service_that_never_ends(service):
+def test_polling_ends(service):
     service.waiting = {"/entries/0": (STATEMENT, 10**9)}
     service.plan = [go("/entries/0")]
     slept = []
@@ -208,7 +208,7 @@ def test_a_service_that_never_ends(service):
     assert 50 < sum(slept) <= 100
 
 
-def test_a_service_that_does_not_know_what_it_took(service):
+def test_statement_is_sent_again_to_a_service_that_lost_it(service):
     """It is sent again: that gives the same entry, where it was registered after all."""
     service.plan = [go("/entries/0"), 503, "cut"]
     assert client(service).register(STATEMENT).logged.index == 1
@@ -220,7 +220,7 @@ def test_a_service_that_does_not_know_what_it_took(service):
     assert "the same entry" in caught.value.hint
 
 
-def test_a_service_that_says_when_to_come_back(service):
+def test_retry_after_is_respected(service):
     slept = []
     later = [
         lambda handler, _: handler.answer(503, Retry_After="17"),
@@ -235,7 +235,7 @@ def test_a_service_that_says_when_to_come_back(service):
         client(service).register(STATEMENT)
 
 
-def test_when_to_come_back():
+def test_retry_after_is_parsed():
     assert parse_retry_after("120") == 120
     assert (
         50
@@ -249,7 +249,7 @@ def test_when_to_come_back():
     assert parse_retry_after("1 Jan 20000000000000000000 0:0:0 +0000") is None
 
 
-def test_keys_that_the_service_does_not_tell(service):
+def test_service_without_keys_is_reported(service):
     for odd in (
         404,
         lambda handler, _: handler.answer(200, b"no keys"),
@@ -260,7 +260,7 @@ def test_keys_that_the_service_does_not_tell(service):
             client(service).register(STATEMENT)
 
 
-def test_what_is_said_cannot_drive_the_terminal(service):
+def test_responses_cannot_control_the_terminal(service):
     service.plan = [
         lambda handler, _: handler.answer(
             400, b"\x1b[31mred\nvacr: fine" + b"x" * 5000, "text/plain"
@@ -307,19 +307,19 @@ def test_a_token(service):
         "http://x/?a=1",
     ],
 )
-def test_addresses_that_are_none(url):
+def test_invalid_addresses_are_refused(url):
     with pytest.raises(UsageError) as caught:
         register(STATEMENT, url)
     assert "sesame" not in str(caught.value)
 
 
-def test_nobody_there():
+def test_unreachable_service_is_reported():
     for url in ("http://127.0.0.1:1/", "http://" + "a" * 80 + ".example/"):
         with pytest.raises(Unreachable, match="cannot be reached"):
             client(url).register(STATEMENT)
 
 
-def test_what_no_log_takes_is_not_sent(service):
+def test_unregistrable_statements_are_not_sent(service):
     for statement, reason in (
         (sign(b"x", SIGNER, profile="detached"), "register-detached"),
         (sign(b"x" * 70_000, SIGNER, profile="attached"), "register-too-large"),
@@ -373,7 +373,7 @@ def test_tls(tmp_path):
                 )
 
 
-def test_what_tls_needs_and_is_not_there(tmp_path):
+def test_missing_tls_files_are_reported(tmp_path):
     (tmp_path / "junk.pem").write_text("junk")
     locked = [
         "openssl",

@@ -1,6 +1,4 @@
-"""The outbox: items that stay until they are done, one for each statement and service, whoever else
-is at it.
-"""
+"""The outbox, used by one process or by several at once."""
 
 import json
 import os
@@ -29,7 +27,7 @@ def outbox(tmp_path):
     return Outbox(tmp_path / "state" / "outbox")
 
 
-def test_where_it_is():
+def test_folder_of_the_outbox():
     home = {"HOME": "/home/me"}
     assert find_outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
     assert find_outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path(
@@ -58,7 +56,7 @@ def test_there_and_back(outbox, tmp_path):
     outbox.remove(SERVICE, item.statement, STATEMENT)
 
 
-def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
+def test_statement_and_service_identify_an_item(outbox, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = outbox.add(SERVICE, "it.cose", STATEMENT)
     again = outbox.add(
@@ -70,7 +68,7 @@ def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
     assert len(list(outbox.items())) == 2
 
 
-def test_a_statement_that_changed_or_is_gone_is_told(outbox, tmp_path):
+def test_changed_or_missing_statement_is_reported(outbox, tmp_path):
     path = tmp_path / "it.cose"
     item = outbox.add(SERVICE, str(path), STATEMENT)
     path.write_bytes(add_receipt(STATEMENT, Log().receipt(STATEMENT)))
@@ -85,7 +83,7 @@ def test_a_statement_that_changed_or_is_gone_is_told(outbox, tmp_path):
     assert list(outbox.items()) == [item]
 
 
-def test_an_item_that_another_took_the_place_of_stays(outbox, tmp_path):
+def test_replaced_item_is_not_removed(outbox, tmp_path):
     path = str(tmp_path / "it.cose")
     outbox.add(SERVICE, path, STATEMENT)
     newer = outbox.add(SERVICE, path, sign(b"other", SIGNER))
@@ -104,7 +102,7 @@ def test_an_item_that_another_took_the_place_of_stays(outbox, tmp_path):
         "[" * 5000,
     ],
 )
-def test_what_is_no_item_keeps_nothing_back(outbox, tmp_path, junk):
+def test_malformed_item_does_not_block_others(outbox, tmp_path, junk):
     item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
     (outbox.folder / "0.json").write_text(junk)
     (outbox.folder / ".vacr-abcdefgh.tmp").write_text("half")
@@ -128,10 +126,8 @@ def planted(outbox, name, **changed):
     return path
 
 
-def test_items_that_others_put_there(outbox, tmp_path):
-    """Nobody has a file read that is none, nor statements and tokens sent to a service of
-    theirs.
-    """
+def test_planted_items_are_refused(outbox, tmp_path):
+    """Planted items cannot make us read other files, or send statements and tokens elsewhere."""
     item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
     os.mkfifo(outbox.folder / "1.json")
     (outbox.folder / "2.json").symlink_to("/dev/zero")
@@ -157,7 +153,7 @@ def test_odd_names(outbox, tmp_path):
     assert item.read() == STATEMENT
 
 
-def test_a_folder_that_cannot_be_used(tmp_path):
+def test_unusable_folder_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(UnreadableInput, match="cannot be used") as caught:
         Outbox(tmp_path / "file" / "outbox").add(SERVICE, "it", STATEMENT)
@@ -179,7 +175,7 @@ for number in range(40):
 """
 
 
-def test_processes_at_once_lose_and_double_nothing(outbox, tmp_path):
+def test_concurrent_processes_lose_and_duplicate_nothing(outbox, tmp_path):
     command = [sys.executable, "-c", WORK, str(outbox.folder), str(tmp_path / "it.cose")]
     running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(3)]
     assert [one.wait() for one in running] == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""Bundles of entries, and what is submitted to witnesses."""
+"""Bundles of entries, and submissions to witnesses."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def reason(work, *given):
     return caught.value.reason
 
 
-def test_a_bundle_as_the_specification_says():
+def test_bundle_matches_the_specification():
     assert (
         encode_entry_bundle([b"one", b"", b"x" * 300])
         == b"\x00\x03one\x00\x00\x01\x2c" + b"x" * 300
@@ -23,7 +23,7 @@ def test_a_bundle_as_the_specification_says():
 
 
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=256))
-def test_bundles_there_and_back(entries):
+def test_bundle_round_trip(entries):
     data = encode_entry_bundle(entries)
     assert decode_entry_bundle(data, len(entries)) == entries
     for count in (len(entries) - 1, len(entries) + 1):
@@ -39,13 +39,13 @@ def test_the_largest_bundle():
 
 
 @pytest.mark.parametrize("entries", [[], [b""] * 257, [bytes(65_536)]])
-def test_what_no_bundle_holds(entries):
+def test_impossible_bundles_are_refused(entries):
     with pytest.raises(UsageError):
         encode_entry_bundle(entries)
 
 
 @given(st.binary(), st.integers(0, 256))
-def test_any_bytes_are_a_bundle_or_refused_as_ours(data, count):
+def test_any_bytes_are_a_bundle_or_raise_our_error(data, count):
     try:
         entries = decode_entry_bundle(data, count)
     except InvalidStatement:
@@ -59,7 +59,7 @@ HASH = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 @given(
     st.integers(0, 1 << 62), st.lists(st.binary(min_size=32, max_size=32), max_size=63), st.binary()
 )
-def test_submissions_there_and_back(old, proof, note):
+def test_submission_round_trip(old, proof, note):
     assert parse_checkpoint_submission(
         CheckpointSubmission(old, proof, note).encode()
     ) == CheckpointSubmission(old, proof, note)
@@ -84,7 +84,7 @@ def test_submissions_there_and_back(old, proof, note):
         "old ٥\n\nnote",
     ],
 )
-def test_what_is_no_submission(data):
+def test_malformed_submissions_are_refused(data):
     assert reason(parse_checkpoint_submission, data.encode()) in {
         "submission-form",
         "checkpoint-form",
@@ -92,5 +92,5 @@ def test_what_is_no_submission(data):
 
 
 @given(st.binary())
-def test_any_bytes_are_refused_as_a_submission_of_ours(data):
+def test_any_bytes_are_a_submission_or_raise_our_error(data):
     assert reason(parse_checkpoint_submission, data)

@@ -45,7 +45,7 @@ def test_the_example_of_the_specification():
     assert verify_checkpoint(sign_checkpoint(SAID, KEY), TRUSTED) == SAID
 
 
-def test_more_lines_are_kept():
+def test_extension_lines_are_kept():
     said = Checkpoint(ORIGIN, 0, bytes(32), ("more", "and — more"))
     assert verify_checkpoint(sign_checkpoint(said, KEY), TRUSTED) == said
 
@@ -92,14 +92,14 @@ def test_more_lines_are_kept():
         ),
     ],
 )
-def test_what_is_no_checkpoint(text):
+def test_malformed_checkpoints_are_refused(text):
     assert reason(parse_checkpoint, text) == "checkpoint-form"
     if text.endswith("\n"):
         note = SignedNote(text, (sign_note_text(text, ORIGIN, KEY),)).encode()
         assert reason(verify_checkpoint, note, TRUSTED) in {"checkpoint-form", "note-form"}
 
 
-def test_whose_checkpoint_it_is():
+def test_checkpoint_not_signed_by_the_log_is_refused():
     note = sign_checkpoint(SAID, KEY)
     other = Ed25519PrivateKey.generate()
     assert reason(verify_checkpoint, note) == "note-unsigned"
@@ -137,12 +137,12 @@ def test_whose_checkpoint_it_is():
         Checkpoint("a", 1, bytes(32), ("tab\t",)),
     ],
 )
-def test_what_no_checkpoint_can_say_is_not_signed(said):
+def test_checkpoint_that_would_not_parse_is_not_signed(said):
     with pytest.raises(UsageError):
         sign_checkpoint(said, KEY)
 
 
-def test_a_cosignature_as_the_specification_says():
+def test_cosignature_matches_the_specification():
     time = 1679315147
     found = cosign_checkpoint(TEXT, time, WITNESS.name, KEY)
     assert found.key_id == WITNESS.id
@@ -157,7 +157,7 @@ def cosigned(*blobs, text=TEXT):
     return SignedNote(text, tuple(NoteSignature(WITNESS.name, WITNESS.id, blob) for blob in blobs))
 
 
-def test_cosignatures_that_are_none():
+def test_false_cosignatures_are_refused():
     good = cosign_checkpoint(TEXT, 5, WITNESS.name, KEY).blob
     later = cosign_checkpoint(TEXT, 7, WITNESS.name, KEY).blob
     assert verify_cosignature(cosigned(good, later, good), WITNESS) == 7
@@ -195,7 +195,7 @@ def test_there_and_back(size, root, time):
 
 
 @given(st.text())
-def test_any_text_is_refused_as_ours(text):
+def test_any_text_is_a_checkpoint_or_raises_our_error(text):
     try:
         said = parse_checkpoint(text)
     except InvalidStatement:

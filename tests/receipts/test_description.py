@@ -1,6 +1,4 @@
-"""What a log says of itself, and what others would have it say: a description, or refused
-as ours.
-"""
+"""The descriptions of a log, and forged ones."""
 
 from contextlib import suppress
 
@@ -52,7 +50,7 @@ def test_there_and_back():
 
 
 @pytest.mark.parametrize("name", ["who", "log", "origin", "not signed at all"])
-def test_nobody_else_gives_a_log_new_keys(name):
+def test_only_the_previous_key_announces_a_new_one(name):
     after = OTHER.description(
         "example.org/log" + "x" * (name == "origin"), 1, IDENTITY + "x" * (name == "log")
     )
@@ -63,7 +61,7 @@ def test_nobody_else_gives_a_log_new_keys(name):
 
 
 @given(some.sampled_from(sorted(cbor2.loads(parse_sign1(ENTRY).payload))), ANY)
-def test_any_payload_is_a_description_or_refused_as_ours(name, value):
+def test_any_payload_is_a_description_or_raises_our_error(name, value):
     message = parse_sign1(ENTRY)
     entry = signed(message.protected, {**cbor2.loads(message.payload), name: value})
     with suppress(InvalidStatement):
@@ -72,7 +70,7 @@ def test_any_payload_is_a_description_or_refused_as_ours(name, value):
 
 
 @given(some.sampled_from([1, 4, 15]), ANY)
-def test_any_header_is_a_description_or_refused_as_ours(label, value):
+def test_any_header_is_a_description_or_raises_our_error(label, value):
     message = parse_sign1(ENTRY)
     entry = signed({**message.protected, label: value}, cbor2.loads(message.payload))
     with suppress(InvalidStatement):

@@ -1,6 +1,4 @@
-"""Signed notes, against the specification written out, and the best known note that others
-signed.
-"""
+"""Signed notes, compared with the specification and with a note of another library."""
 
 import base64
 import hashlib
@@ -58,7 +56,7 @@ def signed(text=TEXT, *signatures):
     return SignedNote(text, (sign_note_text(text, NAME, KEY), *signatures))
 
 
-def test_the_best_known_note():
+def test_note_of_the_go_library_verifies():
     key = parse_verifier_key(PETER)
     parse_signed_note(PETERS_NOTE).verify(key)
     private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(PETERS_PRIVATE)[1:])
@@ -69,7 +67,7 @@ def test_the_best_known_note():
     assert str(build_verifier_key("PeterNeumann", private.public_key())) == PETER
 
 
-def test_a_note_as_the_specification_says():
+def test_note_matches_the_specification():
     public = KEY.public_key().public_bytes_raw()
     key_id = hashlib.sha256(NAME.encode() + b"\x0a" + b"\x01" + public).digest()[:4]
     line = (
@@ -85,7 +83,7 @@ def test_a_note_as_the_specification_says():
     Ed25519PublicKey.from_public_bytes(public).verify(found[4:], TEXT.encode())
 
 
-def test_lines_of_others_are_kept_and_ignored():
+def test_lines_of_unknown_keys_are_kept_and_ignored():
     others = (
         NoteSignature("example.org/other", TRUSTED.id, bytes(64)),  # the id alone is not the key
         NoteSignature(NAME, b"\x00\x01\x02\x03", b"x"),  # nor is the name
@@ -97,7 +95,7 @@ def test_lines_of_others_are_kept_and_ignored():
     assert note.signatures[1:] == others
 
 
-def test_what_no_trusted_key_signed():
+def test_note_without_a_trusted_signature_is_refused():
     stranger = build_verifier_key(NAME, OTHER.public_key())
     assert reason(signed().verify) == "note-unsigned"
     assert reason(signed().verify, stranger) == "note-unsigned"
@@ -111,7 +109,7 @@ def test_what_no_trusted_key_signed():
 @pytest.mark.parametrize(
     "blob", [bytes(64), b"x", KEY.sign(b"another text\n"), OTHER.sign(TEXT.encode())]
 )
-def test_one_false_line_of_a_known_key_fails_all(blob):
+def test_one_false_line_of_a_known_key_fails_the_note(blob):
     note = signed(TEXT, NoteSignature(NAME, TRUSTED.id, blob))
     assert reason(note.verify, TRUSTED) == "note-signature"
 
@@ -155,24 +153,24 @@ LINE = GOOD.rpartition(b"\n\n")[2]
         (GOOD + LINE * MAX_NOTE_SIGNATURES, "note-size"),
     ],
 )
-def test_what_is_no_note(data, why):
+def test_malformed_notes_are_refused(data, why):
     assert reason(parse_signed_note, data) == why
 
 
-def test_as_many_signatures_as_there_may_be():
+def test_number_of_signatures_is_limited():
     note = parse_signed_note(GOOD + LINE * (MAX_NOTE_SIGNATURES - 1))
     assert len(note.signatures) == MAX_NOTE_SIGNATURES
     note.verify(TRUSTED)
 
 
 @pytest.mark.parametrize("text", ["", "no end", "a\tb\n", "\ud800\n"])
-def test_texts_that_are_not_signed(text):
+def test_malformed_texts_are_not_signed(text):
     with pytest.raises(UsageError):
         sign_note_text(text, NAME, KEY)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\nb", "\u00a0", "a\x01", "\ud800"])
-def test_names_that_no_key_has(name):
+def test_invalid_key_names_are_refused(name):
     with pytest.raises(UsageError, match="cannot be the name of a key"):
         sign_note_text(TEXT, name, KEY)
     with pytest.raises(UsageError):
@@ -199,7 +197,7 @@ def test_names_that_no_key_has(name):
         f"{NAME}+{TRUSTED.id.hex()}+{base64.b64encode(bytes([1, 2])).decode()}",
     ],
 )
-def test_keys_that_are_none(text):
+def test_malformed_keys_are_refused(text):
     with pytest.raises(UsageError):
         parse_verifier_key(text)
 
@@ -209,7 +207,7 @@ def test_keys_that_are_none(text):
     st.sampled_from(NOTE_KEY_KINDS),
     st.binary(min_size=32, max_size=32),
 )
-def test_keys_there_and_back(name, kind, public):
+def test_key_round_trip(name, kind, public):
     try:
         key = VerifierKey(name, kind, public)
     except UsageError:
@@ -227,7 +225,7 @@ lines = st.text(
     st.lists(lines, min_size=1, max_size=8),
     st.lists(st.binary(min_size=1, max_size=80), max_size=5),
 )
-def test_notes_there_and_back(texts, blobs):
+def test_note_round_trip(texts, blobs):
     note = signed(
         "".join(f"{one}\n" for one in texts), *(NoteSignature("a", b"1234", blob) for blob in blobs)
     )
@@ -257,5 +255,5 @@ def test_changed_notes_do_not_verify(data):
 
 
 @given(st.binary())
-def test_any_bytes_are_refused_as_ours(data):
+def test_any_bytes_are_a_note_or_raise_our_error(data):
     assert reason(parse_signed_note, data).startswith("note-")

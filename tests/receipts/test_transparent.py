@@ -1,4 +1,4 @@
-"""Receipts in statements: what is added, what is replaced, and what stays as it was."""
+"""Receipts in statements: added, replaced and kept."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def odd(value, header=1):
     return cbor2.dumps(cbor2.CBORTag(18, parts))
 
 
-def test_nothing_but_the_receipts_changes():
+def test_adding_a_receipt_changes_only_the_receipts():
     log = Log()
     receipt = log.receipt(STATEMENT)
     transparent = add_receipt(STATEMENT, receipt)
@@ -51,13 +51,13 @@ def test_nothing_but_the_receipts_changes():
     found.check(found.inclusions[0].root(hash_leaf(build_log_entry(after))), log.key)
 
 
-def test_the_same_receipt_twice_stays_once():
+def test_receipt_is_added_only_once():
     receipt = Log().receipt(STATEMENT)
     once = add_receipt(STATEMENT, receipt)
     assert add_receipt(once, receipt) == once
 
 
-def test_a_newer_receipt_of_a_log_takes_the_place_of_the_older():
+def test_newer_receipt_of_a_log_replaces_the_older():
     log, other = Log(), Log("https://other.example")
     older = log.receipt(STATEMENT)
     both = add_receipt(add_receipt(STATEMENT, older), other.receipt(STATEMENT))
@@ -73,7 +73,7 @@ def test_a_newer_receipt_of_a_log_takes_the_place_of_the_older():
 
 
 @pytest.mark.parametrize("rule", ENTRY_RULES)
-def test_no_log_has_the_receipts_of_another_thrown_away(rule):
+def test_log_cannot_remove_receipts_of_another(rule):
     log, hostile = Log(rule=rule), Log(rule=rule)
     theirs = log.receipt(STATEMENT)
     hostile.add(STATEMENT)
@@ -94,7 +94,7 @@ def test_no_log_has_the_receipts_of_another_thrown_away(rule):
         ]
 
 
-def test_a_receipt_for_another_kind_of_tree_stays():
+def test_receipt_for_an_unknown_tree_is_kept():
     other = cbor2.dumps(
         cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)])
     )
@@ -105,7 +105,7 @@ def test_a_receipt_for_another_kind_of_tree_stays():
 
 
 @pytest.mark.parametrize("value", [b"x", {}, [], ["x"], [b"x"], [7], [b""], None, [[b"x"]]])
-def test_what_is_no_list_of_receipts(value):
+def test_malformed_lists_of_receipts_are_refused(value):
     with pytest.raises(InvalidStatement) as caught:
         parse_receipts(parse_sign1(odd(value)))
     assert caught.value.reason == "receipt-malformed"
@@ -113,7 +113,7 @@ def test_what_is_no_list_of_receipts(value):
         add_receipt(odd(value), Log().receipt(STATEMENT))
 
 
-def test_receipts_have_a_tag_and_a_place():
+def test_untagged_or_protected_receipts_are_refused():
     receipt = Log().receipt(STATEMENT)
     with pytest.raises(InvalidStatement) as caught:
         add_receipt(STATEMENT, receipt[1:])
@@ -125,7 +125,7 @@ def test_receipts_have_a_tag_and_a_place():
         add_receipt(STATEMENT, STATEMENT)
 
 
-def test_there_is_an_end_to_receipts():
+def test_number_of_receipts_is_limited():
     statement = STATEMENT
     for number in range(MAX_RECEIPTS):
         statement = add_receipt(statement, Log(f"https://{number}.example").receipt(STATEMENT))

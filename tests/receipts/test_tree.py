@@ -1,4 +1,4 @@
-"""The tree, against the definitions of RFC 9162 written out by recursion."""
+"""The tree, compared with the recursive definitions of RFC 9162."""
 
 import hashlib
 import random
@@ -64,7 +64,7 @@ def nodes(leaves):
 
 
 @pytest.mark.parametrize("size", range(1, 70))
-def test_roots_and_proofs_are_those_of_the_rfc(size):
+def test_roots_and_proofs_match_the_rfc(size):
     leaves, node = LEAVES[:size], nodes(LEAVES[:size])
     assert compute_root(node, size) == mth(leaves)
     edges = compute_right_edge(node, size)
@@ -78,11 +78,11 @@ def test_roots_and_proofs_are_those_of_the_rfc(size):
         assert compute_consistency_root(older, size, proof, mth(leaves[:older])) == mth(leaves)
 
 
-def test_the_empty_tree():
+def test_root_of_the_empty_tree():
     assert compute_root(nodes([]), 0) == hashlib.sha256().digest()
 
 
-def test_nothing_but_the_proof_proves():
+def test_changed_proofs_do_not_verify():
     """Every proof for a wrong index, and every path that is cut, extended or changed, leads
     elsewhere or nowhere.
     """
@@ -129,15 +129,13 @@ def test_another_past_is_not_consistent():
         (3, 5, ["text"]),
     ],
 )
-def test_proofs_of_consistency_that_are_none(older, newer, proof):
+def test_malformed_consistency_proofs_are_refused(older, newer, proof):
     with pytest.raises(InvalidStatement):
         compute_consistency_root(older, newer, proof, bytes(32))
 
 
 def grown(count, at=()):
-    """Grow a tree leaf by leaf, settling now and then, and starting anew from its tiles at some
-    sizes.
-    """
+    """Grow a tree leaf by leaf, with restarts from its tiles at some sizes."""
     kept = {}
     growing = GrowingTree(0, [], lambda level, number: Tile(kept[level, number]))
     for number in range(count):
@@ -153,7 +151,7 @@ def grown(count, at=()):
     return growing
 
 
-def test_tiles_give_the_same_tree():
+def test_tiles_yield_the_same_tree():
     random.seed(1)
     sizes = [1, 2, 255, 256, 257, 511, 512, 1000, 65_536, 65_537, 66_000]
     leaves = [hash_leaf(number.to_bytes(4, "big")) for number in range(sizes[-1])]
@@ -175,7 +173,7 @@ def test_tiles_give_the_same_tree():
     ("number", "width", "name"),
     [(0, 256, "000"), (67, 256, "067"), (1234067, 256, "x001/x234/067"), (1000, 3, "x001/000.p/3")],
 )
-def test_names_of_tiles(number, width, name):
+def test_tile_paths(number, width, name):
     assert format_tile_path(number, width) == name
     assert parse_tile_path(name) == (number, width)
 
@@ -196,6 +194,6 @@ def test_names_of_tiles(number, width, name):
         "٣٣٣",
     ],
 )
-def test_what_no_tile_is_named(name):
+def test_malformed_tile_paths_are_refused(name):
     with pytest.raises(UsageError):
         parse_tile_path(name)

@@ -1,6 +1,4 @@
-"""Which keys an algorithm takes: none that anybody can sign with, and none that others have to work
-too long for.
-"""
+"""Keys that algorithms refuse: forgeable ones, and ones that make verification slow."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed448, ed25519, rsa
@@ -25,7 +23,7 @@ def points(prime, size, *more):
     "point",
     points(P25519, 32, *(int.from_bytes(bytes.fromhex(one), "little") for one in OF_ORDER_8)),
 )
-def test_an_ed25519_key_of_small_order(point):
+def test_ed25519_key_of_small_order_is_refused(point):
     key = ed25519.Ed25519PublicKey.from_public_bytes(point)
     for algorithm in (ALG_EDDSA, ALG_ED25519):
         with pytest.raises(InvalidStatement) as caught:
@@ -34,7 +32,7 @@ def test_an_ed25519_key_of_small_order(point):
 
 
 @pytest.mark.parametrize("point", points(P448, 57))
-def test_an_ed448_key_of_small_order(point):
+def test_ed448_key_of_small_order_is_refused(point):
     key = ed448.Ed448PublicKey.from_public_bytes(point)
     for algorithm in (ALG_EDDSA, ALG_ED448):
         with pytest.raises(InvalidStatement) as caught:
@@ -53,7 +51,7 @@ def test_an_ed448_key_of_small_order(point):
         (16_384, 3, "alg-key"),
     ],
 )
-def test_how_large_an_rsa_key_may_be(bits, exponent, reason):
+def test_rsa_keys_have_a_minimum_and_a_maximum_size(bits, exponent, reason):
     key = rsa.RSAPublicNumbers(exponent, (1 << (bits - 1)) + 1).public_key()
     with pytest.raises(InvalidStatement) as caught:
         verify_signature(ALG_PS256, key, b"\x00" + bytes(bits // 8 - 1), b"anything")

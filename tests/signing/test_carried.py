@@ -1,4 +1,4 @@
-"""The key that a statement carries: what a service that has nothing else verifies with."""
+"""The key that a statement carries, for a verifier without any other key."""
 
 import cbor2
 import pytest
@@ -32,7 +32,7 @@ def reason(statement):
 
 
 @pytest.mark.parametrize("kind", NEW_KEY_ALGORITHMS)
-def test_a_statement_can_be_verified_by_the_key_in_it(kind):
+def test_statement_carries_the_key_that_verifies_it(kind):
     signer = KeySigner(generate_key(kind))
     parsed = parse_sign1(sign(PAYLOAD, signer))
     key = find_carried_key(parsed)
@@ -42,7 +42,7 @@ def test_a_statement_can_be_verified_by_the_key_in_it(kind):
     assert same(key, signer.public_key)
 
 
-def test_with_certificates_the_first_of_them_is_enough():
+def test_first_certificate_carries_the_key():
     key = Key.made("es256")
     chain = certificate(key, Authority("root"))
     statement = sign(
@@ -52,7 +52,7 @@ def test_with_certificates_the_first_of_them_is_enough():
     assert same(find_carried_key(parse_sign1(statement)), key.signer.public_key)
 
 
-def test_another_key_is_refused():
+def test_carried_key_that_kid_does_not_name_is_refused():
     key, other = Key.made("es256"), Key.made("es256")
     theirs = {14: build_kccs(other.signer.public_key)}
     assert reason(message(key, {1: -7, 4: key.thumbprint}, unprotected=theirs)) == "kccs-mismatch"
@@ -69,7 +69,7 @@ def test_another_key_is_refused():
     )
 
 
-def test_a_certificate_that_nothing_protects_is_refused():
+def test_unprotected_certificate_is_refused():
     key = Key.made("es256")
     chain = {33: certificate(key, Authority("root"))}
     assert reason(message(key, {1: -7}, unprotected=chain)) == "x5chain-unprotected"
@@ -79,11 +79,11 @@ def test_a_certificate_that_nothing_protects_is_refused():
     )
 
 
-def test_most_statements_of_others_carry_none():
+def test_statement_without_a_key_carries_none():
     assert find_carried_key(parse_sign1(message(Key.made("es256"), {1: -7}))) is None
 
 
-def test_what_is_carried_is_a_cose_key():
+def test_carried_key_is_a_cose_key():
     signer = KeySigner(generate_key("es256"))
     unprotected = cbor2.loads(sign(PAYLOAD, signer)).value[1]
     assert parse_public_keys(cbor2.dumps(dict(unprotected[14][8][1]), canonical=True))

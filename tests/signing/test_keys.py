@@ -1,4 +1,4 @@
-"""Keys: made, written, read again, and named."""
+"""Keys: generated, encoded, decoded and named."""
 
 import base64
 
@@ -21,7 +21,7 @@ from vacr.signing.keys import (
 
 
 @pytest.mark.parametrize("kind", NEW_KEY_ALGORITHMS)
-def test_every_form_gives_the_same_key(kind):
+def test_every_encoding_yields_the_same_key(kind):
     key = generate_key(kind)
     public = key.public_key()
     assert parse_public_keys(encode_public_pem(public)) == [public]
@@ -42,7 +42,7 @@ def test_thumbprint_of_the_example_in_rfc_9679():
     assert parse_cose_key({1: 2, -1: 1, -2: x, -3: bool(y[-1] & 1)}) == key
 
 
-def test_what_is_refused_says_why():
+def test_refused_keys_are_explained():
     key = generate_key("es256")
     with pytest.raises(UnreadableInput, match="a private key where a public one is wanted"):
         parse_public_keys(encode_private_pem(key))
@@ -69,7 +69,7 @@ def test_what_is_refused_says_why():
         KeySigner(key, -8)
 
 
-def test_a_signer_does_not_show_its_key():
+def test_signer_does_not_reveal_its_key():
     signer = KeySigner(generate_key("eddsa"))
     assert repr(signer) == "KeySigner(EdDSA)"
     assert encode_private_pem(signer.key).split(b"\n")[1].decode() not in repr(signer)

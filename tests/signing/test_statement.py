@@ -1,6 +1,4 @@
-"""Statements: what each profile holds, and that all of it is what the schema and the deterministic
-form ask for.
-"""
+"""Statements of each profile follow the schema and the deterministic encoding."""
 
 import hashlib
 

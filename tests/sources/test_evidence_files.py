@@ -15,8 +15,8 @@ from vacr.evidence.measuring import (
     measure_recording_agent,
 )
 from vacr.evidence.policy_files import find_evidence_beside, load_appraisal_policy
+from vacr.evidence.reference_values import encode_reference_values
 from vacr.evidence.tokens import EVIDENCE_PROFILE
-from vacr.evidence.verifier import encode_reference_values
 from vacr.signing.keys import (
     KeySigner,
     compute_thumbprint,
@@ -46,7 +46,7 @@ def loaded(folder, text):
     return load_appraisal_policy(str(folder / "policy.toml"))
 
 
-def test_a_policy_is_read_with_the_files_beside_it(folder):
+def test_policy_is_loaded_with_the_files_it_names(folder):
     seven, eight, nine = "07" * 32, "08" * 32, "09" * 32
     policy = loaded(
         folder,
@@ -81,14 +81,14 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("text", POLICIES.values(), ids=POLICIES)
-def test_policies_that_are_wrong(folder, text):
+def test_malformed_policies_are_refused(folder, text):
     with pytest.raises(UnreadableInput) as refused:
         loaded(folder, text)
     assert refused.value.where
     assert refused.value.hint
 
 
-def test_files_that_trust_rests_on_have_to_be_there(folder):
+def test_missing_trusted_files_are_reported(folder):
     for text in (
         'id = "x"\nattester-keys = ["nowhere.pem"]',
         'id = "x"\nreferences = ["nowhere.cbor"]',
@@ -100,7 +100,7 @@ def test_files_that_trust_rests_on_have_to_be_there(folder):
         load_appraisal_policy(str(folder / "nowhere.toml"))
 
 
-def test_what_lies_beside_a_file_is_found(folder):
+def test_evidence_next_to_a_file_is_found(folder):
     name = str(folder / "a.acr.json")
     assert find_evidence_beside(name, results=False) is None
     for ending, results in (
@@ -122,7 +122,7 @@ def test_the_package_is_measured_file_by_file():
     assert python.digest == hashlib.sha256(Path(sys.executable).resolve().read_bytes()).digest()
 
 
-def test_a_file_of_a_package_that_changes_changes_its_digest(tmp_path):
+def test_changed_file_changes_the_digest_of_its_package(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.py").write_text("1")
     (tmp_path / "c.py").write_text("2")
@@ -136,7 +136,7 @@ def test_a_file_of_a_package_that_changes_changes_its_digest(tmp_path):
     assert measure_package(tmp_path).digest != before.digest
 
 
-def test_what_cannot_be_measured_is_said(tmp_path):
+def test_unmeasurable_files_are_reported(tmp_path):
     with pytest.raises(UnreadableInput):
         measure_configuration(str(tmp_path / "nowhere"))
     with pytest.raises(UsageError):

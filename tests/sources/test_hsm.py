@@ -64,7 +64,7 @@ def uri(kind, module=MODULE):
         ("ps256", -39),
     ],
 )
-def test_a_key_in_a_device_signs(device, kind, number):
+def test_key_in_a_device_signs(device, kind, number):
     signer = open_hsm_signer(uri(kind), number, b"1234")
     verified = verify(
         sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW
@@ -77,7 +77,7 @@ def test_a_key_in_a_device_signs(device, kind, number):
 
 
 @pytest.mark.usefixtures("device")
-def test_what_is_not_there_is_said():
+def test_missing_parts_are_reported():
     with pytest.raises(Unreachable):
         open_hsm_signer(uri("none"), None, b"1234")
     with pytest.raises(Unreachable):

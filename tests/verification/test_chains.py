@@ -1,4 +1,4 @@
-"""Chains of certificates that lead to nobody."""
+"""Certificate chains that do not lead to a trusted root."""
 
 import pytest
 from cryptography import x509
@@ -10,10 +10,8 @@ from vacr.signing.keys import generate_key
 from vacr.verification.trust import check_certificate_chain
 
 
-def test_whoever_is_not_certified_has_nobody_check_all_their_certificates():
-    """What is wrong at the signer's end is not even looked at: that nobody certified the other end
-    is found before.
-    """
+def test_uncertified_chain_costs_one_signature_check():
+    """An untrusted end of the chain is found before a false signature at the signer's end."""
     middle, root, trusted = (
         Authority("middle", Authority("root")),
         Authority("root"),

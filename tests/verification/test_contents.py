@@ -1,4 +1,4 @@
-"""What a statement covers, whatever it says its type is."""
+"""The content type of a statement does not matter for verification."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Any bytes give a verified result or our error, and no change of a statement passes."""
+"""Any bytes yield a verified result or our error, and no changed statement verifies."""
 
 from datetime import UTC, datetime
 
@@ -57,7 +57,7 @@ def test_changed_bytes(statement, data):
     changed = bytearray(statement)
     changed[at] ^= data.draw(st.integers(1, 255))
     found = verdict(bytes(changed))
-    # What is not signed may change: nothing else.
+    # Only the unsigned parts may change.
     assert found is None or found.message.signature == cbor2.loads(statement).value[3]
     assert found is None or found.message.protected_bytes == cbor2.loads(statement).value[0]
 

@@ -1,4 +1,4 @@
-"""Receipts, verified: what they show, and that nothing else passes for one."""
+"""Verified receipts, and forged ones."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -37,7 +37,7 @@ def told(found):
 
 
 @pytest.mark.parametrize("kind", ["es256", "eddsa", "es384", "ps256", "ml-dsa-65"])
-def test_what_a_receipt_shows(kind):
+def test_receipt_proves_log_position_and_time(kind):
     log = Log(kind=kind, began=int(TIME.timestamp()))
     log.fill(6)
     found = verified(
@@ -73,7 +73,7 @@ def test_no_log_is_trusted_unless_named():
     assert told(verified(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
 
 
-def test_the_name_of_a_key_only_orders_the_keys():
+def test_key_id_only_orders_the_candidate_keys():
     others = tuple(generate_key("es256").public_key() for _ in range(3))
     assert verified(policy=Policy(keys=(SIGNER.public_key,), log_keys=(*others, LOG.key))).receipts
 

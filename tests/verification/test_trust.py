@@ -1,4 +1,4 @@
-"""A statement of somebody who is not trusted says who that is, as far as it names them."""
+"""An untrusted statement names the key that is missing, if it can."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,16 +36,16 @@ def named(kid):
     ).encode()
 
 
-def test_the_key_that_is_missing_is_named():
+def test_missing_key_is_named():
     assert f"key {compute_thumbprint(SIGNER.public_key).hex()[:16]}." in hint(
         sign(PAYLOAD, SIGNER), OTHER
     )
 
 
-def test_a_trusted_key_that_is_named_is_not_missing():
+def test_trusted_key_is_not_reported_as_missing():
     assert hint(named(compute_thumbprint(OTHER.public_key)), OTHER) == ""
 
 
-def test_a_name_that_is_no_thumbprint_is_told_as_bytes_or_not_at_all():
+def test_key_id_that_is_not_a_thumbprint_is_shown_as_bytes():
     assert "key 1b5b324a." in hint(named(b"\x1b[2J"), OTHER)
     assert hint(named("\x1b[2J"), OTHER) == ""

@@ -1,4 +1,4 @@
-"""The vectors of tests/vectors: every statement gets the verdict that its manifest names."""
+"""Every vector in tests/vectors gets the verdict that its manifest names."""
 
 import json
 from datetime import datetime
@@ -67,7 +67,7 @@ def verdict_of(vector):
     return "verified"
 
 
-def test_every_reason_is_another_ones():
+def test_vector_names_are_unique():
     names = [vector["name"] for vector in MANIFEST["vectors"]]
     assert len(names) == len(set(names))
     assert len([name for name in names if "valid" in name]) < len(names) / 4

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from vacr.evidence.attester import find_journal_head as find_journal_head
     from vacr.evidence.attester import find_session_agent as find_session_agent
     from vacr.evidence.attester import parse_journal_head as parse_journal_head
+    from vacr.evidence.cmw import decode_cmw as decode_cmw
+    from vacr.evidence.cmw import list_cmw_records as list_cmw_records
     from vacr.evidence.endorsement import SECRET_LENGTH as SECRET_LENGTH
     from vacr.evidence.endorsement import SEED_LENGTH as SEED_LENGTH
     from vacr.evidence.endorsement import create_challenge as create_challenge
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from vacr.evidence.policy_files import load_appraisal_policy as load_appraisal_policy
     from vacr.evidence.policy_files import load_endorsements as load_endorsements
     from vacr.evidence.policy_files import load_trusted_keys as load_trusted_keys
+    from vacr.evidence.reference_values import (
+        encode_reference_values as encode_reference_values,
+    )
     from vacr.evidence.relying_party import EVIDENCE_MISSING_HINT as EVIDENCE_MISSING_HINT
     from vacr.evidence.relying_party import RESULT_MISSING_HINT as RESULT_MISSING_HINT
     from vacr.evidence.relying_party import EvidenceRequirement as EvidenceRequirement
@@ -79,8 +84,6 @@ if TYPE_CHECKING:
     from vacr.evidence.tokens import EVIDENCE_PROFILE as EVIDENCE_PROFILE
     from vacr.evidence.tokens import KEY_STORAGE_SOFTWARE as KEY_STORAGE_SOFTWARE
     from vacr.evidence.tokens import KEY_STORAGE_TPM as KEY_STORAGE_TPM
-    from vacr.evidence.tokens import decode_cmw as decode_cmw
-    from vacr.evidence.tokens import list_cmw_records as list_cmw_records
     from vacr.evidence.tokens import looks_like_jwt as looks_like_jwt
     from vacr.evidence.tokens import parse_cwt as parse_cwt
     from vacr.evidence.tokens import parse_jwt as parse_jwt
@@ -89,7 +92,6 @@ if TYPE_CHECKING:
     from vacr.evidence.tpm_structures import parse_attestation_key as parse_attestation_key
     from vacr.evidence.verifier import AppraisalPolicy as AppraisalPolicy
     from vacr.evidence.verifier import appraise_evidence as appraise_evidence
-    from vacr.evidence.verifier import encode_reference_values as encode_reference_values
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -108,6 +110,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_session_agent",
             "parse_journal_head",
         ),
+        "cmw": ("decode_cmw", "list_cmw_records"),
         "endorsement": (
             "SECRET_LENGTH",
             "SEED_LENGTH",
@@ -142,6 +145,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "load_endorsements",
             "load_trusted_keys",
         ),
+        "reference_values": ("encode_reference_values",),
         "relying_party": (
             "EVIDENCE_MISSING_HINT",
             "EvidenceRequirement",
@@ -178,8 +182,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "EVIDENCE_PROFILE",
             "KEY_STORAGE_SOFTWARE",
             "KEY_STORAGE_TPM",
-            "decode_cmw",
-            "list_cmw_records",
             "looks_like_jwt",
             "parse_cwt",
             "parse_jwt",
@@ -192,7 +194,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "verifier": (
             "AppraisalPolicy",
             "appraise_evidence",
-            "encode_reference_values",
         ),
     },
 )

@@ -1,17 +1,17 @@
-"""A secret that only one TPM can read, and only if a certain key is in it. Role: verifier. Step:
-endorse.
+"""Endorsements: proof that an attestation key is in a TPM that its maker certified (RFC 9334).
 
-Follows the TPM 2.0 Library, Part 1, section 24 ("Credential Protection"): the secret is encrypted
-for the endorsement key (EK) and bound to the name of the attestation key. Endorsement keys of RSA
-with 2048 bits and on the curve P-256 are known, by the templates that makers of TPMs use (EK
-credential profile, L-1 and L-2).
+A maker certifies the endorsement key (EK) of a TPM, which cannot sign. So the endorser encrypts a
+secret that only this TPM can read, and only if the attestation key is in it, too ("Credential
+Protection", TPM 2.0 Library, Part 1, section 24). The secret in the answer is the proof. The
+endorser then signs the endorsement, which holds for as long as the TPM keeps the key.
 
-Endorsements: that an attestation key is in a TPM which its maker certified. Role: verifier.
-Step: endorse. Follows RFC 9334.
+    >>> from vacr.evidence import decode_enrolment, encode_enrolment
+    >>> answer = encode_enrolment("answer", {"secret": bytes(32)})
+    >>> decode_enrolment(answer, "answer") == {"secret": bytes(32)}
+    True
 
-A TPM's certificate is for a key that cannot sign. So whoever endorses sends a secret that only that
-TPM can read, and only if the attestation key is in it, too. What comes back proves it; that is
-written down and signed, and holds for as long as the TPM keeps the key.
+Supported endorsement keys are RSA with 2048 bits and P-256, by the templates that makers of TPMs
+use (EK credential profile, L-1 and L-2).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.evidence.cmw import INDICATOR_ENDORSEMENTS, CmwRecord, decode_cmw, encode_cmw_cbor
 from vacr.evidence.messages import check_evidence_schema
 from vacr.evidence.tokens import (
     CLAIM_ENDORSED_BY,
@@ -40,12 +41,8 @@ from vacr.evidence.tokens import (
     EAT_PROFILE,
     ENDORSEMENT_PROFILE,
     ENROLMENT_MEDIA_TYPES,
-    INDICATOR_ENDORSEMENTS,
     NAMED_INFO_SHA256,
     CborToken,
-    CmwRecord,
-    decode_cmw,
-    encode_cmw_cbor,
     parse_cwt,
     sign_cwt,
 )
@@ -57,7 +54,7 @@ EK_RSA, EK_ECC = "rsa", "ecc"
 EndorsementKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 SECRET_LENGTH, SEED_LENGTH = 32, 32
-"""How many random bytes are needed of each."""
+"""The number of random bytes for each."""
 
 _EK_USAGE = "2.23.133.8.1"
 _EK_RSA_BITS = 2048
@@ -65,107 +62,8 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 _P256_COORDINATE_LENGTH = 32
 _CREDENTIAL_LABEL = b"IDENTITY\0"
 _CREDENTIAL_MAGIC, _CREDENTIAL_VERSION = 0xBADCC0DE, 1
-"""How the programs of tpm2-tools begin a credential."""
+"""The header of a credential file of tpm2-tools."""
 _AES_LENGTH, _HMAC_LENGTH = 16, 32
-
-
-def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
-    """Give the endorsement key of a certificate that is for one.
-
-    Raises:
-        InvalidStatement: it is for something else, or the key is of another kind.
-    """
-    try:
-        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        named = {one.dotted_string for one in usages}
-    except (x509.ExtensionNotFound, ValueError):
-        named = set()
-    if _EK_USAGE not in named:
-        raise InvalidStatement(
-            "the certificate is not that of an endorsement key", reason="ek-certificate"
-        )
-    key = certificate.public_key()
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:
-        return key
-    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
-        return key
-    told = f"the endorsement key is neither of RSA with {_EK_RSA_BITS} bits nor on the curve P-256"
-    raise InvalidStatement(told, reason="ek-certificate")
-
-
-def get_ek_kind(ek: EndorsementKey) -> str:
-    """Name the kind of an endorsement key."""
-    return EK_RSA if isinstance(ek, rsa.RSAPublicKey) else EK_ECC
-
-
-def make_credential(ek: EndorsementKey, name: bytes, secret: bytes, random: bytes) -> bytes:
-    """Encrypt a secret for the TPM of an endorsement key, to be read only where the key of that
-    name is loaded.
-    """
-    seed, for_tpm = (
-        _encrypt_rsa_seed(ek, random)
-        if isinstance(ek, rsa.RSAPublicKey)
-        else _agree_ecc_seed(ek, random)
-    )
-    hidden = _encrypt_aes_cfb(
-        _encode_sized(secret), _derive_key(seed, b"STORAGE", name, _AES_LENGTH)
-    )
-    proof = hmac.digest(
-        _derive_key(seed, b"INTEGRITY", b"", _HMAC_LENGTH), hidden + name, hashlib.sha256
-    )
-    return (
-        _CREDENTIAL_MAGIC.to_bytes(4, "big")
-        + _CREDENTIAL_VERSION.to_bytes(4, "big")
-        + _encode_sized(_encode_sized(proof) + hidden)
-        + _encode_sized(for_tpm)
-    )
-
-
-def _encrypt_rsa_seed(ek: rsa.RSAPublicKey, random: bytes) -> tuple[bytes, bytes]:
-    """Take a seed, and encrypt it for the TPM."""
-    return random, ek.encrypt(
-        random, padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), _CREDENTIAL_LABEL)
-    )
-
-
-def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes, bytes]:
-    """Agree on a seed with the TPM, by a key for this one time (KDFe); what is sent is its public
-    point.
-    """
-    # Twice as many bits as the order has leave no scalar likelier than another.
-    scalar = int.from_bytes(hashlib.sha512(random).digest(), "big") % (_P256_ORDER - 1) + 1
-    own = ec.derive_private_key(scalar, ec.SECP256R1())
-    point, other = own.public_key().public_numbers(), ek.public_numbers()
-    x, y, to = (one.to_bytes(_P256_COORDINATE_LENGTH, "big") for one in (point.x, point.y, other.x))
-    shared = own.exchange(ec.ECDH(), ek)
-    return hashlib.sha256(
-        (1).to_bytes(4, "big") + shared + _CREDENTIAL_LABEL + x + to
-    ).digest(), _encode_sized(x) + _encode_sized(y)
-
-
-def _encrypt_aes_cfb(data: bytes, key: bytes) -> bytes:
-    """Encrypt by AES in the mode CFB, from a block of zeros on; the library is about to give that
-    mode up.
-    """
-    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - a building block, whose inputs never repeat
-    hidden, before = b"", bytes(_AES_LENGTH)
-    for at in range(0, len(data), _AES_LENGTH):
-        before = bytes(
-            one ^ other
-            for one, other in zip(data[at : at + _AES_LENGTH], block.update(before), strict=False)
-        )
-        hidden += before
-    return hidden
-
-
-def _derive_key(key: bytes, label: bytes, context: bytes, size: int) -> bytes:
-    """Derive a key from another (KDFa); one round is enough for what is derived here."""
-    data = (1).to_bytes(4, "big") + label + b"\0" + context + (8 * size).to_bytes(4, "big")
-    return hmac.digest(key, data, hashlib.sha256)[:size]
-
-
-def _encode_sized(data: bytes) -> bytes:
-    return len(data).to_bytes(2, "big") + data
 
 
 _MAX_ENROLMENT_DEPTH, _MAX_ENROLMENT_ITEMS, _MAX_EK_PATH_LENGTH = 6, 1000, 8
@@ -173,59 +71,29 @@ _MAX_ENROLMENT_DEPTH, _MAX_ENROLMENT_ITEMS, _MAX_EK_PATH_LENGTH = 6, 1000, 8
 
 @dataclass(frozen=True, slots=True)
 class EnrolmentChallenge:
-    """What is sent to an attester, and what is kept to check its answer."""
+    """A challenge: the message to send to an attester, and the secret to keep for its answer."""
 
     sent: bytes
     kept: bytes
 
 
-def encode_enrolment(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
-    """Write a message of an enrolment in its wrapper."""
-    return encode_cmw_cbor(
-        CmwRecord(ENROLMENT_MEDIA_TYPES[kind], encode_deterministic_cbor(value), indicator)
-    )
-
-
-def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
-    """Read a message of an enrolment.
-
-    Raises:
-        InvalidStatement: it is none, or another one.
-    """
-    wrapped = decode_cmw(data)
-    if not isinstance(wrapped, CmwRecord) or wrapped.media_type != ENROLMENT_MEDIA_TYPES[kind]:
-        raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
-    try:
-        value = decode_shortest_cbor(
-            wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, most=_MAX_ENROLMENT_ITEMS
-        )
-    except UnreadableInput as error:
-        raise InvalidStatement(
-            f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed"
-        ) from error
-    check_evidence_schema(value, f"enrolment-{kind}", f"parts of a {kind}")
-    found: dict[str, Any] = value
-    return found
-
-
 def create_challenge(
     request: bytes,
     roots: Sequence[x509.Certificate],
-    between: Sequence[x509.Certificate],
+    intermediates: Sequence[x509.Certificate],
     now: datetime,
     random: tuple[bytes, bytes],
 ) -> EnrolmentChallenge:
-    """Make the challenge for a request; `random` are a secret and a seed, which nobody else may
-    know.
+    """Create the challenge for a request; `random` are a secret and a seed that only we know.
 
     Raises:
-        InvalidStatement: the request is none, the certificate leads to nobody who is trusted, or
-            the key could leave its TPM.
+        InvalidStatement: the request is malformed, the EK certificate is not trusted, or the
+            attestation key could leave its TPM.
     """
-    said = decode_enrolment(request, "request")
-    (certificate,) = parse_x5chain(said["ek-certificate"])
-    _check_ek_path(certificate, roots, between, now)
-    key = _parse_restricted_key(said["attestation-key"])
+    enrolment = decode_enrolment(request, "request")
+    (certificate,) = parse_x5chain(enrolment["ek-certificate"])
+    _check_ek_path(certificate, roots, intermediates, now)
+    key = _parse_restricted_key(enrolment["attestation-key"])
     secret, seed = random
     ek = get_endorsement_key(certificate)
     sent = encode_enrolment(
@@ -240,52 +108,6 @@ def create_challenge(
     return EnrolmentChallenge(sent, encode_enrolment("secret", kept))
 
 
-def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
-    """Make the endorsement, once the answer shows that the key is in the TPM.
-
-    Raises:
-        InvalidStatement: it does not.
-    """
-    known, said = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
-    if not hmac.compare_digest(known["secret"], said["secret"]):
-        raise InvalidStatement(
-            "the answer is not the secret: the key is not in that TPM", reason="enrolment-answer"
-        )
-    claims = {
-        EAT_IAT: issued_at,
-        EAT_PROFILE: ENDORSEMENT_PROFILE,
-        CLAIM_ENDORSED_KEY: known["name"],
-        CLAIM_ENDORSED_BY: [NAMED_INFO_SHA256, known["ek-certificate"]],
-    }
-    return encode_cmw_cbor(
-        CmwRecord(EAT_CWT_MEDIA_TYPE, sign_cwt(claims, signer), INDICATOR_ENDORSEMENTS)
-    )
-
-
-def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    """Give the name of the key that an endorsement, out of its wrapper, is for.
-
-    Raises:
-        InvalidStatement: it is none, or nobody who is trusted signed it.
-    """
-    token = parse_cwt(data)
-    check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
-    if not any(_is_signed_by(token, key) for key in trusted):
-        raise InvalidStatement(
-            "nobody who is trusted signed the endorsement", reason="endorsement-untrusted"
-        )
-    name: bytes = token.claims[CLAIM_ENDORSED_KEY]
-    return name
-
-
-def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
-    try:
-        token.check(key)
-    except InvalidStatement:
-        return False
-    return True
-
-
 def _parse_restricted_key(public: bytes) -> AttestationKey:
     key = parse_attestation_key(public)
     if not key.is_restricted():
@@ -298,19 +120,24 @@ def _parse_restricted_key(public: bytes) -> AttestationKey:
 def _check_ek_path(
     certificate: x509.Certificate,
     roots: Sequence[x509.Certificate],
-    between: Sequence[x509.Certificate],
+    intermediates: Sequence[x509.Certificate],
     now: datetime,
 ) -> None:
-    """Check that a TPM's certificate leads to a root; what makers mark as critical in it only
-    describes the TPM.
+    """Check that an EK certificate leads to a trusted root.
+
+    Critical extensions are ignored: makers use them only to describe the TPM.
     """
     trusted = {_compute_certificate_digest(root) for root in roots}
-    known, current = [*roots, *between], certificate
+    issuers, current = [*roots, *intermediates], certificate
     for _ in range(_MAX_EK_PATH_LENGTH):
         if not current.not_valid_before_utc <= now <= current.not_valid_after_utc:
             raise InvalidStatement("a certificate of the TPM is not valid now", reason="ek-expired")
         issuer = next(
-            (one for one in known if one.subject == current.issuer and _is_issued_by(current, one)),
+            (
+                candidate
+                for candidate in issuers
+                if candidate.subject == current.issuer and _is_issued_by(current, candidate)
+            ),
             None,
         )
         if issuer is None:
@@ -351,3 +178,171 @@ def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bo
 
 def _compute_certificate_digest(certificate: x509.Certificate) -> bytes:
     return hashlib.sha256(certificate.public_bytes(Encoding.DER)).digest()
+
+
+def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
+    """Create the endorsement, if the answer proves that the key is in the TPM.
+
+    Raises:
+        InvalidStatement: it does not.
+    """
+    challenge, response = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
+    if not hmac.compare_digest(challenge["secret"], response["secret"]):
+        raise InvalidStatement(
+            "the answer is not the secret: the key is not in that TPM", reason="enrolment-answer"
+        )
+    claims = {
+        EAT_IAT: issued_at,
+        EAT_PROFILE: ENDORSEMENT_PROFILE,
+        CLAIM_ENDORSED_KEY: challenge["name"],
+        CLAIM_ENDORSED_BY: [NAMED_INFO_SHA256, challenge["ek-certificate"]],
+    }
+    return encode_cmw_cbor(
+        CmwRecord(EAT_CWT_MEDIA_TYPE, sign_cwt(claims, signer), INDICATOR_ENDORSEMENTS)
+    )
+
+
+def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
+    """Return the name of the key that an endorsement, without its wrapper, is for.
+
+    Raises:
+        InvalidStatement: it is malformed, or no trusted endorser signed it.
+    """
+    token = parse_cwt(data)
+    check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
+    if not any(_is_signed_by(token, key) for key in trusted):
+        raise InvalidStatement(
+            "nobody who is trusted signed the endorsement", reason="endorsement-untrusted"
+        )
+    name: bytes = token.claims[CLAIM_ENDORSED_KEY]
+    return name
+
+
+def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
+    try:
+        token.check(key)
+    except InvalidStatement:
+        return False
+    return True
+
+
+def encode_enrolment(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
+    """Encode a message of an enrolment in its wrapper."""
+    return encode_cmw_cbor(
+        CmwRecord(ENROLMENT_MEDIA_TYPES[kind], encode_deterministic_cbor(value), indicator)
+    )
+
+
+def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
+    """Decode a message of an enrolment.
+
+    Raises:
+        InvalidStatement: it is malformed, or another kind of message.
+    """
+    wrapped = decode_cmw(data)
+    if not isinstance(wrapped, CmwRecord) or wrapped.media_type != ENROLMENT_MEDIA_TYPES[kind]:
+        raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
+    try:
+        value = decode_shortest_cbor(
+            wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, most=_MAX_ENROLMENT_ITEMS
+        )
+    except UnreadableInput as error:
+        raise InvalidStatement(
+            f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed"
+        ) from error
+    check_evidence_schema(value, f"enrolment-{kind}", f"parts of a {kind}")
+    message: dict[str, Any] = value
+    return message
+
+
+def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
+    """Return the endorsement key in a certificate.
+
+    Raises:
+        InvalidStatement: the certificate is not for an endorsement key of a supported type.
+    """
+    try:
+        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        usage_oids = {usage.dotted_string for usage in usages}
+    except (x509.ExtensionNotFound, ValueError):
+        usage_oids = set()
+    if _EK_USAGE not in usage_oids:
+        raise InvalidStatement(
+            "the certificate is not that of an endorsement key", reason="ek-certificate"
+        )
+    key = certificate.public_key()
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:
+        return key
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return key
+    problem = (
+        f"the endorsement key is neither of RSA with {_EK_RSA_BITS} bits nor on the curve P-256"
+    )
+    raise InvalidStatement(problem, reason="ek-certificate")
+
+
+def get_ek_kind(ek: EndorsementKey) -> str:
+    """Return the name of an endorsement key's type."""
+    return EK_RSA if isinstance(ek, rsa.RSAPublicKey) else EK_ECC
+
+
+def make_credential(ek: EndorsementKey, name: bytes, secret: bytes, random: bytes) -> bytes:
+    """Encrypt a secret for the TPM of an endorsement key, if it also has the key of a name."""
+    seed, encrypted_seed = (
+        _encrypt_rsa_seed(ek, random)
+        if isinstance(ek, rsa.RSAPublicKey)
+        else _agree_ecc_seed(ek, random)
+    )
+    storage_key = _derive_key(seed, b"STORAGE", name, _AES_LENGTH)
+    integrity_key = _derive_key(seed, b"INTEGRITY", b"", _HMAC_LENGTH)
+    encrypted = _encrypt_aes_cfb(_encode_sized(secret), storage_key)
+    mac = hmac.digest(integrity_key, encrypted + name, hashlib.sha256)
+    return (
+        _CREDENTIAL_MAGIC.to_bytes(4, "big")
+        + _CREDENTIAL_VERSION.to_bytes(4, "big")
+        + _encode_sized(_encode_sized(mac) + encrypted)
+        + _encode_sized(encrypted_seed)
+    )
+
+
+def _encrypt_rsa_seed(ek: rsa.RSAPublicKey, random: bytes) -> tuple[bytes, bytes]:
+    """Return a seed, and the seed encrypted for the TPM."""
+    oaep = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), _CREDENTIAL_LABEL)
+    return random, ek.encrypt(random, oaep)
+
+
+def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes, bytes]:
+    """Return a seed agreed on with an ephemeral key (KDFe), and the public point to send."""
+    # Twice as many bits as the order has make all scalars equally likely.
+    scalar = int.from_bytes(hashlib.sha512(random).digest(), "big") % (_P256_ORDER - 1) + 1
+    ephemeral = ec.derive_private_key(scalar, ec.SECP256R1())
+    point = ephemeral.public_key().public_numbers()
+    x, y, ek_x = (
+        coordinate.to_bytes(_P256_COORDINATE_LENGTH, "big")
+        for coordinate in (point.x, point.y, ek.public_numbers().x)
+    )
+    shared = ephemeral.exchange(ec.ECDH(), ek)
+    seed = hashlib.sha256((1).to_bytes(4, "big") + shared + _CREDENTIAL_LABEL + x + ek_x).digest()
+    return seed, _encode_sized(x) + _encode_sized(y)
+
+
+def _encrypt_aes_cfb(data: bytes, key: bytes) -> bytes:
+    """Encrypt with AES in CFB mode from a zero block; the library is about to drop that mode."""
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - a building block, whose inputs never repeat
+    encrypted, previous = b"", bytes(_AES_LENGTH)
+    for start in range(0, len(data), _AES_LENGTH):
+        plain = data[start : start + _AES_LENGTH]
+        pad = block.update(previous)
+        previous = bytes(left ^ right for left, right in zip(plain, pad, strict=False))
+        encrypted += previous
+    return encrypted
+
+
+def _derive_key(key: bytes, label: bytes, context: bytes, size: int) -> bytes:
+    """Derive a key from another one (KDFa); one round suffices for these lengths."""
+    data = (1).to_bytes(4, "big") + label + b"\0" + context + (8 * size).to_bytes(4, "big")
+    return hmac.digest(key, data, hashlib.sha256)[:size]
+
+
+def _encode_sized(data: bytes) -> bytes:
+    return len(data).to_bytes(2, "big") + data

@@ -1,8 +1,7 @@
-"""What can be measured on this machine: the files of this package, Python, configuration, an
-agent's executable.
+"""Measure the recorder on this machine: vacr, Python, configuration, the agent's executable.
 
-All of it is read from the disk by the very program that is measured. That shows what is installed;
-a program that was changed can say something else, which only a measurement from below could show.
+The measured program reads these files itself. That shows which files are installed; only a
+measurement from below could show that the running program was not changed.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ def measure_recording_agent() -> list[Component]:
     """Measure this package and the Python that runs it.
 
     Raises:
-        UnreadableInput: a file of it cannot be read.
+        UnreadableInput: a file cannot be read.
     """
     return [measure_package(_PACKAGE_FOLDER), measure_python()]
 
 
 def measure_package(folder: Path) -> Component:
-    """Measure all files of a package but for those that Python makes of them.
+    """Measure all files of a package except compiled ones.
 
     Raises:
-        UnreadableInput: a file of it cannot be read.
+        UnreadableInput: a file cannot be read.
     """
     manifest: Manifest = {}
     for path in sorted(folder.rglob("*")):
@@ -54,7 +53,7 @@ def measure_package(folder: Path) -> Component:
 
 
 def measure_python() -> Component:
-    """Measure the Python that runs this, by the file that its name leads to.
+    """Measure the Python executable, after resolving symbolic links.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -67,7 +66,7 @@ def measure_python() -> Component:
 
 
 def measure_configuration(name: str) -> Component:
-    """Measure a file of configuration, under its own name.
+    """Measure a configuration file, under its own name.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -79,21 +78,21 @@ def measure_agent(name: str, version: str | None, executable: str) -> Component:
     """Measure the executable of an agent, by its path or as the shell finds it.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: it does not exist.
         UnreadableInput: it cannot be read.
     """
-    found = shutil.which(executable)
-    if found is None:
+    path = shutil.which(executable)
+    if path is None:
         raise UsageError(
             f"there is no executable {executable}", hint="Name the agent's executable by its path."
         )
     return Component(
-        f"{AGENT_COMPONENT_PREFIX}{name}", hash_file(Path(os.path.realpath(found))), version
+        f"{AGENT_COMPONENT_PREFIX}{name}", hash_file(Path(os.path.realpath(path))), version
     )
 
 
 def hash_file(path: Path) -> bytes:
-    """Give the SHA-256 of a file.
+    """Return the SHA-256 of a file.
 
     Raises:
         UnreadableInput: it cannot be read.

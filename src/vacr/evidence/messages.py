@@ -1,17 +1,19 @@
-"""Evidence and results in the header of a statement. Step: attest, verify.
+"""RATS messages: evidence, endorsements and results, in a file or in a statement's header.
 
-They stand in the unprotected header, so that they can be put there after signing and do not change
-the statement's entry in a log. Anybody can do that: what binds them is that they name the digest of
-the record, under a signature of their own.
+A message is a bare token, a wrapped token, or one of several in a collection (RFC 9782, RFC 9999).
+The profile in its claims defines its kind, and the wrapper must agree. An unknown message is
+refused: it could contradict the others.
 
-The messages of RATS in some bytes: evidence, endorsements, a result. Step: attest, appraise.
-Follows RFC 9782 and RFC 9999.
+    >>> from vacr.evidence.messages import RatsMessages, parse_messages
+    >>> from vacr.evidence.tokens import EAR_PROFILE, EAT_PROFILE, sign_cwt
+    >>> from vacr.signing import KeySigner, generate_key
+    >>> result = sign_cwt({EAT_PROFILE: EAR_PROFILE}, KeySigner(generate_key("eddsa")))
+    >>> parse_messages(RatsMessages(result=result).encode("json")).result == result
+    True
 
-A message is bare (a token), in a wrapper, or one of several in a collection. What it is, is told by
-the profile in its claims. What its wrapper says has to agree with that. A message that is not known
-is refused: it could say the opposite of the others.
-
-What evidence has to look like, by its CDDL. Step: appraise.
+In a statement, messages are in the unprotected header, so that they can be added after signing
+without changing the statement's entry in a log. Anybody can add them; they count because they name
+the digest of the record under a signature of their own.
 """
 
 from __future__ import annotations
@@ -25,17 +27,10 @@ from typing import Any
 
 from vacr.cddl import Checker, compile_cddl
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.tokens import (
-    CWT_PREFIX,
-    EAR_PROFILE,
-    EAT_CWT_MEDIA_TYPE,
-    EAT_JWT_MEDIA_TYPE,
-    EAT_PROFILE,
-    ENDORSEMENT_PROFILE,
+from vacr.evidence.cmw import (
     INDICATOR_ENDORSEMENTS,
     INDICATOR_EVIDENCE,
     INDICATOR_RESULTS,
-    REFERENCE_VALUES_MEDIA_TYPE,
     CmwCollection,
     CmwRecord,
     WrappedMessage,
@@ -44,51 +39,25 @@ from vacr.evidence.tokens import (
     encode_cmw_cbor,
     encode_cmw_json,
     list_cmw_records,
-    looks_like_jwt,
     parse_cmw_value,
+)
+from vacr.evidence.tokens import (
+    CWT_PREFIX,
+    EAR_PROFILE,
+    EAT_CWT_MEDIA_TYPE,
+    EAT_JWT_MEDIA_TYPE,
+    EAT_PROFILE,
+    ENDORSEMENT_PROFILE,
+    REFERENCE_VALUES_MEDIA_TYPE,
+    looks_like_jwt,
     parse_cwt,
     parse_jwt,
 )
 from vacr.signing import ALG_SHA256, HEADER_EVIDENCE, HEADER_PAYLOAD_HASH_ALG, Sign1, parse_sign1
 
-
-def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> bytes:
-    """Put a wrapped message about a record into a statement, in the place of the one that was
-    there.
-
-    Raises:
-        InvalidStatement: it is no statement, or one about other bytes.
-    """
-    message = parse_sign1(statement)
-    if message.protected.get(HEADER_PAYLOAD_HASH_ALG) == ALG_SHA256 and message.payload != record:
-        raise InvalidStatement(
-            "the statement is about another file than the evidence", reason="record-mismatch"
-        )
-    return replace(
-        message, unprotected={**message.unprotected, HEADER_EVIDENCE: build_cmw_value(wrapped)}
-    ).encode()
-
-
-def find_attached_message(message: Sign1) -> bytes | None:
-    """Give the wrapped message that a statement carries.
-
-    Raises:
-        InvalidStatement: it is none.
-    """
-    if HEADER_EVIDENCE in message.protected:
-        raise InvalidStatement(
-            "evidence in the protected header, where it cannot be about the statement",
-            reason="cmw-malformed",
-        )
-    if HEADER_EVIDENCE not in message.unprotected:
-        return None
-    return encode_cmw_cbor(parse_cmw_value(message.unprotected[HEADER_EVIDENCE]))
-
-
 CBOR_FORM, JSON_FORM, CWT_FORM, JWT_FORM = "cbor", "json", "cwt", "jwt"
 WRAPPED_FORMS, BARE_FORMS = (CBOR_FORM, JSON_FORM), (CWT_FORM, JWT_FORM)
-"""The forms that messages are written in, which are also what the names of their files end in."""
-
+"""The encodings of messages; their files have the same suffixes."""
 _SIGN1_PREFIX = b"\xd2"
 _PROFILE_PARAMETER_PATTERN = re.compile(
     r';[ \t]*eat_profile[ \t]*=[ \t]*(?:"([^"]*)"|([^";]*))', re.IGNORECASE
@@ -97,8 +66,9 @@ _INDICATORS_BY_PROFILE = {
     EAR_PROFILE: INDICATOR_RESULTS,
     ENDORSEMENT_PROFILE: INDICATOR_ENDORSEMENTS,
 }
-"""What a token of some profile is; of any other, it is evidence, and whoever appraises it says
-which profiles are known.
+"""The kind of a token, by its profile.
+
+Tokens of other profiles are evidence.
 """
 _MESSAGE_NAMES = {
     INDICATOR_EVIDENCE: "evidence",
@@ -110,39 +80,36 @@ _MAX_ENDORSEMENTS = 16
 
 @dataclass(frozen=True, slots=True)
 class RatsMessages:
-    """Tokens by what they are for; their signatures are not checked yet."""
+    """Tokens by kind; their signatures are not verified yet."""
 
     evidence: bytes | None = None
     result: bytes | None = None
     endorsements: tuple[bytes, ...] = ()
 
     def wrapped(self) -> WrappedMessage:
-        """Wrap them: one by itself, several as a collection."""
-        found: dict[str | int, WrappedMessage] = {
+        """Wrap the messages: one by itself, several as a collection."""
+        members: dict[str | int, WrappedMessage] = {
             name: _wrap_token(token, INDICATOR_ENDORSEMENTS)
             for name, token in _name_endorsements(self.endorsements).items()
         }
         if self.evidence is not None:
-            found["evidence"] = _wrap_token(self.evidence, INDICATOR_EVIDENCE)
+            members["evidence"] = _wrap_token(self.evidence, INDICATOR_EVIDENCE)
         if self.result is not None:
-            found["result"] = _wrap_token(self.result, INDICATOR_RESULTS)
-        return next(iter(found.values())) if len(found) == 1 else CmwCollection(found)
+            members["result"] = _wrap_token(self.result, INDICATOR_RESULTS)
+        return next(iter(members.values())) if len(members) == 1 else CmwCollection(members)
 
     def encode(self, form: str) -> bytes:
-        """Write them in a form: wrapped in CBOR or JSON, or one of them bare.
+        """Encode the messages: wrapped in CBOR or JSON, or a single one bare.
 
         Raises:
-            UsageError: several cannot be bare.
+            UsageError: there are several, and the form is bare.
         """
+        if form == JSON_FORM:
+            return encode_cmw_json(self.wrapped())
         if form in WRAPPED_FORMS:
-            return (
-                encode_cmw_json(self.wrapped())
-                if form == JSON_FORM
-                else encode_cmw_cbor(self.wrapped())
-            )
-        tokens = [
-            one for one in (self.evidence, self.result, *self.endorsements) if one is not None
-        ]
+            return encode_cmw_cbor(self.wrapped())
+        candidates = (self.evidence, self.result, *self.endorsements)
+        tokens = [token for token in candidates if token is not None]
         if len(tokens) > 1:
             raise UsageError(
                 f"several messages do not fit into one {form.upper()}", hint="Write .cbor or .json."
@@ -150,47 +117,61 @@ class RatsMessages:
         return tokens[0]
 
 
+def _wrap_token(token: bytes, kind: int) -> CmwRecord:
+    media_type = EAT_JWT_MEDIA_TYPE if looks_like_jwt(token) else EAT_CWT_MEDIA_TYPE
+    return CmwRecord(f'{media_type}; eat_profile="{_parse_token_profile(token)}"', token, kind)
+
+
+def _name_endorsements(endorsements: tuple[bytes, ...]) -> Mapping[str, bytes]:
+    if len(endorsements) == 1:
+        return {"endorsement": endorsements[0]}
+    return {f"endorsement-{number}": token for number, token in enumerate(endorsements, 1)}
+
+
 def parse_messages(data: bytes) -> RatsMessages:
-    """Read the messages in some bytes: a token, a wrapper, or a collection of them.
+    """Parse the messages in a bare token, a wrapper, or a collection of wrappers.
 
     Raises:
-        InvalidStatement: there is none, one is not known or not what its wrapper says, or two could
-            be meant.
+        InvalidStatement: no message is found, one is unknown or contradicts its wrapper, or
+            there are two of a kind that must be unique.
     """
     if looks_like_jwt(data) or data.startswith((CWT_PREFIX, _SIGN1_PREFIX)):
         return _group_messages([(_get_message_kind(_parse_token_profile(data)), data)])
-    records = list(list_cmw_records(decode_cmw(data)))
     return _group_messages(
         [
-            (_check_wrapped_token(one), one.value)
-            for one in records
-            if one.media_type != REFERENCE_VALUES_MEDIA_TYPE
+            (_check_wrapped_token(record), record.value)
+            for record in list_cmw_records(decode_cmw(data))
+            if record.media_type != REFERENCE_VALUES_MEDIA_TYPE
         ]
     )
 
 
-def _group_messages(found: list[tuple[int, bytes]]) -> RatsMessages:
-    tokens = {kind: [token for one, token in found if one == kind] for kind in _MESSAGE_NAMES}
-    for kind, most in (
+def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
+    tokens: dict[int, list[bytes]] = {kind: [] for kind in _MESSAGE_NAMES}
+    for kind, token in messages:
+        tokens[kind].append(token)
+    for kind, limit in (
         (INDICATOR_EVIDENCE, 1),
         (INDICATOR_RESULTS, 1),
         (INDICATOR_ENDORSEMENTS, _MAX_ENDORSEMENTS),
     ):
-        if len(tokens[kind]) > most:
-            told = f"{len(tokens[kind])} messages are {_MESSAGE_NAMES[kind]}, where there can be {most}"
-            raise InvalidStatement(told, reason="message-twice")
-    if not found:
+        count = len(tokens[kind])
+        if count > limit:
+            raise InvalidStatement(
+                f"{count} messages are {_MESSAGE_NAMES[kind]}, where there can be {limit}",
+                reason="message-twice",
+            )
+    if not messages:
         raise InvalidStatement(
             "the wrapper holds neither evidence nor a result", reason="evidence-missing"
         )
-    evidence, result = (
-        next(iter(tokens[kind]), None) for kind in (INDICATOR_EVIDENCE, INDICATOR_RESULTS)
-    )
+    evidence = next(iter(tokens[INDICATOR_EVIDENCE]), None)
+    result = next(iter(tokens[INDICATOR_RESULTS]), None)
     return RatsMessages(evidence, result, tuple(tokens[INDICATOR_ENDORSEMENTS]))
 
 
 def _check_wrapped_token(record: CmwRecord) -> int:
-    """Tell what a message in a wrapper is, and check that the wrapper says the same."""
+    """Return the kind of a wrapped message, and check that the wrapper agrees."""
     if record.media_type not in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE):
         raise InvalidStatement(
             f"a message of the type {record.type}, which is not known", reason="message-unknown"
@@ -200,8 +181,8 @@ def _check_wrapped_token(record: CmwRecord) -> int:
             f"a message that is not of its type, {record.type}", reason="message-type"
         )
     profile = _parse_token_profile(record.value)
-    named = _PROFILE_PARAMETER_PATTERN.search(str(record.type))
-    if named is not None and (named[1] or named[2].strip()).lower() != profile.lower():
+    parameter = _PROFILE_PARAMETER_PATTERN.search(str(record.type))
+    if parameter is not None and (parameter[1] or parameter[2].strip()).lower() != profile.lower():
         raise InvalidStatement(
             f"a message of the type {record.type} whose profile is {profile!r}",
             reason="message-type",
@@ -216,15 +197,15 @@ def _check_wrapped_token(record: CmwRecord) -> int:
 
 
 def _parse_token_profile(token: bytes) -> str:
-    """Give the profile that the claims of a token name, and nothing where they name none."""
-    in_json = looks_like_jwt(token)
-    found = (
+    """Return the profile in the claims of a token, or an empty text."""
+    is_jwt = looks_like_jwt(token)
+    claim = (
         parse_jwt(token).claims.get("eat_profile")
-        if in_json
+        if is_jwt
         else parse_cwt(token).claims.get(EAT_PROFILE)
     )
-    profile = found if isinstance(found, str) else ""
-    if in_json and _get_message_kind(profile) != INDICATOR_RESULTS:
+    profile = claim if isinstance(claim, str) else ""
+    if is_jwt and _get_message_kind(profile) != INDICATOR_RESULTS:
         raise InvalidStatement(
             "a JWT that is no result: evidence and endorsements are CWTs", reason="message-type"
         )
@@ -235,25 +216,39 @@ def _get_message_kind(profile: str) -> int:
     return _INDICATORS_BY_PROFILE.get(profile, INDICATOR_EVIDENCE)
 
 
-def _wrap_token(token: bytes, kind: int) -> CmwRecord:
-    media_type = EAT_JWT_MEDIA_TYPE if looks_like_jwt(token) else EAT_CWT_MEDIA_TYPE
-    return CmwRecord(f'{media_type}; eat_profile="{_parse_token_profile(token)}"', token, kind)
+def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> bytes:
+    """Add a wrapped message about a record to a statement, replacing the previous one.
+
+    Raises:
+        InvalidStatement: it is not a statement, or is about another record.
+    """
+    message = parse_sign1(statement)
+    if message.protected.get(HEADER_PAYLOAD_HASH_ALG) == ALG_SHA256 and message.payload != record:
+        raise InvalidStatement(
+            "the statement is about another file than the evidence", reason="record-mismatch"
+        )
+    unprotected = {**message.unprotected, HEADER_EVIDENCE: build_cmw_value(wrapped)}
+    return replace(message, unprotected=unprotected).encode()
 
 
-def _name_endorsements(endorsements: tuple[bytes, ...]) -> Mapping[str, bytes]:
-    if len(endorsements) == 1:
-        return {"endorsement": endorsements[0]}
-    return {f"endorsement-{at}": one for at, one in enumerate(endorsements, 1)}
+def find_attached_message(message: Sign1) -> bytes | None:
+    """Return the wrapped message in a statement's header, if any.
+
+    Raises:
+        InvalidStatement: it is malformed.
+    """
+    if HEADER_EVIDENCE in message.protected:
+        raise InvalidStatement(
+            "evidence in the protected header, where it cannot be about the statement",
+            reason="cmw-malformed",
+        )
+    if HEADER_EVIDENCE not in message.unprotected:
+        return None
+    return encode_cmw_cbor(parse_cmw_value(message.unprotected[HEADER_EVIDENCE]))
 
 
-@cache
-def _load_schema_checker(rule: str) -> Checker:
-    text = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")
-    return compile_cddl(text, name="evidence.cddl").checker(rule, json=False)
-
-
-def check_evidence_schema(value: Any, rule: str, what: str) -> None:
-    """Check that a value follows a rule of the schema of evidence.
+def check_evidence_schema(value: Any, rule: str, subject: str) -> None:
+    """Check that a value follows a rule of the evidence schema, evidence.cddl.
 
     Raises:
         InvalidStatement: it does not.
@@ -263,8 +258,14 @@ def check_evidence_schema(value: Any, rule: str, what: str) -> None:
         first = findings[0]
         raise InvalidStatement(
             (
-                f"{what} of another form than they have to be: {first.pointer or '/'}: "
+                f"{subject} of another form than they have to be: {first.pointer or '/'}: "
                 f"{first.found}, not {first.expected}"
             ),
             reason="evidence-malformed",
         )
+
+
+@cache
+def _load_schema_checker(rule: str) -> Checker:
+    text = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")
+    return compile_cddl(text, name="evidence.cddl").checker(rule, json=False)

@@ -1,9 +1,16 @@
-"""The relying party: does what vouches for a record suffice? Role: relying party. Step: verify.
-Follows RFC 9334, section 5.
+"""The relying party: require evidence, or a verifier's result, about a record (RFC 9334).
 
-By passport, the attester has carried its evidence to a verifier and shows the result. By background
-check, the relying party has the evidence appraised itself. Either way what counts is the tier, and
-that it is about this record.
+In the passport model, the attester presents the result of a verifier. In the background-check
+model, the relying party appraises the evidence itself. Either way, the tier must suffice, and the
+message must be about this record.
+
+    >>> from datetime import UTC, datetime
+    >>> from vacr.evidence import EvidenceRequirement, Tier, check_evidence_requirement
+    >>> requirement, now = EvidenceRequirement(Tier.AFFIRMING), datetime(2026, 1, 1, tzinfo=UTC)
+    >>> check_evidence_requirement(None, bytes(32), requirement, now)
+    Traceback (most recent call last):
+    ...
+    vacr.errors.InvalidStatement: nothing vouches for how it was recorded
 """
 
 from __future__ import annotations
@@ -25,11 +32,9 @@ from vacr.evidence.results import (
     is_tier_sufficient,
 )
 from vacr.evidence.tokens import CLAIM_RECORD, EAT_NONCE, NAMED_INFO_SHA256, parse_cwt
-from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence
+from vacr.evidence.verifier import MAX_CLOCK_SKEW, AppraisalPolicy, appraise_evidence
 from vacr.signing import PublicKey
 
-_MAX_CLOCK_SKEW = 300
-"""By how many seconds a verifier's clock may be ahead of ours."""
 RESULT_MISSING_HINT = (
     "Have it appraised: vacr appraise --key writes a result. Or do it here: "
     "--evidence-policy and --nonce, not --verifier-key."
@@ -38,66 +43,70 @@ EVIDENCE_MISSING_HINT = (
     "vacr verify --verifier-key believes a verifier's result; what --evidence-policy and "
     "vacr appraise take is evidence."
 )
-"""What to do where there is only evidence, and where there is only a result."""
+"""The hints if there is only evidence, and if there is only a result."""
 
 
 @dataclass(frozen=True)
 class EvidenceRequirement:
-    """What a relying party asks for."""
+    """The requirement of a relying party."""
 
     tier: Tier
     policy: AppraisalPolicy | None = None
-    """For a background check: how evidence is appraised."""
+    """The appraisal policy of a background check."""
     verifiers: tuple[PublicKey, ...] = ()
-    """For a passport: whose results are believed."""
+    """The keys of trusted verifiers in the passport model."""
     nonce: bytes | None = None
-    """The nonce that was asked with; without it a result may be one that was shown before, and
-    evidence cannot be appraised.
+    """The nonce of the challenge.
+
+    Without it, a result may have been shown before, and evidence cannot be appraised.
     """
     hardware: bool = False
-    """Whether hardware has to be affirmed, which a key in software never is."""
+    """Whether hardware must be affirmed; a key in software never is."""
 
 
 def check_evidence_requirement(
     data: bytes | None,
     record: bytes,
-    needed: EvidenceRequirement,
+    requirement: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None = None,
 ) -> str:
-    """Check that what vouches for a record is enough, and say what it is; `record` is its digest,
-    `journal` what it names as one.
+    """Check that evidence or a result satisfies a requirement, and describe it.
+
+    `record` is the digest of the record, `journal` the journal head that the record names.
 
     Raises:
-        InvalidStatement: it is not, or there is nothing.
+        InvalidStatement: it does not satisfy the requirement, or is missing.
     """
     if data is None:
         hint = "vacr attest makes evidence, vacr appraise a result."
         raise InvalidStatement(
             "nothing vouches for how it was recorded", reason="evidence-missing", hint=hint
         )
-    found = parse_messages(data)
-    if found.result is not None and needed.verifiers:
-        return _check_passport(found.result, found.evidence, record, needed, now, journal)
-    if found.evidence is not None and needed.policy is not None:
-        return _run_background_check(found, record, needed, now, journal)
-    told, hint = (
+    messages = parse_messages(data)
+    if messages.result is not None and requirement.verifiers:
+        return _check_passport(
+            messages.result, messages.evidence, record, requirement, now, journal
+        )
+    if messages.evidence is not None and requirement.policy is not None:
+        return _run_background_check(messages, record, requirement, now, journal)
+    available, hint = (
         ("evidence, and no result", RESULT_MISSING_HINT)
-        if needed.verifiers
+        if requirement.verifiers
         else ("a result, and no evidence", EVIDENCE_MISSING_HINT)
     )
-    raise InvalidStatement(f"there is {told}", reason="evidence-undecided", hint=hint)
+    raise InvalidStatement(f"there is {available}", reason="evidence-undecided", hint=hint)
 
 
 def _check_passport(
-    message: bytes,
+    encoded_result: bytes,
     evidence: bytes | None,
     record: bytes,
-    needed: EvidenceRequirement,
+    requirement: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
-    result = decode_signed_result(message, needed.verifiers)
+    result = decode_signed_result(encoded_result, requirement.verifiers)
     if evidence is not None and not _matches_evidence(result, evidence):
         raise InvalidStatement(
             "the result is of other evidence than lies beside it", reason="result-evidence"
@@ -108,77 +117,89 @@ def _check_passport(
         raise InvalidStatement(
             "the record names another journal than the result", reason="result-journal"
         )
-    if needed.nonce is not None and result.nonce != needed.nonce:
+    if requirement.nonce is not None and result.nonce != requirement.nonce:
         raise InvalidStatement("the result is for another nonce", reason="result-nonce")
+    _check_result_validity(result, now)
+    description = describe_result(result)
+    if not is_tier_sufficient(result.status, requirement.tier):
+        raise InvalidStatement(
+            f"{description}, not {requirement.tier.label}",
+            reason=f"evidence-{result.status.label}",
+        )
+    _check_hardware(result.vector, description, requirement)
+    return description
+
+
+def _check_result_validity(result: AttestationResult, now: datetime) -> None:
+    """Check the expiry and the time of issue; a result without an expiry is never valid."""
     if result.expires_at is None or now.timestamp() >= result.expires_at:
-        told = (
+        expiry = (
             "for ever, as it says"
             if result.expires_at is None
             else f"until {_format_time(result.expires_at)}"
         )
-        raise InvalidStatement(f"the result held {told}", reason="result-expired")
-    if result.issued_at > now.timestamp() + _MAX_CLOCK_SKEW:
+        raise InvalidStatement(f"the result held {expiry}", reason="result-expired")
+    if result.issued_at > now.timestamp() + MAX_CLOCK_SKEW:
         raise InvalidStatement(
             f"the result says that it will be made at {_format_time(result.issued_at)}",
             reason="result-in-future",
         )
-    if not is_tier_sufficient(result.status, needed.tier):
-        raise InvalidStatement(
-            f"{describe_result(result)}, not {needed.tier.label}",
-            reason=f"evidence-{result.status.label}",
-        )
-    _check_hardware(result.vector, describe_result(result), needed)
-    return describe_result(result)
 
 
 def _matches_evidence(result: AttestationResult, evidence: bytes) -> bool:
     claims = parse_cwt(evidence).claims
-    return claims.get(EAT_NONCE) == result.nonce and claims.get(CLAIM_RECORD) == [
-        NAMED_INFO_SHA256,
-        result.record,
-    ]
-
-
-def _check_hardware(vector: dict[str, int], told: str, needed: EvidenceRequirement) -> None:
-    if needed.hardware and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING:
-        hint = (
-            "vacr attest --attester tpm with an endorsement of its key (vacr endorse) shows "
-            "hardware."
-        )
-        raise InvalidStatement(
-            f"{told}, and no hardware vouches for it", reason="hardware-missing", hint=hint
-        )
+    record = [NAMED_INFO_SHA256, result.record]
+    return claims.get(EAT_NONCE) == result.nonce and claims.get(CLAIM_RECORD) == record
 
 
 def _run_background_check(
-    found: RatsMessages,
+    messages: RatsMessages,
     record: bytes,
-    needed: EvidenceRequirement,
+    requirement: EvidenceRequirement,
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
-    if found.evidence is None or needed.policy is None or needed.nonce is None:
+    if messages.evidence is None or requirement.policy is None or requirement.nonce is None:
         raise InvalidStatement(
             "evidence cannot be appraised without the nonce that it was asked with",
             reason="nonce-missing",
         )
     appraisal = appraise_evidence(
-        found.evidence,
-        needed.policy,
-        nonce=needed.nonce,
+        messages.evidence,
+        requirement.policy,
+        nonce=requirement.nonce,
         record=record,
         now=now,
         journal=journal,
-        endorsements=found.endorsements,
+        endorsements=messages.endorsements,
     )
     status, worst = appraisal.status, appraisal.worst_check
-    if not is_tier_sufficient(status, needed.tier):
-        told = f": {worst.name}: {worst.told}" if worst is not None else ""
+    if not is_tier_sufficient(status, requirement.tier):
+        cause = f": {worst.name}: {worst.told}" if worst is not None else ""
         reason = worst.reason if worst is not None and worst.reason else f"evidence-{status.label}"
-        raise InvalidStatement(f"{status.label}, not {needed.tier.label}{told}", reason=reason)
-    told = f"{status.label} by {appraisal.policy}{describe_storage_caveat(appraisal.key_storage, appraisal.vector)}"
-    _check_hardware(appraisal.vector, told, needed)
-    return told
+        raise InvalidStatement(
+            f"{status.label}, not {requirement.tier.label}{cause}", reason=reason
+        )
+    caveat = describe_storage_caveat(appraisal.key_storage, appraisal.vector)
+    description = f"{status.label} by {appraisal.policy}{caveat}"
+    _check_hardware(appraisal.vector, description, requirement)
+    return description
+
+
+def _check_hardware(
+    vector: dict[str, int], description: str, requirement: EvidenceRequirement
+) -> None:
+    if (
+        requirement.hardware
+        and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING
+    ):
+        hint = (
+            "vacr attest --attester tpm with an endorsement of its key (vacr endorse) shows "
+            "hardware."
+        )
+        raise InvalidStatement(
+            f"{description}, and no hardware vouches for it", reason="hardware-missing", hint=hint
+        )
 
 
 def _format_time(time: int) -> str:

@@ -1,25 +1,26 @@
-"""How far something is trusted: tiers, and the values behind them. Step: appraise. Follows
-draft-ietf-rats-ar4si-09, section 2.3.
+"""Attestation results: the findings of an appraisal, its tier of trust, and the signed result.
 
-A value from 2 to 31 affirms, from 32 to 95 warns, from 96 on contraindicates; the negative ones do
-the same for reasons that no standard has. 0, 1 and -1 say nothing.
+A verifier's checks each give a value of the trustworthiness vector (draft-ietf-rats-ar4si-09,
+section 2.3). Values from 2 to 31 affirm, from 32 to 95 warn, from 96 on contraindicate. Negative
+values do the same for reasons that no standard has, and -1, 0 and 1 make no claim.
 
-What a verifier found, check by check, and what follows from it. Step: appraise.
+    >>> from vacr.evidence.results import Appraisal, get_tier
+    >>> [get_tier(value).name for value in (2, 33, -33, 97, 0)]
+    ['AFFIRMING', 'WARNING', 'WARNING', 'CONTRAINDICATED', 'NONE']
+    >>> appraisal = Appraisal("example-policy", nonce=b"", record=b"", journal=None)
+    >>> appraisal.add("vacr", "file-system", 2, "as its reference value")
+    >>> appraisal.add("identity", "instance-identity", -33, "a key in software")
+    >>> appraisal.vector, appraisal.status.label
+    ({'instance-identity': -33, 'file-system': 2}, 'warning')
 
-The claims of a result in JSON: numbers ⇄ names. Step: appraise. Follows draft-ietf-rats-ear-03,
-section 3.2.
-
-Attestation results: what a verifier found, signed. Step: appraise. Follows
-draft-ietf-rats-ear-03.
-
-A result holds one appraisal, under the name `vacr`. Beside the status and the vector it names the
-record that the evidence was about, and the journal's head, so that it cannot be shown for another
-record. As a CWT claims have numbers, as a JWT names.
+A result (EAR, draft-ietf-rats-ear-03) holds one appraisal, under the name `vacr`. It names the
+record and the journal head that the evidence was about, so that it cannot be used for another
+record. Its claims have numbers in a CWT and names in a JWT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -58,7 +59,7 @@ from vacr.version import __version__
 
 
 class Tier(IntEnum):
-    """How far something is trusted; the numbers are those of results."""
+    """A tier of trust, with its number in results."""
 
     NONE = 0
     AFFIRMING = 2
@@ -85,51 +86,57 @@ TRUST_VECTOR_CLAIMS = {
 }
 """The claims of a trustworthiness vector, with their numbers in CBOR."""
 
-# Values that the draft has.
+# Values of the draft.
 TRUST_NO_CLAIM, TRUST_APPROVED, TRUST_BOOT_APPROVED = 0, 2, 3
-TRUST_UNRECOGNISED_FILES, TRUST_UNATTESTED = 32, 32
+TRUST_UNRECOGNISED_FILES = 32
 TRUST_REFUSED, TRUST_NOT_RECOGNISED, TRUST_NOT_VALIDATED = 96, 97, 99
-# Values of ours.
+# Values defined by vacr.
 TRUST_KEY_IN_SOFTWARE, TRUST_CONFIGURATION_UNKNOWN, TRUST_CONFIGURATION_CHANGED = -33, -33, -97
 
+
 _MIN_TRUST_VALUE, _MAX_TRUST_VALUE = -128, 127
+_JSON_HASH_NAME = "sha-256"
+_VERIFIER_ID_MEMBERS = {0: "developer", 1: "build"}
+EAR_SUBMODULE = "vacr"
+EAR_DEVELOPER = "vacr"
+"""The maker of the verifier, in `ear_verifier_id`."""
+_KEY_STORAGE_CAVEATS: dict[str | None, str] = {
+    KEY_STORAGE_SOFTWARE: "the weaker claim of a key in software",
+    KEY_STORAGE_TPM: "by a TPM that nothing shows to be a chip",
+}
 
 
 def get_tier(value: int) -> Tier:
-    """Give the tier of a value.
+    """Return the tier of a value.
 
     Raises:
-        ValueError: no claim has such a value.
+        ValueError: the value is out of range.
     """
     if not _MIN_TRUST_VALUE <= value <= _MAX_TRUST_VALUE:
         raise ValueError("a value outside of its range")
     if value in (-1, 0, 1):
         return Tier.NONE
-    size = value if value > 0 else -value - 1
-    if size < Tier.WARNING:
+    severity = value if value > 0 else -value - 1
+    if severity < Tier.WARNING:
         return Tier.AFFIRMING
-    return Tier.WARNING if size < Tier.CONTRAINDICATED else Tier.CONTRAINDICATED
+    return Tier.WARNING if severity < Tier.CONTRAINDICATED else Tier.CONTRAINDICATED
 
 
 def find_worst_value(values: Iterable[int]) -> int:
-    """Give the value that stands for several: of the worst tier, one that a standard has before one
-    of ours.
-    """
+    """Return the value that stands for several: of the worst tier, a standard one before ours."""
     return max(
         values, key=lambda value: (get_tier(value), value > 0, abs(value)), default=TRUST_NO_CLAIM
     )
 
 
-def is_tier_sufficient(found: Tier, wanted: Tier) -> bool:
-    """Tell whether a tier is no worse than another; that nothing is said is never enough."""
-    return found is not Tier.NONE and found <= wanted
+def is_tier_sufficient(tier: Tier, required: Tier) -> bool:
+    """Return whether a tier is at least as good as another; no claim is never sufficient."""
+    return tier is not Tier.NONE and tier <= required
 
 
 @dataclass(frozen=True, slots=True)
 class AppraisalCheck:
-    """One check: the claim of the vector that it is about, the value it gives, and what
-    was found.
-    """
+    """A check: its claim of the vector, its value, and its finding."""
 
     name: str
     claim: str
@@ -137,13 +144,13 @@ class AppraisalCheck:
     told: str
     reason: str = ""
     decided: bool = True
-    """Whether anything was compared: what is only said, or is missing, is not."""
+    """Whether something was compared; a mere claim or a missing part is not."""
     stands: bool = False
-    """Whether it holds by itself, whatever else is wrong: as a signature does."""
+    """Whether it holds regardless of the other checks, as a signature does."""
 
     @property
     def tier(self) -> Tier:
-        """How far what was found is trusted."""
+        """The tier of the value."""
         return get_tier(self.value)
 
 
@@ -157,71 +164,61 @@ class Appraisal:
     journal: dict[str, Any] | None
     checks: list[AppraisalCheck] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
-    """What else is worth knowing, such as the counters of the TPM; none of it is in the result."""
+    """Other facts, such as the TPM's counters; they are not part of the result."""
     bound: bool = True
-    """Whether the evidence is authentic, fresh, and about what was asked for."""
+    """Whether the evidence is authentic, fresh, and about the right record."""
     key_storage: str | None = None
-    """Where the key is that vouches for the evidence, once that is known to be so."""
+    """The place of the key that vouches for the evidence, once it is proven."""
 
-    def found(
+    def add(
         self,
         name: str,
         claim: str,
         value: int,
-        told: str,
+        finding: str,
         reason: str = "",
         *,
         stands: bool = False,
     ) -> None:
-        """Add what a check found."""
-        self.checks.append(AppraisalCheck(name, claim, value, told, reason, stands=stands))
+        """Add a check that compared something."""
+        self.checks.append(AppraisalCheck(name, claim, value, finding, reason, stands=stands))
 
-    def undecided(self, name: str, claim: str, told: str) -> None:
-        """Add what is said or missing, and cannot be compared with anything."""
-        self.checks.append(AppraisalCheck(name, claim, TRUST_NO_CLAIM, told, decided=False))
+    def add_undecided(self, name: str, claim: str, finding: str) -> None:
+        """Add a check that had nothing to compare with."""
+        self.checks.append(AppraisalCheck(name, claim, TRUST_NO_CLAIM, finding, decided=False))
 
-    def unbound(self, name: str, told: str, reason: str) -> None:
-        """Add a check that leaves nothing of the evidence to be believed."""
+    def add_unbound(self, name: str, finding: str, reason: str) -> None:
+        """Add a failed check that invalidates all of the evidence."""
         self.bound = False
-        self.found(name, "instance-identity", TRUST_NOT_VALIDATED, told, reason)
+        self.add(name, "instance-identity", TRUST_NOT_VALIDATED, finding, reason)
 
-    def settle(self) -> None:
-        """Take back what was found good, where nobody who is known stands behind it; that is so
-        when all checks are made.
-        """
-        stranger = (
-            get_tier(
-                find_worst_value(
-                    one.value for one in self.checks if one.claim == "instance-identity"
-                )
-            )
-            is Tier.CONTRAINDICATED
-        )
-        if self.bound and not stranger:
+    def retract_unproven(self) -> None:
+        """Retract all good findings if no known key vouches for them; call it after all checks."""
+        identity_values = [
+            check.value for check in self.checks if check.claim == "instance-identity"
+        ]
+        is_stranger = get_tier(find_worst_value(identity_values)) is Tier.CONTRAINDICATED
+        if self.bound and not is_stranger:
             return
         self.key_storage = None
-        for at, one in enumerate(self.checks):
-            if one.tier <= Tier.AFFIRMING and one.decided and not one.stands:
-                self.checks[at] = replace(
-                    one, value=TRUST_NO_CLAIM, told=f"{one.told}; not proven", decided=False
+        for index, check in enumerate(self.checks):
+            if check.tier <= Tier.AFFIRMING and check.decided and not check.stands:
+                self.checks[index] = replace(
+                    check, value=TRUST_NO_CLAIM, told=f"{check.told}; not proven", decided=False
                 )
 
     @property
     def vector(self) -> dict[str, int]:
-        """The worst value of each claim; all are invalid where the evidence is not authentic, not
-        fresh, or of something else.
-        """
+        """The worst value of each claim; all are invalid if the evidence is not bound."""
         claims = {check.claim for check in self.checks}
+        names = [name for name in TRUST_VECTOR_CLAIMS if name in claims]
         if not self.bound:
-            return dict.fromkeys(
-                (claim for claim in TRUST_VECTOR_CLAIMS if claim in claims), TRUST_NOT_VALIDATED
-            )
+            return dict.fromkeys(names, TRUST_NOT_VALIDATED)
         vector = {
-            name: find_worst_value(one.value for one in self.checks if one.claim == name)
-            for name in TRUST_VECTOR_CLAIMS
-            if name in claims
+            name: find_worst_value(check.value for check in self.checks if check.claim == name)
+            for name in names
         }
-        # That no hardware vouches for it is said, and not left to be noticed by what is missing.
+        # Missing hardware is stated explicitly; readers should not have to notice its absence.
         return {
             name: value
             for name, value in vector.items()
@@ -230,124 +227,24 @@ class Appraisal:
 
     @property
     def status(self) -> Tier:
-        """The worst tier of the vector; nothing is affirmed of a recorder whose files were not
-        compared with anything.
-        """
+        """The worst tier of the vector, but NONE if the recorder's files were not compared."""
         vector = self.vector
         status = get_tier(find_worst_value(vector.values()))
-        if (
-            status is Tier.AFFIRMING
-            and get_tier(vector.get("file-system", TRUST_NO_CLAIM)) is not Tier.AFFIRMING
-        ):
+        files = get_tier(vector.get("file-system", TRUST_NO_CLAIM))
+        if status is Tier.AFFIRMING and files is not Tier.AFFIRMING:
             return Tier.NONE
         return status
 
     @property
     def worst_check(self) -> AppraisalCheck | None:
-        """The first of the checks that made the status what it is; none where all is affirmed."""
-        bad = [check for check in self.checks if check.tier > Tier.AFFIRMING]
-        return max(bad, key=lambda check: check.tier, default=None)
-
-
-_JSON_HASH_NAME = "sha-256"
-_VERIFIER_ID_MEMBERS = {0: "developer", 1: "build"}
-
-
-def build_json_claims(claims: dict[int, Any]) -> dict[str, Any]:
-    """Write the claims of a result by their names."""
-    return {
-        EAR_JSON_NAMES[label]: _build_json_claim(label, value) for label, value in claims.items()
-    }
-
-
-def _build_json_claim(label: int, value: Any) -> Any:
-    match label:
-        case _ if label == EAR_STATUS:
-            return Tier(value).label
-        case _ if label == EAR_VECTOR:
-            return {
-                name: value[number]
-                for name, number in TRUST_VECTOR_CLAIMS.items()
-                if number in value
-            }
-        case _ if label == EAR_VERIFIER_ID:
-            return {_VERIFIER_ID_MEMBERS[number]: text for number, text in value.items()}
-        case _ if label == EAT_NONCE:
-            return encode_base64url(value)
-        case _ if label == CLAIM_RECORD:
-            return [_JSON_HASH_NAME, encode_base64url(value[1])]
-        case _ if label == CLAIM_JOURNAL:
-            return {
-                name: encode_base64url(item) if isinstance(item, bytes) else item
-                for name, item in value.items()
-            }
-        case _ if label == EAT_SUBMODS:
-            return {name: build_json_claims(module) for name, module in value.items()}
-    return value
-
-
-def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
-    """Read claims that have names; those that are not known are left out.
-
-    Raises:
-        InvalidStatement: one of them cannot be what it is named.
-    """
-    known = {name: label for label, name in EAR_JSON_NAMES.items()}
-    try:
-        return {
-            known[name]: _parse_json_claim(known[name], value)
-            for name, value in claims.items()
-            if name in known
-        }
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement(
-            "a result of another form than it has to be", reason="result-malformed"
-        ) from error
-
-
-def _parse_json_claim(label: int, value: Any) -> Any:
-    match label:
-        case _ if label == EAR_STATUS:
-            return TIERS_BY_LABEL[value].value
-        case _ if label == EAR_VECTOR:
-            return {TRUST_VECTOR_CLAIMS[name]: item for name, item in value.items()}
-        case _ if label == EAR_VERIFIER_ID:
-            return {
-                number: value[name]
-                for number, name in _VERIFIER_ID_MEMBERS.items()
-                if name in value
-            }
-        case _ if label == EAT_NONCE:
-            return decode_base64url(value)
-        case _ if label == CLAIM_RECORD:
-            name, digest = value
-            return [
-                NAMED_INFO_SHA256 if name == _JSON_HASH_NAME else name,
-                decode_base64url(digest),
-            ]
-        case _ if label == CLAIM_JOURNAL:
-            return {
-                "identity": decode_base64url(value["identity"]),
-                "frames": value["frames"],
-                "head": decode_base64url(value["head"]),
-            }
-        case _ if label == EAT_SUBMODS:
-            return {name: parse_json_claims(module) for name, module in value.items()}
-    return value
-
-
-EAR_SUBMODULE = "vacr"
-EAR_DEVELOPER = "vacr"
-"""Who made the verifier, and which of its builds it is: `ear_verifier_id`."""
-_KEY_STORAGE_CAVEATS: dict[str | None, str] = {
-    KEY_STORAGE_SOFTWARE: "the weaker claim of a key in software",
-    KEY_STORAGE_TPM: "by a TPM that nothing shows to be a chip",
-}
+        """The first check of the worst tier, or None if all are affirmed."""
+        failed = [check for check in self.checks if check.tier > Tier.AFFIRMING]
+        return max(failed, key=lambda check: check.tier, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class AttestationResult:
-    """A result that somebody who is trusted signed."""
+    """A result that a trusted verifier signed."""
 
     status: Tier
     vector: dict[str, int]
@@ -359,16 +256,16 @@ class AttestationResult:
     expires_at: int | None
     verifier: PublicKey
     key_storage: str | None = None
-    """Where the key is that vouched for the evidence."""
+    """The place of the key that vouched for the evidence."""
 
 
 def encode_signed_result(
     appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, *, as_jwt: bool = False
 ) -> bytes:
-    """Write the result of an appraisal, and sign it.
+    """Encode the result of an appraisal as a signed token.
 
     Raises:
-        UsageError: a JWT cannot be signed by such a key.
+        UsageError: the key cannot sign a JWT.
     """
     module: dict[Any, Any] = {
         EAR_STATUS: appraisal.status.value,
@@ -393,11 +290,10 @@ def encode_signed_result(
 
 
 def decode_signed_result(data: bytes, trusted: Sequence[PublicKey]) -> AttestationResult:
-    """Read a result, and check that a verifier who is trusted signed it; whether it holds now is
-    not checked.
+    """Decode a result, and check that a trusted verifier signed it. Its validity is not checked.
 
     Raises:
-        InvalidStatement: it is no result, or nobody who is trusted signed it.
+        InvalidStatement: it is malformed, or no trusted verifier signed it.
     """
     token = parse_jwt(data) if looks_like_jwt(data) else parse_cwt(data)
     verifier = _find_result_signer(token, trusted)
@@ -417,9 +313,10 @@ def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKe
         except InvalidStatement:
             continue
         return key
-    told = "no verifier who is trusted signed the result"
     raise InvalidStatement(
-        told, reason="verifier-untrusted", hint="Name the verifier's public key."
+        "no verifier who is trusted signed the result",
+        reason="verifier-untrusted",
+        hint="Name the verifier's public key.",
     )
 
 
@@ -427,25 +324,20 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
     if claims[EAT_PROFILE] != EAR_PROFILE:
         raise InvalidStatement(f"a result of the profile {claims[EAT_PROFILE]!r}", reason="profile")
     module = claims[EAT_SUBMODS][EAR_SUBMODULE]
-    numbers = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
-    vector = {numbers[number]: value for number, value in module[EAR_VECTOR].items()}
-    status, (algorithm, record) = Tier(module[EAR_STATUS]), module[CLAIM_RECORD]
-    nonce, journal, policies = (
-        module[EAT_NONCE],
-        module.get(CLAIM_JOURNAL),
-        module.get(EAR_POLICY_IDS, []),
-    )
-    issued, expires = claims[EAT_IAT], claims.get(EAT_EXP)
+    names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
+    vector = {names[number]: value for number, value in module[EAR_VECTOR].items()}
+    status = Tier(module[EAR_STATUS])
+    algorithm, record = module[CLAIM_RECORD]
+    nonce = module[EAT_NONCE]
     if (
         algorithm != NAMED_INFO_SHA256
         or not isinstance(record, bytes)
         or not isinstance(nonce, bytes)
     ):
         raise ValueError("a digest or a nonce of another type")
-    if not all(
-        type(value) is int
-        for value in (issued, *vector.values(), *([] if expires is None else [expires]))
-    ):
+    issued, expires = claims[EAT_IAT], claims.get(EAT_EXP)
+    numbers = (issued, *vector.values(), *([] if expires is None else [expires]))
+    if not all(type(number) is int for number in numbers):
         raise ValueError("a number of another type")
     if status is not Tier.NONE and status < get_tier(find_worst_value(vector.values())):
         raise ValueError("a status that is better than the vector allows")
@@ -453,28 +345,120 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
     if storage not in (None, KEY_STORAGE_SOFTWARE, KEY_STORAGE_TPM):
         raise ValueError("a place for the key that is not known")
     return AttestationResult(
-        status,
-        vector,
-        record,
-        nonce,
-        journal,
-        tuple(map(str, policies)),
-        issued,
-        expires,
-        verifier,
-        storage,
+        status=status,
+        vector=vector,
+        record=record,
+        nonce=nonce,
+        journal=module.get(CLAIM_JOURNAL),
+        policies=tuple(map(str, module.get(EAR_POLICY_IDS, []))),
+        issued_at=issued,
+        expires_at=expires,
+        verifier=verifier,
+        key_storage=storage,
     )
 
 
 def describe_result(result: AttestationResult) -> str:
-    """Say what a result says, in a line."""
+    """Describe a result in a line."""
+    verifier = compute_thumbprint(result.verifier).hex()[:16]
     values = ", ".join(f"{name} {value}" for name, value in result.vector.items())
-    by = f"{result.status.label} by verifier {compute_thumbprint(result.verifier).hex()[:16]}"
-    return f"{by} ({values or 'nothing else said'}){describe_storage_caveat(result.key_storage, result.vector)}"
+    caveat = describe_storage_caveat(result.key_storage, result.vector)
+    return f"{result.status.label} by verifier {verifier} ({values or 'nothing else said'}){caveat}"
 
 
 def describe_storage_caveat(storage: str | None, vector: dict[str, int]) -> str:
-    """Say how much less than hardware vouches; nothing where hardware is affirmed."""
+    """Describe the trust basis if no hardware vouches; return nothing if hardware is affirmed."""
     if get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is Tier.AFFIRMING:
         return ""
     return f"; {_KEY_STORAGE_CAVEATS.get(storage, 'nothing is said of hardware')}"
+
+
+def build_json_claims(claims: dict[int, Any]) -> dict[str, Any]:
+    """Return the claims of a result by their names in JSON."""
+    return {
+        EAR_JSON_NAMES[label]: _build_json_claim(label, value) for label, value in claims.items()
+    }
+
+
+def _build_json_claim(label: int, value: Any) -> Any:
+    build = _JSON_CLAIM_BUILDERS.get(label)
+    return value if build is None else build(value)
+
+
+def _build_json_vector(vector: dict[int, int]) -> dict[str, int]:
+    return {
+        name: vector[number] for name, number in TRUST_VECTOR_CLAIMS.items() if number in vector
+    }
+
+
+def _build_json_journal(journal: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: encode_base64url(item) if isinstance(item, bytes) else item
+        for name, item in journal.items()
+    }
+
+
+_JSON_CLAIM_BUILDERS: dict[int, Callable[[Any], Any]] = {
+    EAR_STATUS: lambda value: Tier(value).label,
+    EAR_VECTOR: _build_json_vector,
+    EAR_VERIFIER_ID: lambda value: {
+        _VERIFIER_ID_MEMBERS[number]: text for number, text in value.items()
+    },
+    EAT_NONCE: encode_base64url,
+    CLAIM_RECORD: lambda value: [_JSON_HASH_NAME, encode_base64url(value[1])],
+    CLAIM_JOURNAL: _build_json_journal,
+    EAT_SUBMODS: lambda value: {name: build_json_claims(module) for name, module in value.items()},
+}
+
+
+def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
+    """Parse claims by their names in JSON, ignoring unknown ones.
+
+    Raises:
+        InvalidStatement: a claim is malformed.
+    """
+    labels = {name: label for label, name in EAR_JSON_NAMES.items()}
+    try:
+        return {
+            labels[name]: _parse_json_claim(labels[name], value)
+            for name, value in claims.items()
+            if name in labels
+        }
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidStatement(
+            "a result of another form than it has to be", reason="result-malformed"
+        ) from error
+
+
+def _parse_json_claim(label: int, value: Any) -> Any:
+    parse = _JSON_CLAIM_PARSERS.get(label)
+    return value if parse is None else parse(value)
+
+
+def _parse_json_verifier_id(value: Any) -> dict[int, Any]:
+    return {number: value[name] for number, name in _VERIFIER_ID_MEMBERS.items() if name in value}
+
+
+def _parse_json_record(value: Any) -> list[Any]:
+    name, digest = value
+    algorithm = NAMED_INFO_SHA256 if name == _JSON_HASH_NAME else name
+    return [algorithm, decode_base64url(digest)]
+
+
+def _parse_json_journal(value: Any) -> dict[str, Any]:
+    return {
+        "identity": decode_base64url(value["identity"]),
+        "frames": value["frames"],
+        "head": decode_base64url(value["head"]),
+    }
+
+
+_JSON_CLAIM_PARSERS: dict[int, Callable[[Any], Any]] = {
+    EAR_STATUS: lambda value: TIERS_BY_LABEL[value].value,
+    EAR_VECTOR: lambda value: {TRUST_VECTOR_CLAIMS[name]: item for name, item in value.items()},
+    EAR_VERIFIER_ID: _parse_json_verifier_id,
+    EAT_NONCE: decode_base64url,
+    CLAIM_RECORD: _parse_json_record,
+    CLAIM_JOURNAL: _parse_json_journal,
+    EAT_SUBMODS: lambda value: {name: parse_json_claims(module) for name, module in value.items()},
+}

@@ -1,14 +1,20 @@
-"""The structures of a TPM that evidence holds, read strictly. Step: appraise. Follows the TPM 2.0
-Library, Part 2.
+"""TPM structures in evidence, parsed strictly, and the check of a quote (TPM 2.0 Library, Part 2).
 
-Only what our profile asks for is read: quotes, and keys on the curve P-256 that sign by ECDSA with
-SHA-256. All numbers are big-endian, and a byte too many or too few is refused.
+A TPM's quote signs its registers and some qualifying data. The qualifying data of evidence is a
+hash of the nonce, the journal head and all other claims. So the quote vouches for exactly these
+claims at this time. Registers alone would not: the ones a user can reset have no history.
 
-A TPM's quote: what it is over, and whether it holds. Step: attest, appraise.
+    >>> from vacr.evidence.tokens import EAT_NONCE, EAT_SUBMODS
+    >>> from vacr.evidence.tpm_structures import compute_qualifying_data
+    >>> claims = {EAT_NONCE: b"challenge"}
+    >>> qualifying_data = compute_qualifying_data(claims)
+    >>> qualifying_data == compute_qualifying_data({**claims, EAT_SUBMODS: {"tpm": {}}})
+    True
+    >>> qualifying_data == compute_qualifying_data({EAT_NONCE: b"another challenge"})
+    False
 
-The qualifying data of the quote is a hash of the nonce, the journal's head and all other claims. So
-the quote vouches for just these claims at just this time. Registers alone would not: those that a
-user can reset hold no history.
+Only the structures of our profile are parsed: quotes, and P-256 keys that sign by ECDSA with
+SHA-256. Integers are big-endian, and a missing or extra byte is an error.
 """
 
 from __future__ import annotations
@@ -35,14 +41,17 @@ from vacr.evidence.tokens import (
 from vacr.record import encode_deterministic_cbor
 
 _TPM_GENERATED_MAGIC = 0xFF544347
-"""What a TPM puts before all that it makes itself, and never signs from elsewhere with a restricted
-key.
+"""The first bytes of all data that a TPM creates.
+
+A restricted key never signs data from outside that begins like this.
 """
 _ATTEST_QUOTE_TYPE = 0x8018
 _ENDORSEMENT_HIERARCHY = 0x4000000B
 _ALG_ECC, _ALG_SHA256, _ALG_NULL, _ALG_ECDSA, _CURVE_P256 = 0x23, 0x0B, 0x10, 0x18, 0x03
 _MAX_PCR_SELECT_LENGTH, _DIGEST_LENGTH = 4, 32
 _MAX_FIELD_LENGTH = 64
+
+_QUOTE_PURPOSE = "vacr quote 1"
 
 (
     ATTRIBUTE_FIXED_TPM,
@@ -68,172 +77,9 @@ _REQUIRED_ATTRIBUTES = (
 )
 
 
-class _StructureReader:
-    """Bytes that are read from the front."""
-
-    def __init__(self, data: bytes, what: str) -> None:
-        self.data, self.at, self.what = data, 0, what
-
-    def take(self, count: int) -> bytes:
-        if count > len(self.data) - self.at:
-            raise self.refusal("it ends too early")
-        self.at += count
-        return self.data[self.at - count : self.at]
-
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "big")
-
-    def sized(self, most: int = _MAX_FIELD_LENGTH) -> bytes:
-        count = self.number(2)
-        if count > most:
-            raise self.refusal(f"a part of {count} bytes")
-        return self.take(count)
-
-    def expect(self, size: int, wanted: int, named: str) -> None:
-        found = self.number(size)
-        if found != wanted:
-            raise self.refusal(f"{named} {found:#x}, not {wanted:#x}")
-
-    def end(self) -> None:
-        if self.at != len(self.data):
-            raise self.refusal(f"{len(self.data) - self.at} bytes too many")
-
-    def refusal(self, told: str) -> InvalidStatement:
-        return InvalidStatement(
-            f"{self.what} that cannot be used: {told}", reason="quote-malformed"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """What a TPM says of itself when it is asked: about which registers, and when by its own
-    counters.
-    """
-
-    qualified_signer: bytes
-    extra_data: bytes
-    clock: int
-    """Milliseconds for which the TPM was powered."""
-    reset_count: int
-    restart_count: int
-    safe: bool
-    """Whether the clock never went back."""
-    firmware_version: int
-    selected: tuple[int, ...]
-    """The registers of the SHA-256 bank."""
-    pcr_digest: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class AttestationKey:
-    """The public part of a key that signs only what the TPM made itself."""
-
-    key: ec.EllipticCurvePublicKey
-    attributes: int
-    name: bytes
-
-    @property
-    def qualified_name(self) -> bytes:
-        """The name by which quotes call their signer: with all above it, which is the endorsement
-        hierarchy alone.
-        """
-        return (
-            _ALG_SHA256.to_bytes(2, "big")
-            + hashlib.sha256(_ENDORSEMENT_HIERARCHY.to_bytes(4, "big") + self.name).digest()
-        )
-
-    def is_restricted(self) -> bool:
-        """Tell whether it was made in a TPM, cannot leave it, and signs nothing that comes from
-        elsewhere.
-        """
-        return (
-            self.attributes & _REQUIRED_ATTRIBUTES == _REQUIRED_ATTRIBUTES
-            and not self.attributes & ATTRIBUTE_DECRYPT
-        )
-
-
-def parse_quote(data: bytes) -> Quote:
-    """Read what was quoted (`TPMS_ATTEST`).
-
-    Raises:
-        InvalidStatement: it is something else, or about other registers than those of SHA-256.
-    """
-    reader = _StructureReader(data, "a quote")
-    reader.expect(4, _TPM_GENERATED_MAGIC, "magic")
-    reader.expect(2, _ATTEST_QUOTE_TYPE, "type")
-    signer, extra = reader.sized(), reader.sized()
-    clock, resets, restarts = reader.number(8), reader.number(4), reader.number(4)
-    safe = reader.number(1)
-    if safe > 1:
-        raise reader.refusal("a flag that is neither yes nor no")
-    firmware = reader.number(8)
-    reader.expect(4, 1, "number of banks")
-    reader.expect(2, _ALG_SHA256, "hash")
-    size = reader.number(1)
-    if size > _MAX_PCR_SELECT_LENGTH:
-        raise reader.refusal(f"{size} bytes of selected registers")
-    bits = int.from_bytes(reader.take(size), "little")
-    selected = tuple(at for at in range(8 * size) if bits >> at & 1)
-    digest = reader.sized()
-    reader.end()
-    if len(digest) != _DIGEST_LENGTH:
-        raise reader.refusal("a digest of another length")
-    return Quote(signer, extra, clock, resets, restarts, bool(safe), firmware, selected, digest)
-
-
-def parse_attestation_key(data: bytes) -> AttestationKey:
-    """Read the public part of a key (`TPMT_PUBLIC`).
-
-    Raises:
-        InvalidStatement: it is of another kind.
-    """
-    reader = _StructureReader(data, "an attestation key")
-    reader.expect(2, _ALG_ECC, "type")
-    reader.expect(2, _ALG_SHA256, "hash")
-    attributes = reader.number(4)
-    reader.sized()
-    reader.expect(2, _ALG_NULL, "symmetric algorithm")
-    reader.expect(2, _ALG_ECDSA, "scheme")
-    reader.expect(2, _ALG_SHA256, "hash of the scheme")
-    reader.expect(2, _CURVE_P256, "curve")
-    reader.expect(2, _ALG_NULL, "key derivation")
-    x, y = reader.sized(), reader.sized()
-    reader.end()
-    try:
-        numbers = ec.EllipticCurvePublicNumbers(
-            int.from_bytes(x, "big"), int.from_bytes(y, "big"), ec.SECP256R1()
-        )
-        key = numbers.public_key()
-    except ValueError as error:
-        raise reader.refusal("no point of its curve") from error
-    return AttestationKey(key, attributes, compute_key_name(data))
-
-
-def compute_key_name(public: bytes) -> bytes:
-    """Give the name by which a TPM knows a key."""
-    return _ALG_SHA256.to_bytes(2, "big") + hashlib.sha256(public).digest()
-
-
-def parse_quote_signature(data: bytes) -> bytes:
-    """Read a signature (`TPMT_SIGNATURE`), and give it in DER.
-
-    Raises:
-        InvalidStatement: it is by another algorithm.
-    """
-    reader = _StructureReader(data, "a signature of a quote")
-    reader.expect(2, _ALG_ECDSA, "algorithm")
-    reader.expect(2, _ALG_SHA256, "hash")
-    r, s = reader.sized(), reader.sized()
-    reader.end()
-    return encode_dss_signature(int.from_bytes(r, "big"), int.from_bytes(s, "big"))
-
-
-_QUOTE_PURPOSE = "vacr quote 1"
-
-
 @dataclass(frozen=True, slots=True)
 class SignedQuote:
-    """What a TPM gives when it is asked for a quote, as it gives it."""
+    """A quote as the TPM returns it: encoded, with its signature, key and registers."""
 
     quote: bytes
     signature: bytes
@@ -241,7 +87,7 @@ class SignedQuote:
     pcrs: dict[int, bytes]
 
     def claims(self) -> dict[int, Any]:
-        """Write it as the claims of a submodule."""
+        """Return it as the claims of a submodule."""
         return {
             CLAIM_QUOTE: self.quote,
             CLAIM_QUOTE_SIGNATURE: self.signature,
@@ -250,21 +96,53 @@ class SignedQuote:
         }
 
 
-def compute_qualifying_data(claims: dict[Any, Any]) -> bytes:
-    """Give what a quote for these claims has to be over; the submodules, where the quote will be,
-    are left out.
-    """
-    others = {label: value for label, value in claims.items() if label != EAT_SUBMODS}
-    covered = [_QUOTE_PURPOSE, claims.get(EAT_NONCE), claims.get(CLAIM_JOURNAL), others]
-    return hashlib.sha256(encode_deterministic_cbor(covered)).digest()
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The content of a quote: the digest of some registers, and the TPM's own counters."""
+
+    qualified_signer: bytes
+    extra_data: bytes
+    clock: int
+    """Milliseconds that the TPM has been powered."""
+    reset_count: int
+    restart_count: int
+    safe: bool
+    """Whether the clock never went back."""
+    firmware_version: int
+    selected: tuple[int, ...]
+    """The quoted registers of the SHA-256 bank."""
+    pcr_digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AttestationKey:
+    """The public part of a key that signs only data that the TPM created."""
+
+    key: ec.EllipticCurvePublicKey
+    attributes: int
+    name: bytes
+
+    @property
+    def qualified_name(self) -> bytes:
+        """The signer's name in quotes: the key's name under the endorsement hierarchy."""
+        hierarchy = _ENDORSEMENT_HIERARCHY.to_bytes(4, "big")
+        return _ALG_SHA256.to_bytes(2, "big") + hashlib.sha256(hierarchy + self.name).digest()
+
+    def is_restricted(self) -> bool:
+        """Return whether the TPM created the key, keeps it, and signs only its own data with it."""
+        return (
+            self.attributes & _REQUIRED_ATTRIBUTES == _REQUIRED_ATTRIBUTES
+            and not self.attributes & ATTRIBUTE_DECRYPT
+        )
 
 
 def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quote, AttestationKey]:
-    """Check that the key in a submodule signed a quote over these claims and these registers; whose
-    key it is, is not checked.
+    """Check that the key in a submodule signed a quote over the claims and the registers.
+
+    Whether that key is known is another check.
 
     Raises:
-        InvalidStatement: it did not, or the quote is of something else.
+        InvalidStatement: it did not, or the quote is about something else.
     """
     quote = parse_quote(submodule[CLAIM_QUOTE])
     key = parse_attestation_key(submodule[CLAIM_ATTESTATION_KEY])
@@ -272,12 +150,9 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
         raise InvalidStatement(
             "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
         )
+    signature = parse_quote_signature(submodule[CLAIM_QUOTE_SIGNATURE])
     try:
-        key.key.verify(
-            parse_quote_signature(submodule[CLAIM_QUOTE_SIGNATURE]),
-            submodule[CLAIM_QUOTE],
-            ec.ECDSA(hashes.SHA256()),
-        )
+        key.key.verify(signature, submodule[CLAIM_QUOTE], ec.ECDSA(hashes.SHA256()))
     except InvalidSignature as error:
         raise InvalidStatement(
             "the attestation key did not sign this quote", reason="quote-signature"
@@ -288,13 +163,153 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
         )
     if quote.extra_data != compute_qualifying_data(claims):
         raise InvalidStatement("the quote was made for other evidence", reason="quote-swapped")
-    pcrs = submodule[CLAIM_PCRS]
+    _check_quoted_registers(submodule[CLAIM_PCRS], quote)
+    return quote, key
+
+
+def _check_quoted_registers(pcrs: dict[int, bytes], quote: Quote) -> None:
     if tuple(sorted(pcrs)) != quote.selected:
         raise InvalidStatement(
             "other registers are reported than were quoted", reason="pcr-mismatch"
         )
-    if hashlib.sha256(b"".join(pcrs[at] for at in quote.selected)).digest() != quote.pcr_digest:
+    values = b"".join(pcrs[register] for register in quote.selected)
+    if hashlib.sha256(values).digest() != quote.pcr_digest:
         raise InvalidStatement(
             "the reported registers are not those that were quoted", reason="pcr-mismatch"
         )
-    return quote, key
+
+
+def compute_qualifying_data(claims: dict[Any, Any]) -> bytes:
+    """Return the qualifying data for the quote of claims; it does not cover the submodules."""
+    others = {label: value for label, value in claims.items() if label != EAT_SUBMODS}
+    covered = [_QUOTE_PURPOSE, claims.get(EAT_NONCE), claims.get(CLAIM_JOURNAL), others]
+    return hashlib.sha256(encode_deterministic_cbor(covered)).digest()
+
+
+def parse_quote(data: bytes) -> Quote:
+    """Parse the content of a quote (`TPMS_ATTEST`).
+
+    Raises:
+        InvalidStatement: it is something else, or not about the SHA-256 registers.
+    """
+    reader = _StructureReader(data, "a quote")
+    reader.expect(4, _TPM_GENERATED_MAGIC, "magic")
+    reader.expect(2, _ATTEST_QUOTE_TYPE, "type")
+    signer = reader.read_sized()
+    extra_data = reader.read_sized()
+    clock = reader.read_integer(8)
+    reset_count = reader.read_integer(4)
+    restart_count = reader.read_integer(4)
+    safe = reader.read_integer(1)
+    if safe > 1:
+        raise reader.error("a flag that is neither yes nor no")
+    firmware = reader.read_integer(8)
+    reader.expect(4, 1, "number of banks")
+    reader.expect(2, _ALG_SHA256, "hash")
+    selected = _read_pcr_selection(reader)
+    digest = reader.read_sized()
+    reader.expect_end()
+    if len(digest) != _DIGEST_LENGTH:
+        raise reader.error("a digest of another length")
+    return Quote(
+        signer,
+        extra_data,
+        clock,
+        reset_count,
+        restart_count,
+        bool(safe),
+        firmware,
+        selected,
+        digest,
+    )
+
+
+def _read_pcr_selection(reader: _StructureReader) -> tuple[int, ...]:
+    """Read a bit field of registers, and return their numbers."""
+    size = reader.read_integer(1)
+    if size > _MAX_PCR_SELECT_LENGTH:
+        raise reader.error(f"{size} bytes of selected registers")
+    bits = int.from_bytes(reader.read(size), "little")
+    return tuple(register for register in range(8 * size) if bits >> register & 1)
+
+
+def parse_attestation_key(data: bytes) -> AttestationKey:
+    """Parse the public part of a key (`TPMT_PUBLIC`).
+
+    Raises:
+        InvalidStatement: it is not a P-256 key for ECDSA with SHA-256.
+    """
+    reader = _StructureReader(data, "an attestation key")
+    reader.expect(2, _ALG_ECC, "type")
+    reader.expect(2, _ALG_SHA256, "hash")
+    attributes = reader.read_integer(4)
+    reader.read_sized()  # The authorization policy.
+    reader.expect(2, _ALG_NULL, "symmetric algorithm")
+    reader.expect(2, _ALG_ECDSA, "scheme")
+    reader.expect(2, _ALG_SHA256, "hash of the scheme")
+    reader.expect(2, _CURVE_P256, "curve")
+    reader.expect(2, _ALG_NULL, "key derivation")
+    x = int.from_bytes(reader.read_sized(), "big")
+    y = int.from_bytes(reader.read_sized(), "big")
+    reader.expect_end()
+    try:
+        key = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
+    except ValueError as error:
+        raise reader.error("no point of its curve") from error
+    return AttestationKey(key, attributes, compute_key_name(data))
+
+
+def compute_key_name(public: bytes) -> bytes:
+    """Return the name of a key in a TPM: the digest of its public part."""
+    return _ALG_SHA256.to_bytes(2, "big") + hashlib.sha256(public).digest()
+
+
+def parse_quote_signature(data: bytes) -> bytes:
+    """Parse a signature (`TPMT_SIGNATURE`), and return it in DER.
+
+    Raises:
+        InvalidStatement: it is not by ECDSA with SHA-256.
+    """
+    reader = _StructureReader(data, "a signature of a quote")
+    reader.expect(2, _ALG_ECDSA, "algorithm")
+    reader.expect(2, _ALG_SHA256, "hash")
+    r = int.from_bytes(reader.read_sized(), "big")
+    s = int.from_bytes(reader.read_sized(), "big")
+    reader.expect_end()
+    return encode_dss_signature(r, s)
+
+
+class _StructureReader:
+    """Read a structure from its first byte to its last."""
+
+    def __init__(self, data: bytes, description: str) -> None:
+        self.data, self.position, self.description = data, 0, description
+
+    def read(self, count: int) -> bytes:
+        if count > len(self.data) - self.position:
+            raise self.error("it ends too early")
+        self.position += count
+        return self.data[self.position - count : self.position]
+
+    def read_integer(self, size: int) -> int:
+        return int.from_bytes(self.read(size), "big")
+
+    def read_sized(self, max_size: int = _MAX_FIELD_LENGTH) -> bytes:
+        size = self.read_integer(2)
+        if size > max_size:
+            raise self.error(f"a part of {size} bytes")
+        return self.read(size)
+
+    def expect(self, size: int, expected: int, name: str) -> None:
+        value = self.read_integer(size)
+        if value != expected:
+            raise self.error(f"{name} {value:#x}, not {expected:#x}")
+
+    def expect_end(self) -> None:
+        if self.position != len(self.data):
+            raise self.error(f"{len(self.data) - self.position} bytes too many")
+
+    def error(self, problem: str) -> InvalidStatement:
+        return InvalidStatement(
+            f"{self.description} that cannot be used: {problem}", reason="quote-malformed"
+        )

@@ -1,26 +1,24 @@
-"""What a verifier asks of evidence. Role: verifier. Step: appraise. Trust has no default: a policy
-without keys knows nobody.
+"""The verifier: appraise evidence against a policy (RFC 9334, draft-ietf-rats-ar4si-09).
 
-Whose evidence it is: a key in software, or one that a TPM keeps. Role: verifier. Step: appraise.
+Malformed evidence raises an error. Evidence that can be read yields an appraisal, good or bad, and
+all checks are made, so that a person sees everything that is wrong. The exception is an invalid
+signature, because then the claims are worthless.
 
-A key in software says less: whoever can read its file may have signed. So it never affirms an
-identity, and where the policy does not say that it is enough, it is a warning. Hardware is affirmed
-only where the TPM's maker certified it and the key was shown to be in it.
+    >>> from datetime import UTC, datetime
+    >>> from vacr.evidence.attester import Component, EvidenceSubject, create_evidence
+    >>> from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence
+    >>> from vacr.signing import KeySigner, generate_key
+    >>> key, record, nonce = KeySigner(generate_key("eddsa")), bytes(32), b"challenge"
+    >>> vacr = Component("vacr", digest=bytes(32))
+    >>> evidence = create_evidence(EvidenceSubject(record, "1.0", [vacr]), nonce, 0, key)
+    >>> policy = AppraisalPolicy("example", references=(vacr,), attester_keys=(key.public_key,))
+    >>> now = datetime.fromtimestamp(60, UTC)
+    >>> appraise_evidence(evidence, policy, nonce=nonce, record=record, now=now).status.label
+    'warning'
 
-What was measured, against reference values. Role: verifier. Step: appraise.
-
-Reference values: what a release measures as. Step: appraise.
-
-They are a map of components in deterministic CBOR, signed by whoever made the release or not at
-all; then it is the policy that vouches for them. CoRIM would say the same with a data model for
-whole platforms; what is here can be moved into it.
-
-The verifier: evidence + policy → appraisal. Role: verifier. Step: appraise. Follows RFC 9334 and
-draft-ietf-rats-ar4si-09.
-
-Bytes that are no evidence raise. Evidence that can be read gives an appraisal, good or bad, for a
-bad one is worth telling, too. All checks are made, so that a person sees all that is wrong; but for
-a signature that does not hold: then nothing else was said by anybody.
+The example is a warning because of its key. Anybody who can read a key in software may have signed.
+So such a key never affirms an identity, and it warns unless the policy accepts it. Hardware is
+affirmed only if the TPM's maker certified it and the attestation key was shown to be in it.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.evidence.attester import (
@@ -37,11 +35,9 @@ from vacr.evidence.attester import (
     PACKAGE_COMPONENT,
     Component,
     JournalHead,
-    compute_manifest_digest,
     decode_component,
     describe_manifest_differences,
 )
-from vacr.evidence.endorsement import get_endorsed_key_name
 from vacr.evidence.messages import check_evidence_schema
 from vacr.evidence.results import (
     TRUST_APPROVED,
@@ -70,412 +66,67 @@ from vacr.evidence.tokens import (
     EAT_SUBMODS,
     EAT_SWVERSION,
     EVIDENCE_PROFILE,
-    INDICATOR_REFERENCE_VALUES,
     KEY_STORAGE_SOFTWARE,
     KEY_STORAGE_TPM,
-    REFERENCE_VALUES_MEDIA_TYPE,
+    TPM_SUBMODULE,
     CborToken,
-    CmwRecord,
-    decode_cmw,
-    encode_cmw_cbor,
     parse_cwt,
 )
-from vacr.evidence.tpm_structures import AttestationKey, Quote, check_quote
-from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
 from vacr.signing import (
-    ATTACHED,
     CNF_COSE_KEY,
-    HEADER_ALG,
-    HEADER_CONTENT_TYPE,
     HEADER_KID,
     PublicKey,
-    Signer,
-    StatementClaims,
     compute_thumbprint,
     compute_thumbprint_uri,
     parse_cose_key,
-    parse_sign1,
-    sign,
-    verify_signature,
 )
+
+if TYPE_CHECKING:
+    from vacr.evidence.tpm_structures import AttestationKey, Quote
 
 DEFAULT_MAXIMUM_AGE, DEFAULT_RESULT_VALIDITY = 3600, 86400
 
 REQUIRABLE_CLAIMS = ("agent", "configuration", "hardware", "journal", "tpm")
-"""What a policy can ask for beside what all evidence has."""
+"""The optional parts of evidence that a policy can require."""
 
-
-@dataclass(frozen=True)
-class AppraisalPolicy:
-    """Who is known, and what evidence has to say."""
-
-    id: str
-    """The name of the policy, which results give."""
-    references: tuple[Component, ...] = ()
-    attester_keys: tuple[PublicKey, ...] = ()
-    """Keys of attesters in software."""
-    attestation_keys: tuple[PublicKey, ...] = ()
-    """Keys of TPMs that are known, each by itself."""
-    endorsed: frozenset[bytes] = frozenset()
-    """Names of keys that were shown to be in a TPM whose maker certified it."""
-    endorser_keys: tuple[PublicKey, ...] = ()
-    """Who may endorse keys in messages that come along with evidence."""
-    software_is_enough: bool = False
-    """Whether evidence can be affirmed that no hardware vouches for."""
-    profiles: frozenset[str] = frozenset((EVIDENCE_PROFILE,))
-    versions: frozenset[str] = frozenset()
-    """Versions of the recorder that are accepted; all where there are none."""
-    required: frozenset[str] = frozenset()
-    maximum_age: int = DEFAULT_MAXIMUM_AGE
-    result_validity: int = DEFAULT_RESULT_VALIDITY
-    """For how many seconds a result holds."""
-    pcrs: dict[int, frozenset[bytes]] = field(default_factory=dict)
-    """The values that registers of the TPM may have."""
-
-
-def check_attester_identity(
-    claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
-) -> None:
-    """Check who vouches for the claims."""
-    submodule = claims.get(EAT_SUBMODS, {}).get(KEY_STORAGE_TPM)
-    says_tpm = claims[CLAIM_KEY_STORAGE] == KEY_STORAGE_TPM
-    if says_tpm and submodule is None:
-        appraisal.unbound(
-            "quote",
-            "the claims say that there is a quote of a TPM, and there is none",
-            "quote-missing",
-        )
-    elif submodule is not None and not says_tpm:
-        appraisal.unbound(
-            "quote", "there is a quote of a TPM, and the claims say nothing of it", "quote-swapped"
-        )
-    elif submodule is not None:
-        _check_tpm_quote(submodule, claims, policy, appraisal)
-    else:
-        _check_software_key(parse_cose_key(claims[EAT_CNF][CNF_COSE_KEY]), policy, appraisal)
-
-
-def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    name = compute_thumbprint_uri(key)
-    if not _is_known_key(key, policy.attester_keys):
-        told = f"the key {name} is not one that the policy knows"
-        appraisal.found(
-            "identity", "instance-identity", TRUST_NOT_RECOGNISED, told, "attester-unknown"
-        )
-    elif policy.software_is_enough:
-        told = "a key in software, which the policy says is enough: it proves no machine"
-        appraisal.undecided("identity", "instance-identity", told)
-    else:
-        told = "a key in software: whoever could read it may have signed"
-        appraisal.found(
-            "identity", "instance-identity", TRUST_KEY_IN_SOFTWARE, told, "key-in-software"
-        )
-    appraisal.key_storage = KEY_STORAGE_SOFTWARE
-    appraisal.undecided("hardware", "hardware", "none vouches for it")
-
-
-def _check_tpm_quote(
-    submodule: dict[Any, Any], claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
-) -> None:
-    try:
-        quote, key = check_quote(submodule, claims)
-    except InvalidStatement as error:
-        appraisal.unbound("quote", error.message, error.reason)
-        return
-    appraisal.details |= _list_tpm_counters(quote)
-    appraisal.key_storage = KEY_STORAGE_TPM
-    told = f"over these claims, restart {quote.restart_count} of reset {quote.reset_count}"
-    appraisal.found("quote", "instance-identity", TRUST_NO_CLAIM, told)
-    _check_attestation_key(key, policy, appraisal)
-    _check_pcrs(submodule[CLAIM_PCRS], policy, appraisal)
-
-
-def _check_attestation_key(
-    key: AttestationKey, policy: AppraisalPolicy, appraisal: Appraisal
-) -> None:
-    name = compute_thumbprint_uri(key.key)
-    if key.name in policy.endorsed:
-        appraisal.found(
-            "identity",
-            "instance-identity",
-            TRUST_APPROVED,
-            f"the attestation key {name}, endorsed",
-        )
-        appraisal.found("hardware", "hardware", TRUST_APPROVED, "a TPM that its maker certified")
-    elif _is_known_key(key.key, policy.attestation_keys):
-        appraisal.found(
-            "identity", "instance-identity", TRUST_APPROVED, f"the attestation key {name}"
-        )
-        appraisal.undecided(
-            "hardware", "hardware", "nothing shows that the TPM is a chip and not a program"
-        )
-    else:
-        told = f"the attestation key {name} is not one that the policy knows"
-        appraisal.found(
-            "identity", "instance-identity", TRUST_NOT_RECOGNISED, told, "attestation-key-unknown"
-        )
-
-
-def _check_pcrs(found: dict[int, bytes], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    for at, accepted in sorted(policy.pcrs.items()):
-        if at not in found:
-            told = f"register {at} was not quoted"
-            appraisal.found(f"pcr {at}", "executables", TRUST_REFUSED, told, "pcr-missing")
-        elif found[at] not in accepted:
-            told = f"register {at} is {found[at].hex()}, which is not accepted"
-            appraisal.found(f"pcr {at}", "executables", TRUST_REFUSED, told, "pcr-mismatch")
-        else:
-            appraisal.found(f"pcr {at}", "executables", TRUST_BOOT_APPROVED, "as the policy has it")
-
-
-def _is_known_key(key: PublicKey, known: tuple[PublicKey, ...]) -> bool:
-    name = compute_thumbprint(key)
-    return any(compute_thumbprint(one) == name for one in known)
-
-
-def _list_tpm_counters(quote: Quote) -> dict[str, Any]:
-    return {
-        "clock": quote.clock,
-        "reset-count": quote.reset_count,
-        "restart-count": quote.restart_count,
-        "safe": quote.safe,
-        "firmware-version": f"{quote.firmware_version:016x}",
-    }
-
-
+MAX_CLOCK_SKEW = 300
+"""How far another party's clock may be ahead of ours, in seconds."""
 _MAX_FILES_SHOWN = 3
-"""How many files are named that differ."""
-
-
-def has_measured_configuration(claims: dict[Any, Any]) -> bool:
-    """Tell whether some configuration was measured."""
-    return any(
-        one.name.startswith(CONFIGURATION_COMPONENT_PREFIX)
-        for one in _parse_measured_components(claims)
-    )
-
-
-def check_measurements(
-    claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
-) -> None:
-    """Compare what was measured with the reference values, and find what was not measured that
-    should have been.
-
-    Raises:
-        InvalidStatement: a measurement cannot be read, or there are two of one name.
-    """
-    found = _parse_measured_components(claims)
-    for one in found:
-        _check_component(one, policy, appraisal)
-    names = {one.name for one in found}
-    wanted = {
-        one.name for one in policy.references if not one.name.startswith(AGENT_COMPONENT_PREFIX)
-    } | {PACKAGE_COMPONENT}
-    for name in sorted(wanted - names):
-        appraisal.found(
-            name,
-            _choose_vector_claim(name),
-            TRUST_REFUSED,
-            "it was not measured",
-            "measurement-missing",
-        )
-
-
-def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
-    manifests = claims[CLAIM_MANIFESTS]
-    found = [decode_component(body, manifests) for _, body in claims[EAT_MEASUREMENTS]]
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise InvalidStatement("a component that was measured twice", reason="evidence-malformed")
-    if manifests.keys() - set(names):
-        raise InvalidStatement(
-            "files are listed of what was not measured", reason="evidence-malformed"
-        )
-    return found
-
-
-def _check_component(one: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    references = [known for known in policy.references if known.name == one.name]
-    version = "" if one.version is None else f"version {one.version}, "
-    if any(_matches_reference(one, known) for known in references):
-        good = (
-            TRUST_NO_CLAIM if _choose_vector_claim(one.name) == "sourced-data" else TRUST_APPROVED
-        )
-        appraisal.found(
-            one.name, _choose_vector_claim(one.name), good, f"{version}as its reference value"
-        )
-    elif references:
-        appraisal.found(
-            one.name,
-            _choose_vector_claim(one.name),
-            _choose_changed_value(one.name),
-            version + _describe_changes(one, references),
-            "measurement-changed",
-        )
-    elif one.name.startswith(AGENT_COMPONENT_PREFIX) and "agent" not in policy.required:
-        appraisal.undecided(
-            one.name, "sourced-data", f"{version}there is no reference value for it"
-        )
-    else:
-        told = f"{version}there is no reference value for it"
-        appraisal.found(
-            one.name,
-            _choose_vector_claim(one.name),
-            _choose_unknown_value(one.name),
-            told,
-            "measurement-unknown",
-        )
-
-
-def _matches_reference(one: Component, known: Component) -> bool:
-    return one.digest == known.digest and (known.version is None or one.version == known.version)
-
-
-def _describe_changes(one: Component, references: list[Component]) -> str:
-    """Say what differs from the reference value that comes nearest."""
-    manifests = [known.manifest for known in references if known.manifest is not None]
-    if one.manifest is None or not manifests:
-        return "another one than its reference value"
-    found = one.manifest
-    said = min((describe_manifest_differences(found, expected) for expected in manifests), key=len)
-    more = f", and {len(said) - _MAX_FILES_SHOWN} more" if len(said) > _MAX_FILES_SHOWN else ""
-    return f"{', '.join(said[:_MAX_FILES_SHOWN]) or 'which is another one than its reference value has'}{more}"
-
-
-def _choose_vector_claim(name: str) -> str:
-    if name.startswith(CONFIGURATION_COMPONENT_PREFIX):
-        return "configuration"
-    return "sourced-data" if name.startswith(AGENT_COMPONENT_PREFIX) else "file-system"
-
-
-def _choose_changed_value(name: str) -> int:
-    return (
-        TRUST_CONFIGURATION_CHANGED
-        if name.startswith(CONFIGURATION_COMPONENT_PREFIX)
-        else TRUST_REFUSED
-    )
-
-
-def _choose_unknown_value(name: str) -> int:
-    return (
-        TRUST_CONFIGURATION_UNKNOWN
-        if name.startswith(CONFIGURATION_COMPONENT_PREFIX)
-        else TRUST_UNRECOGNISED_FILES
-    )
-
-
-_MAX_REFERENCE_DEPTH, _MAX_REFERENCE_ITEMS = 8, 200_000
-
-
-def encode_reference_values(
-    components: Sequence[Component], signer: Signer | None = None, issued_at: int | None = None
-) -> bytes:
-    """Write reference values in their wrapper, signed where there is a signer."""
-    said = {
-        "profile": EVIDENCE_PROFILE,
-        "components": [_build_reference_value(one) for one in components],
-    }
-    payload = encode_deterministic_cbor(said)
-    if signer is not None:
-        claims = StatementClaims(subject=EVIDENCE_PROFILE, issued_at=issued_at)
-        payload = sign(
-            payload,
-            signer,
-            profile=ATTACHED,
-            content_type=REFERENCE_VALUES_MEDIA_TYPE,
-            claims=claims,
-        )
-    return encode_cmw_cbor(
-        CmwRecord(REFERENCE_VALUES_MEDIA_TYPE, payload, INDICATOR_REFERENCE_VALUES)
-    )
-
-
-def _build_reference_value(one: Component) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": one.name, "digest": one.digest}
-    if one.version is not None:
-        said["version"] = one.version
-    if one.manifest is not None:
-        said["manifest"] = one.manifest
-    return said
-
-
-def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> list[Component]:
-    """Read reference values; with keys, one of them has to have signed.
-
-    Raises:
-        InvalidStatement: they are none, or nobody who is trusted signed them.
-    """
-    wrapped = decode_cmw(data)
-    if not isinstance(wrapped, CmwRecord) or wrapped.media_type != REFERENCE_VALUES_MEDIA_TYPE:
-        raise InvalidStatement("the file holds no reference values", reason="reference-malformed")
-    payload = _extract_reference_payload(wrapped.value, trusted)
-    try:
-        value = decode_shortest_cbor(
-            payload, max_depth=_MAX_REFERENCE_DEPTH, most=_MAX_REFERENCE_ITEMS
-        )
-    except UnreadableInput as error:
-        raise InvalidStatement(
-            f"reference values that are not CBOR: {error}", reason="reference-malformed"
-        ) from error
-    check_evidence_schema(value, "reference-values", "reference values")
-    return [_parse_reference_component(one) for one in value["components"]]
-
-
-def _extract_reference_payload(value: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    try:
-        message = parse_sign1(value)
-    except InvalidStatement as error:
-        if trusted:
-            raise InvalidStatement(
-                "the reference values are not signed", reason="reference-unsigned"
-            ) from error
-        return value
-    if (
-        message.protected.get(HEADER_CONTENT_TYPE) != REFERENCE_VALUES_MEDIA_TYPE
-        or not message.payload
-    ):
-        raise InvalidStatement(
-            "a signed message that holds no reference values", reason="reference-malformed"
-        )
-    if trusted and not any(_is_signed_by(message, key) for key in trusted):
-        raise InvalidStatement(
-            "nobody who is trusted signed the reference values", reason="reference-untrusted"
-        )
-    return message.payload
-
-
-def _is_signed_by(message: Any, key: PublicKey) -> bool:
-    try:
-        verify_signature(
-            message.protected.get(HEADER_ALG),
-            key,
-            message.signature,
-            message.to_be_signed(message.payload),
-        )
-    except InvalidStatement:
-        return False
-    return True
-
-
-def _parse_reference_component(said: dict[str, Any]) -> Component:
-    manifest = said.get("manifest")
-    if manifest is not None and compute_manifest_digest(manifest) != said["digest"]:
-        raise InvalidStatement(
-            f"the files of {said['name']} are not those of its digest", reason="reference-malformed"
-        )
-    return Component(said["name"], said["digest"], said.get("version"), manifest)
-
-
-_MAX_CLOCK_SKEW = 300
-"""By how many seconds an attester's clock may be ahead of ours."""
+"""The maximum number of changed files in a finding."""
 _REQUIREMENT_VECTOR_CLAIMS = {
     "journal": "sourced-data",
     "agent": "sourced-data",
     "configuration": "configuration",
 }
-"""The claims of the vector that what a policy can ask for is about; where it is none of these,
-hardware.
-"""
+"""The vector claims that required parts of evidence belong to; all others belong to hardware."""
+
+
+@dataclass(frozen=True)
+class AppraisalPolicy:
+    """The known keys, and the requirements on evidence. Without keys, no attester is known."""
+
+    id: str
+    """The name of the policy, as results give it."""
+    references: tuple[Component, ...] = ()
+    attester_keys: tuple[PublicKey, ...] = ()
+    """Keys of attesters in software."""
+    attestation_keys: tuple[PublicKey, ...] = ()
+    """Attestation keys of TPMs that are known directly."""
+    endorsed: frozenset[bytes] = frozenset()
+    """Names of attestation keys that were shown to be in a certified TPM."""
+    endorser_keys: tuple[PublicKey, ...] = ()
+    """Keys of endorsers, for endorsements that accompany evidence."""
+    software_is_enough: bool = False
+    """Whether evidence without hardware can be affirmed."""
+    profiles: frozenset[str] = frozenset((EVIDENCE_PROFILE,))
+    versions: frozenset[str] = frozenset()
+    """The accepted versions of the recorder; all if empty."""
+    required: frozenset[str] = frozenset()
+    maximum_age: int = DEFAULT_MAXIMUM_AGE
+    result_validity: int = DEFAULT_RESULT_VALIDITY
+    """The validity of a result, in seconds."""
+    pcrs: dict[int, frozenset[bytes]] = field(default_factory=dict)
+    """The accepted values of the TPM's registers."""
 
 
 def appraise_evidence(
@@ -488,12 +139,14 @@ def appraise_evidence(
     journal: JournalHead | None = None,
     endorsements: Sequence[bytes] = (),
 ) -> Appraisal:
-    """Appraise evidence against a policy; `nonce` is the one that was asked with, `record` the
-    digest it has to be about, `journal` the head that the record names, and `endorsements` what
-    came along with the evidence.
+    """Appraise evidence against a policy.
+
+    `nonce` is the challenge that was sent, `record` the digest of the record that the evidence must
+    be about, `journal` the journal head that the record names, and `endorsements` are the ones that
+    accompanied the evidence.
 
     Raises:
-        InvalidStatement: the bytes are no evidence of our profile.
+        InvalidStatement: the bytes are not evidence of an accepted profile.
     """
     token = parse_cwt(evidence)
     claims = token.claims
@@ -507,31 +160,16 @@ def appraise_evidence(
     policy = _add_endorsed_keys(policy, endorsements, appraisal)
     _check_freshness(claims, policy, nonce, now, appraisal)
     _check_record(claims, record, appraisal)
-    check_attester_identity(claims, policy, appraisal)
+    _check_attester_identity(claims, policy, appraisal)
     _check_journal(claims.get(CLAIM_JOURNAL), journal, policy, appraisal)
     _check_required_claims(claims, policy, appraisal)
-    check_measurements(claims, policy, appraisal)
-    appraisal.settle()
+    _check_measurements(claims, policy, appraisal)
+    appraisal.retract_unproven()
     return appraisal
 
 
-def _add_endorsed_keys(
-    policy: AppraisalPolicy, endorsements: Sequence[bytes], appraisal: Appraisal
-) -> AppraisalPolicy:
-    """Add to a policy the keys that are endorsed along with the evidence, by somebody whom the
-    policy trusts to do so.
-    """
-    names = set(policy.endorsed)
-    for one in endorsements:
-        try:
-            names.add(get_endorsed_key_name(one, policy.endorser_keys))
-        except InvalidStatement as error:
-            appraisal.undecided("endorsement", "hardware", f"not counted: {error.message}")
-    return replace(policy, endorsed=frozenset(names))
-
-
 def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
-    """Refuse evidence of another profile, whose claims may mean something else."""
+    """Refuse evidence of another profile, whose claims may have another meaning."""
     profile = claims.get(EAT_PROFILE)
     if not isinstance(profile, str) or profile not in policy.profiles:
         raise InvalidStatement(
@@ -541,23 +179,23 @@ def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
 
 
 def _check_signature(token: CborToken, appraisal: Appraisal) -> bool:
-    """Check that the key in the claims signed them; whose key that is, is another question."""
+    """Check that the key in the claims signed them; whether that key is known is another check."""
     try:
         key = parse_cose_key(token.claims[EAT_CNF][CNF_COSE_KEY])
         token.check(key)
     except (InvalidStatement, UnreadableInput) as error:
-        appraisal.unbound(
+        appraisal.add_unbound(
             "signature",
             f"the claims are not signed by the key in them: {error.message}",
             "evidence-signature",
         )
         return False
     if token.message.protected.get(HEADER_KID) != compute_thumbprint(key):
-        appraisal.unbound(
+        appraisal.add_unbound(
             "signature", "another key is named than the one that signed", "evidence-signature"
         )
         return False
-    appraisal.found(
+    appraisal.add(
         "signature",
         "instance-identity",
         TRUST_NO_CLAIM,
@@ -567,6 +205,24 @@ def _check_signature(token: CborToken, appraisal: Appraisal) -> bool:
     return True
 
 
+def _add_endorsed_keys(
+    policy: AppraisalPolicy, endorsements: Sequence[bytes], appraisal: Appraisal
+) -> AppraisalPolicy:
+    """Add the keys of accompanying endorsements, if a trusted endorser signed them, to a policy."""
+    if not endorsements:
+        return policy
+    # Imported here, because only evidence of a TPM comes with endorsements.
+    from vacr.evidence.endorsement import get_endorsed_key_name
+
+    names = set(policy.endorsed)
+    for endorsement in endorsements:
+        try:
+            names.add(get_endorsed_key_name(endorsement, policy.endorser_keys))
+        except InvalidStatement as error:
+            appraisal.add_undecided("endorsement", "hardware", f"not counted: {error.message}")
+    return replace(policy, endorsed=frozenset(names))
+
+
 def _check_freshness(
     claims: dict[Any, Any],
     policy: AppraisalPolicy,
@@ -574,85 +230,303 @@ def _check_freshness(
     now: datetime,
     appraisal: Appraisal,
 ) -> None:
+    """Check the nonce, which proves freshness, and the age that the attester claims."""
     if claims[EAT_NONCE] != nonce:
-        appraisal.unbound(
+        appraisal.add_unbound(
             "nonce",
             "made for another nonce than was asked with: a replay, or for somebody else",
             "nonce",
         )
     else:
-        appraisal.found("nonce", "instance-identity", TRUST_NO_CLAIM, "the one that was asked with")
+        appraisal.add("nonce", "instance-identity", TRUST_NO_CLAIM, "the one that was asked with")
     age = int(now.timestamp()) - claims[EAT_IAT]
-    when = f"{datetime.fromtimestamp(claims[EAT_IAT], UTC):%Y-%m-%dT%H:%M:%SZ}"
+    issued_at = f"{datetime.fromtimestamp(claims[EAT_IAT], UTC):%Y-%m-%dT%H:%M:%SZ}"
     if age > policy.maximum_age:
-        appraisal.unbound(
-            "age", f"made at {when}, more than {policy.maximum_age} seconds ago", "evidence-old"
+        appraisal.add_unbound(
+            "age",
+            f"made at {issued_at}, more than {policy.maximum_age} seconds ago",
+            "evidence-old",
         )
-    elif age < -_MAX_CLOCK_SKEW:
-        appraisal.unbound("age", f"it says that it will be made at {when}", "evidence-in-future")
+    elif age < -MAX_CLOCK_SKEW:
+        appraisal.add_unbound(
+            "age", f"it says that it will be made at {issued_at}", "evidence-in-future"
+        )
     else:
-        appraisal.found("age", "instance-identity", TRUST_NO_CLAIM, f"made at {when}, as it says")
+        appraisal.add(
+            "age", "instance-identity", TRUST_NO_CLAIM, f"made at {issued_at}, as it says"
+        )
 
 
 def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appraisal) -> None:
+    """Check that the evidence is about the record, if its digest is known."""
     digest = claims[CLAIM_RECORD][1]
     if record is None:
-        appraisal.undecided(
+        appraisal.add_undecided(
             "record", "instance-identity", f"about SHA-256 {digest.hex()}, which was not compared"
         )
     elif record != digest:
-        appraisal.unbound(
+        appraisal.add_unbound(
             "record", f"about another record, SHA-256 {digest.hex()}", "record-mismatch"
         )
     else:
-        appraisal.found("record", "instance-identity", TRUST_NO_CLAIM, "about these bytes")
+        appraisal.add("record", "instance-identity", TRUST_NO_CLAIM, "about these bytes")
+
+
+def _check_attester_identity(
+    claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    """Check which key vouches for the claims."""
+    submodule = claims.get(EAT_SUBMODS, {}).get(TPM_SUBMODULE)
+    claims_tpm = claims[CLAIM_KEY_STORAGE] == KEY_STORAGE_TPM
+    if claims_tpm and submodule is None:
+        appraisal.add_unbound(
+            "quote",
+            "the claims say that there is a quote of a TPM, and there is none",
+            "quote-missing",
+        )
+    elif submodule is not None and not claims_tpm:
+        appraisal.add_unbound(
+            "quote", "there is a quote of a TPM, and the claims say nothing of it", "quote-swapped"
+        )
+    elif submodule is not None:
+        _check_tpm_quote(submodule, claims, policy, appraisal)
+    else:
+        _check_software_key(parse_cose_key(claims[EAT_CNF][CNF_COSE_KEY]), policy, appraisal)
+
+
+def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    name = compute_thumbprint_uri(key)
+    if not _is_known_key(key, policy.attester_keys):
+        finding = f"the key {name} is not one that the policy knows"
+        appraisal.add(
+            "identity", "instance-identity", TRUST_NOT_RECOGNISED, finding, "attester-unknown"
+        )
+    elif policy.software_is_enough:
+        finding = "a key in software, which the policy says is enough: it proves no machine"
+        appraisal.add_undecided("identity", "instance-identity", finding)
+    else:
+        finding = "a key in software: whoever could read it may have signed"
+        appraisal.add(
+            "identity", "instance-identity", TRUST_KEY_IN_SOFTWARE, finding, "key-in-software"
+        )
+    appraisal.key_storage = KEY_STORAGE_SOFTWARE
+    appraisal.add_undecided("hardware", "hardware", "none vouches for it")
+
+
+def _check_tpm_quote(
+    submodule: dict[Any, Any], claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    # Imported here, because only evidence of a TPM needs it.
+    from vacr.evidence.tpm_structures import check_quote
+
+    try:
+        quote, key = check_quote(submodule, claims)
+    except InvalidStatement as error:
+        appraisal.add_unbound("quote", error.message, error.reason)
+        return
+    appraisal.details |= _list_tpm_counters(quote)
+    appraisal.key_storage = KEY_STORAGE_TPM
+    finding = f"over these claims, restart {quote.restart_count} of reset {quote.reset_count}"
+    appraisal.add("quote", "instance-identity", TRUST_NO_CLAIM, finding)
+    _check_attestation_key(key, policy, appraisal)
+    _check_pcrs(submodule[CLAIM_PCRS], policy, appraisal)
+
+
+def _list_tpm_counters(quote: Quote) -> dict[str, Any]:
+    return {
+        "clock": quote.clock,
+        "reset-count": quote.reset_count,
+        "restart-count": quote.restart_count,
+        "safe": quote.safe,
+        "firmware-version": f"{quote.firmware_version:016x}",
+    }
+
+
+def _check_attestation_key(
+    key: AttestationKey, policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    name = compute_thumbprint_uri(key.key)
+    if key.name in policy.endorsed:
+        appraisal.add(
+            "identity",
+            "instance-identity",
+            TRUST_APPROVED,
+            f"the attestation key {name}, endorsed",
+        )
+        appraisal.add("hardware", "hardware", TRUST_APPROVED, "a TPM that its maker certified")
+    elif _is_known_key(key.key, policy.attestation_keys):
+        appraisal.add(
+            "identity", "instance-identity", TRUST_APPROVED, f"the attestation key {name}"
+        )
+        appraisal.add_undecided(
+            "hardware", "hardware", "nothing shows that the TPM is a chip and not a program"
+        )
+    else:
+        finding = f"the attestation key {name} is not one that the policy knows"
+        appraisal.add(
+            "identity",
+            "instance-identity",
+            TRUST_NOT_RECOGNISED,
+            finding,
+            "attestation-key-unknown",
+        )
+
+
+def _check_pcrs(reported: dict[int, bytes], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    for register, accepted in sorted(policy.pcrs.items()):
+        if register not in reported:
+            finding = f"register {register} was not quoted"
+            appraisal.add(f"pcr {register}", "executables", TRUST_REFUSED, finding, "pcr-missing")
+        elif reported[register] not in accepted:
+            finding = f"register {register} is {reported[register].hex()}, which is not accepted"
+            appraisal.add(f"pcr {register}", "executables", TRUST_REFUSED, finding, "pcr-mismatch")
+        else:
+            appraisal.add(
+                f"pcr {register}", "executables", TRUST_BOOT_APPROVED, "as the policy has it"
+            )
+
+
+def _is_known_key(key: PublicKey, known: tuple[PublicKey, ...]) -> bool:
+    thumbprint = compute_thumbprint(key)
+    return any(compute_thumbprint(candidate) == thumbprint for candidate in known)
 
 
 def _check_journal(
     claimed: dict[str, Any] | None,
-    named: JournalHead | None,
+    expected: JournalHead | None,
     policy: AppraisalPolicy,
     appraisal: Appraisal,
 ) -> None:
-    """Check that evidence and record name the same journal, as far."""
-    if named is not None and claimed != named.claim():
-        appraisal.unbound(
+    """Check that evidence and record name the same journal head."""
+    if expected is not None and claimed != expected.claim():
+        appraisal.add_unbound(
             "journal", "the record names another journal, or another head of it", "journal-mismatch"
         )
     elif claimed is not None:
-        told = f"{claimed['frames']} frames, head {claimed['head'].hex()[:16]}"
-        if named is not None:
-            appraisal.found(
-                "journal", "sourced-data", TRUST_NO_CLAIM, f"{told}, as the record says"
+        finding = f"{claimed['frames']} frames, head {claimed['head'].hex()[:16]}"
+        if expected is not None:
+            appraisal.add(
+                "journal", "sourced-data", TRUST_NO_CLAIM, f"{finding}, as the record says"
             )
         else:
-            appraisal.undecided("journal", "sourced-data", f"{told}, as it says")
+            appraisal.add_undecided("journal", "sourced-data", f"{finding}, as it says")
     elif "journal" not in policy.required:
-        appraisal.undecided("journal", "sourced-data", "recorded without one")
+        appraisal.add_undecided("journal", "sourced-data", "recorded without one")
 
 
 def _check_required_claims(
     claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check that the claims are there that the policy asks for."""
+    """Check that the claims which the policy requires are present."""
     missing = {
         "journal": CLAIM_JOURNAL not in claims,
         "agent": CLAIM_AGENT not in claims,
         "tpm": claims[CLAIM_KEY_STORAGE] != KEY_STORAGE_TPM,
-        "configuration": not has_measured_configuration(claims),
+        "configuration": not _has_measured_configuration(claims),
         "hardware": appraisal.vector.get("hardware") != TRUST_APPROVED,
     }
     for name in sorted(policy.required):
         if missing.get(name, True):
-            about = _REQUIREMENT_VECTOR_CLAIMS.get(name, "hardware")
-            value = TRUST_NOT_RECOGNISED if about == "hardware" else TRUST_REFUSED
-            appraisal.found(
-                name, about, value, "the policy asks for it, and there is none", "claim-missing"
+            claim = _REQUIREMENT_VECTOR_CLAIMS.get(name, "hardware")
+            value = TRUST_NOT_RECOGNISED if claim == "hardware" else TRUST_REFUSED
+            appraisal.add(
+                name, claim, value, "the policy asks for it, and there is none", "claim-missing"
             )
     version = claims[EAT_SWVERSION][0]
     if policy.versions and version not in policy.versions:
-        appraisal.found(
+        appraisal.add(
             "version", "file-system", TRUST_REFUSED, f"vacr {version} is not accepted", "version"
         )
     elif policy.versions:
-        appraisal.found("version", "file-system", TRUST_NO_CLAIM, f"vacr {version} is accepted")
+        appraisal.add("version", "file-system", TRUST_NO_CLAIM, f"vacr {version} is accepted")
+
+
+def _has_measured_configuration(claims: dict[Any, Any]) -> bool:
+    """Return whether the evidence measures a configuration file."""
+    return any(
+        component.name.startswith(CONFIGURATION_COMPONENT_PREFIX)
+        for component in _parse_measured_components(claims)
+    )
+
+
+def _check_measurements(
+    claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    """Compare the measured components with the reference values, and report missing ones.
+
+    Raises:
+        InvalidStatement: a component cannot be read, or two have the same name.
+    """
+    components = _parse_measured_components(claims)
+    for component in components:
+        _check_component(component, policy, appraisal)
+    measured = {component.name for component in components}
+    expected = {
+        reference.name
+        for reference in policy.references
+        if not reference.name.startswith(AGENT_COMPONENT_PREFIX)
+    } | {PACKAGE_COMPONENT}
+    for name in sorted(expected - measured):
+        claim = _choose_vector_claim(name)
+        appraisal.add(name, claim, TRUST_REFUSED, "it was not measured", "measurement-missing")
+
+
+def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
+    manifests = claims[CLAIM_MANIFESTS]
+    components = [decode_component(body, manifests) for _, body in claims[EAT_MEASUREMENTS]]
+    names = [component.name for component in components]
+    if len(set(names)) < len(names):
+        raise InvalidStatement("a component that was measured twice", reason="evidence-malformed")
+    if manifests.keys() - set(names):
+        raise InvalidStatement(
+            "files are listed of what was not measured", reason="evidence-malformed"
+        )
+    return components
+
+
+def _check_component(component: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    name, claim = component.name, _choose_vector_claim(component.name)
+    references = [reference for reference in policy.references if reference.name == name]
+    version = "" if component.version is None else f"version {component.version}, "
+    is_configuration = name.startswith(CONFIGURATION_COMPONENT_PREFIX)
+    if any(_matches_reference(component, reference) for reference in references):
+        # The vector is about the recorder, and a known agent does not make it better.
+        value = TRUST_NO_CLAIM if claim == "sourced-data" else TRUST_APPROVED
+        appraisal.add(name, claim, value, f"{version}as its reference value")
+    elif references:
+        value = TRUST_CONFIGURATION_CHANGED if is_configuration else TRUST_REFUSED
+        finding = version + _describe_changes(component, references)
+        appraisal.add(name, claim, value, finding, "measurement-changed")
+    elif name.startswith(AGENT_COMPONENT_PREFIX) and "agent" not in policy.required:
+        finding = f"{version}there is no reference value for it"
+        appraisal.add_undecided(name, "sourced-data", finding)
+    else:
+        value = TRUST_CONFIGURATION_UNKNOWN if is_configuration else TRUST_UNRECOGNISED_FILES
+        finding = f"{version}there is no reference value for it"
+        appraisal.add(name, claim, value, finding, "measurement-unknown")
+
+
+def _matches_reference(component: Component, reference: Component) -> bool:
+    is_same_version = reference.version is None or component.version == reference.version
+    return component.digest == reference.digest and is_same_version
+
+
+def _describe_changes(component: Component, references: list[Component]) -> str:
+    """Describe the differences from the nearest reference value."""
+    expected = [reference.manifest for reference in references if reference.manifest is not None]
+    if component.manifest is None or not expected:
+        return "another one than its reference value"
+    measured = component.manifest
+    changes = min(
+        (describe_manifest_differences(measured, manifest) for manifest in expected), key=len
+    )
+    shown = ", ".join(changes[:_MAX_FILES_SHOWN])
+    hidden = len(changes) - _MAX_FILES_SHOWN
+    more = f", and {hidden} more" if hidden > 0 else ""
+    return f"{shown or 'which is another one than its reference value has'}{more}"
+
+
+def _choose_vector_claim(name: str) -> str:
+    if name.startswith(CONFIGURATION_COMPONENT_PREFIX):
+        return "configuration"
+    return "sourced-data" if name.startswith(AGENT_COMPONENT_PREFIX) else "file-system"

@@ -271,7 +271,7 @@ def _get_url_origin(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def check_registrable(statement: bytes) -> Sign1:
-    """Parse a statement, and refuse one that no service accepts before it is sent.
+    """Parse a statement, and refuse it before it is sent if no service can accept it.
 
     Raises:
         InvalidStatement: it has no payload, or is too large.

@@ -118,7 +118,7 @@ class HttpClient:
     """A client of one service; it opens a connection per request, or keeps one."""
 
     def __init__(self, url: str, access: ServiceAccess, *, keep: bool = False) -> None:
-        """Parse the address of the service; nothing is sent yet.
+        """Parse the address of the service, without connecting to it.
 
         Raises:
             UsageError: the address is invalid, or a token would be sent in the clear.
@@ -148,7 +148,7 @@ class HttpClient:
         headers: dict[str, str] | None = None,
         max_size: int = MAX_RESPONSE_SIZE,
     ) -> HttpResponse:
-        """Send a request and return the response, whatever its status.
+        """Send a request and return the response with any status.
 
         Raises:
             OSError: the connection failed.

@@ -122,7 +122,7 @@ class Outbox:
         self.folder = folder
 
     def add(self, service: str, statement: str, data: bytes) -> OutboxItem:
-        """Add a statement; one that is there already stays as it is.
+        """Add a statement, or leave it as it is if it is already there.
 
         Raises:
             UnreadableInput: the item cannot be written.

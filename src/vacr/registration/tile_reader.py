@@ -1,7 +1,7 @@
 """A tiled log over HTTP: its checkpoint, tiles and entries (client of C2SP tlog-tiles).
 
 The log is not trusted. Responses are limited in size and time, redirects stay on the same site, and
-a busy server is asked again later. Nothing is verified here; the monitor does that.
+a busy server is asked again later. The monitor verifies the content; this module does not.
 
     >>> from vacr.registration import HttpResponse, TiledLog
     >>> log = TiledLog("http://127.0.0.1/log")
@@ -51,7 +51,7 @@ _GZIP_WINDOW_BITS = 31
 
 
 class TiledLog:
-    """A log over HTTP; nothing it returns is verified."""
+    """A log over HTTP; its content is not verified."""
 
     def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
         """Prepare to reach the log.
@@ -144,7 +144,8 @@ class RemoteSite:
         """Fetch a path of at most `max_size` bytes, waiting for a busy server.
 
         Raises:
-            Unreachable: there is no response, or it is too large or a redirect to another site.
+            Unreachable: the server does not respond, or the response is too large or a redirect to
+            another site.
         """
         target = self.url + path
         for _ in range(_MAX_REDIRECTS):

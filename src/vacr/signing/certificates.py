@@ -132,7 +132,7 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
     """Parse the certificates in a PEM text.
 
     Raises:
-        UnreadableInput: it holds no certificate, or one that cannot be read.
+        UnreadableInput: it holds no certificate, or an unreadable one.
     """
     try:
         with _suppress_warnings():

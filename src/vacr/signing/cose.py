@@ -69,7 +69,7 @@ ALG_PS256, ALG_PS384, ALG_PS512 = -37, -38, -39
 ALG_ML_DSA_44, ALG_ML_DSA_65, ALG_ML_DSA_87 = -48, -49, -50
 ALG_SHA256, ALG_SHA384, ALG_SHA512 = -16, -43, -44
 
-# Key parameters: the common ones, then those of each key type.
+# Key parameters: the common ones, then the ones of each key type.
 KEY_TYPE, KEY_ALG = 1, 3
 KEY_TYPE_OKP, KEY_TYPE_EC2, KEY_TYPE_RSA, KEY_TYPE_AKP = 1, 2, 3, 7
 KEY_CURVE, KEY_X, KEY_Y = -1, -2, -3

@@ -150,7 +150,7 @@ def read_certificate_file(name: str) -> list[x509.Certificate]:
 
     Raises:
         Unreachable: the file cannot be read.
-        UnreadableInput: it holds no certificate, or one that cannot be read.
+        UnreadableInput: it holds no certificate, or an unreadable one.
     """
     try:
         return parse_pem_certificates(read_trust_file(name))

@@ -186,7 +186,7 @@ class SignedNote:
         """Check that one of the keys signed the note, and that none of their signatures is false.
 
         Raises:
-            InvalidStatement: none of them signed it, or a signature is false.
+            InvalidStatement: no key signed it, or a signature is false.
         """
         data = self.text.encode()
         claimed = [
@@ -371,7 +371,7 @@ def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
     """Return the checkpoint in a note, after checking that one of a log's keys signed it.
 
     Raises:
-        InvalidStatement: none of the keys did, or it is of another log.
+        InvalidStatement: no key signed it, or it is of another log.
     """
     note = parse_signed_note(data)
     note.verify(*keys)

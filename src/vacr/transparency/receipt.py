@@ -17,8 +17,8 @@ and the entry's position are not protected, the root is.
     >>> parse_receipt(receipt).check(leaf, log.public_key)         # raises if it does not verify
 
 RFC 9942 leaves open which bytes of a statement are the entry, so the rule has a name: `statement`
-is the statement as received with an empty unprotected header, `digest` is its SHA-256. Either way
-receipts, which are in the unprotected header, can be added at any time (RFC 9943, section 6.3).
+is the statement as received with an empty unprotected header, `digest` is its SHA-256. Either way,
+a receipt can be added to the unprotected header at any time (RFC 9943, section 6.3).
 
 Logs publish entries in bundles of 256 (C2SP tlog-tiles), each entry after its length.
 """

@@ -96,7 +96,7 @@ def check_receipts(
             "there is no receipt of a log in it", reason="receipt-missing", hint=hint
         )
     leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
-    outcomes = [_check_trusted_receipt(one, leaf, policy, now) for one in encoded_receipts]
+    outcomes = [_check_trusted_receipt(encoded, leaf, policy, now) for encoded in encoded_receipts]
     verified = tuple(receipt for receipt in outcomes if receipt is not None)
     if not verified:
         logs = ", ".join(map(_describe_receipt_log, encoded_receipts))

@@ -191,8 +191,8 @@ def _parse_certificate_chain(message: Sign1) -> list[x509.Certificate]:
     return chain
 
 
-def _is_same_key(one: PublicKey, other: PublicKey) -> bool:
-    return compute_thumbprint(one) == compute_thumbprint(other)
+def _is_same_key(first: PublicKey, second: PublicKey) -> bool:
+    return compute_thumbprint(first) == compute_thumbprint(second)
 
 
 def matches_key_id(key: PublicKey, key_id: Any) -> bool:

@@ -105,18 +105,7 @@ def verify(
         message = parse_sign1(statement)
         profile = detect_profile(message)
         checks.add_passed("structure", f"COSE_Sign1, {profile}")
-    with checks.run("algorithm"):
-        algorithm = check_algorithm(message, policy)
-        checks.add_passed("algorithm", ALGORITHMS[algorithm].name)
-    with checks.run("trust"):
-        candidates = list_candidate_signers(message, algorithm, policy)
-    with checks.run("signature"):
-        signed = get_signed_payload(message, payload)
-        signer = check_signature(message, algorithm, signed, candidates)
-    with checks.run("trust"):
-        check_carried_key(message, signer)
-        checks.add_passed("trust", str(signer))
-        checks.add_passed("signature", f"{len(message.signature)} bytes")
+    signer = _find_signer(message, policy, payload, checks)
     with checks.run("content"):
         content = check_content(message, profile, payload)
         checks.add_passed("content", f"{len(content)} bytes, as they were signed")
@@ -150,6 +139,25 @@ def verify(
         receipts=receipts,
         checks=tuple(checks.finished),
     )
+
+
+def _find_signer(
+    message: Sign1, policy: Policy, payload: bytes | None, checks: Checks
+) -> TrustedSigner:
+    """Return the trusted signer of a message, after checking the signature."""
+    with checks.run("algorithm"):
+        algorithm = check_algorithm(message, policy)
+        checks.add_passed("algorithm", ALGORITHMS[algorithm].name)
+    with checks.run("trust"):
+        candidates = list_candidate_signers(message, algorithm, policy)
+    with checks.run("signature"):
+        signed = get_signed_payload(message, payload)
+        signer = check_signature(message, algorithm, signed, candidates)
+    with checks.run("trust"):
+        check_carried_key(message, signer)
+        checks.add_passed("trust", str(signer))
+        checks.add_passed("signature", f"{len(message.signature)} bytes")
+    return signer
 
 
 def _check_timestamps(
