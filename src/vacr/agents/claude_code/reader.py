@@ -87,7 +87,7 @@ CLAUDE_ENVELOPE_MEMBERS = parse_names(
     userType version
     """
 )
-"""Members of every line that say where it belongs; in an event they stay beside `data`."""
+"""Members of every line that place it in the session; an event keeps them next to `data`."""
 CLAUDE_COMMON_MEMBERS = CLAUDE_ENVELOPE_MEMBERS | parse_names(
     """
     agentName forkedFrom isMeta logicalParentUuid parentSessionId parentUuid promptId timestamp uuid

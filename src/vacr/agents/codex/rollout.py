@@ -126,7 +126,7 @@ def _is_prompt(entry: JsonObject) -> bool:
 
 
 def _is_written_later(entry: JsonObject, start_time: int | None) -> bool:
-    """Return whether a line has no time, or one after the moments in which lines are copied."""
+    """Return whether a line has no time, or a time after the copied lines."""
     stamp = entry.get("timestamp")
     written = get_epoch_milliseconds(stamp) if isinstance(stamp, str | int) else None
     if start_time is None or written is None:
@@ -184,7 +184,7 @@ def _learn_session_origin(session: SessionBuilder, meta: JsonObject) -> None:
 def assign_codex_models(
     session: SessionBuilder, turns: NotedEntries, assistants: NotedEntries, copied: frozenset[int]
 ) -> None:
-    """Give each assistant message the model of its turn; learn models and folders from turns."""
+    """Set the model of each assistant message; learn models and folders from the turns."""
     contexts = [
         (index, entry["data"]) for index, entry in turns if entry["event-type"] == "turn_context"
     ]

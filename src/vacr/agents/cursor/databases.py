@@ -69,7 +69,7 @@ CURSOR_BUBBLE_TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assista
 CURSOR_BUBBLE_MOVES = Lift(Move("bubbleId", "id"), Move("createdAt", "timestamp", None))
 CURSOR_CHAT_BUBBLE_MOVES = Lift(Move("id", "id"), Move("modelType", "model-id"))
 CURSOR_CONTENT_MEMBERS = (("content", list), ("text", str), ("rawText", str))
-"""The members that can be a bubble's content: the first one that is not an empty text."""
+"""The members that can be a bubble's content; the first non-empty one is."""
 CURSOR_CALL_MOVES = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
 CURSOR_USAGE_COUNTERS = (("input", "inputTokens"), ("output", "outputTokens"))
 
@@ -215,7 +215,7 @@ def _make_key_event(kind: str, key: str, value: Any) -> JsonObject:
 def _order_bubbles(composer: JsonObject, bubbles: dict[str, JsonObject]) -> list[tuple[Any, Any]]:
     """Return the bubbles in the order of the conversation, then the unlisted ones by time.
 
-    Each comes with its own id, if that differs from the id it is kept under.
+    Each comes with its own id, if that differs from its key.
     """
     ordered: list[tuple[Any, Any]] = []
     if type(composer.get("conversation")) is list:
@@ -239,7 +239,7 @@ def _order_bubbles(composer: JsonObject, bubbles: dict[str, JsonObject]) -> list
 
 
 def _set_bubble_id(bubble: JsonObject, bubble_id: str) -> tuple[JsonObject, Any]:
-    """Give a bubble the id it is kept under; return it with its own id, if that differs."""
+    """Set a bubble's id to its key; return the bubble with its own id, if that differs."""
     own_id = bubble.get("bubbleId")
     bubble["bubbleId"] = bubble_id
     return bubble, own_id if own_id != bubble_id else None
@@ -491,7 +491,7 @@ def _find_block_model(content: Any) -> str | None:
 
 
 def _add_pending_entries(root: bytes, session: SessionBuilder) -> None:
-    """Add the messages in progress, which the root holds itself."""
+    """Add the messages in progress; the root holds them itself."""
     for field, data in parse_protobuf_fields(root):
         if field != CURSOR_ROOT_PENDING_FIELD:
             continue

@@ -4,9 +4,10 @@ A transcript has no ids, times, models or results. Its session is named by its f
 UUID, or else by its content. The databases hold more; see `databases`.
 
 In the older text transcripts a line `user:` or `assistant:` opens a message, and `[Thinking]`,
-`[Tool call] Name` or `[Tool result] Name` opens a block of it. Nothing marks where thinking ends
-and the answer begins, so the text after `[Thinking]` stays with it. Each block keeps its text, from
-which the file can be rebuilt; the parameters of a call are parsed as well as possible.
+`[Tool call] Name` or `[Tool result] Name` opens a block of it. The format does not
+mark where thinking ends and the answer begins, so the text after `[Thinking]` stays with it. Each
+block keeps its text, so the file can be rebuilt; the parameters of a call are parsed as well as
+possible.
 
 >>> from vacr.agents.cursor.reader import parse_text_messages
 >>> text = "user:\nTidy up.\nassistant:\nOn it.\n[Tool call] Delete\n  path: old.py\n"
@@ -88,7 +89,7 @@ CURSOR_LINE_MEMBERS = frozenset(("role", "message"))
 CURSOR_LINE_ROLES = frozenset(("user", "assistant"))
 CURSOR_EVENT_TYPES = frozenset(("turn_ended", "error"))
 CURSOR_RESERVED_EVENT_TYPES = frozenset(("unknown", "undecodable", "attached-file"))
-"""Names of events that have no native type; a native type of such a name is kept beside it."""
+"""Names of events that have no native type; a native type of such a name goes to `vacr.native`."""
 
 CURSOR_ROLE_LINE = re.compile(r"^\ufeff?(user|assistant):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 CURSOR_SHORT_ROLE_LINE = re.compile(r"^\ufeff?(user|A):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)

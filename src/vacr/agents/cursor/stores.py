@@ -1,7 +1,7 @@
 """Cursor's databases: the sessions they hold, and the rows of each.
 
 The editor keeps keys and values in `state.vscdb`. Every row whose key names a conversation belongs
-to it, whatever its kind. The rest of the database is in no record: empty drafts, lists and windows,
+to it, of any kind. The rest of the database is in no record: empty drafts, lists and windows,
 other members of a value with chats, and contents that no row of a conversation names.
 
 The command line has a `store.db` for each session.
@@ -329,7 +329,7 @@ def _find_workspace(query: DatabaseQuery, root_id: Any) -> str:
 
 
 def _decode_object(value: Any) -> JsonObject:
-    """Decode a value that should be a JSON object, for a list only; anything else is empty."""
+    """Decode a JSON object that only a list needs; return an empty one for anything else."""
     try:
         decoded = msgspec.json.decode(value) if type(value) is str else None
     except (msgspec.DecodeError, ValueError, RecursionError):

@@ -38,7 +38,7 @@ from vacr.record import build_child_entries
 
 FATE_REPLACED, FATE_REWOUND, FATE_DROPPED = "replaced", "rewound", "dropped"
 """Why a conversation no longer holds a message: it was written again under its id; a rewind took it
-back; it was removed, or missing when all messages were set anew.
+back; it was removed, or missing when all messages were replaced.
 """
 
 # --- Known members ---
@@ -126,7 +126,7 @@ GEMINI_FAILED_STATUSES = frozenset(("error",))
 GEMINI_RESERVED_EVENT_TYPES = parse_names(
     "attached-file message-patch metadata-update rewind session-metadata undecodable unknown"
 )
-"""Names of events that have no native type; a native type of such a name is kept beside it."""
+"""Names of events that have no native type; a native type of such a name goes to `vacr.native`."""
 
 _NATIVE_TYPE_MARKS = {kind: {"native": {"type": kind}} for kind in GEMINI_ENTRY_TYPES}
 
@@ -186,7 +186,7 @@ def _make_event(
 def _make_entry_from_parts(
     message: JsonObject, kind: str, session: SessionBuilder, fate: str | None
 ) -> JsonObject:
-    """Turn a message whose content is in `parts`, like that of a turn, into an entry."""
+    """Turn a message with `parts` instead of content, like a saved turn, into an entry."""
     message["content"], message["type"] = message.pop("parts"), kind
     entry = make_gemini_message_entry(message, session, fate)
     get_writable_marks(entry)["content-from"] = "parts"

@@ -276,7 +276,7 @@ class _ChatReader:
 
 
 def _get_replacing_messages(line: JsonObject) -> list[Any] | None:
-    """Return the messages that a line sets anew, if it does."""
+    """Return the messages of a line that replaces them all, or None."""
     patch = line.get("$set")
     messages = patch.get("messages") if type(patch) is dict else None
     return messages if type(messages) is list else None
