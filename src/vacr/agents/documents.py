@@ -76,7 +76,7 @@ _MIN_TOO_DEEP_BYTES = MAX_NATIVE_DEPTH * (MAX_NATIVE_DEPTH + 1)
 T = TypeVar("T")
 
 INEXACT_JSON_ERRORS = (msgspec.DecodeError, TypeError, ValueError, RecursionError)
-"""The errors of decoding and encoding again, for a text that is not plain JSON."""
+"""Decoding or encoding again raises these if a text is not plain JSON."""
 
 _native_decoder = msgspec.json.Decoder(float_hook=parse_spelled_float)
 decode_native_json = _native_decoder.decode
@@ -94,7 +94,7 @@ class UndecodableBytes:
 
 @dataclass(frozen=True)
 class RepairedValue:
-    """A value in which something was replaced; `UndecodableBytes` with its text follow it."""
+    """A value with a replaced part; `UndecodableBytes` with its text follow it."""
 
     value: Any
     reason: str
@@ -159,7 +159,7 @@ def _find_line_start(data: bytes, number: int) -> int:
 
 
 def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
-    """Parse values that span several lines; `number` is that of the first line."""
+    """Parse values that span several lines, the first of them line `number`."""
     whole = _decode_exact_document(data)
     if whole:
         yield number, whole
@@ -238,7 +238,7 @@ def parse_json_lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _find_chunk_end(data: bytes, start: int) -> int:
-    """Return the end of the lines to decode together: as many as fit, or one that is larger."""
+    """Return the end of the lines to decode together: as many as fit, or a larger one."""
     stop = data.rfind(b"\n", start, start + _CHUNK_BYTES)
     if stop < 0:
         stop = data.find(b"\n", start)
@@ -248,7 +248,7 @@ def _find_chunk_end(data: bytes, start: int) -> int:
 def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
     """Decode lines that encode to their own text; return None if a line does not.
 
-    Equal text proves that there is one value a line and that nothing was lost.
+    Equal text proves that each line is one value and that no part of it was lost.
     """
     end = stop - 1 if data.endswith(b"\n", start, stop) else stop
     if stop - start > _CHUNK_BYTES:

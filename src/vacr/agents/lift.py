@@ -58,7 +58,7 @@ class Lift:
     """
 
     def __init__(self, *moves: Move) -> None:
-        """Keep the moves in the order in which they are made."""
+        """Keep the moves in their order."""
         self.moves = moves
         self.apply: Callable[[JsonObject, JsonObject], None] = _compile_moves(moves)
 
@@ -174,7 +174,7 @@ def sum_token_usage(
 
 
 def describe_json_kind(value: Any) -> str:
-    """Return the kind of a JSON value in parentheses, for a count where a name was expected."""
+    """Return the kind of a JSON value in parentheses; drift counts it instead of a name."""
     names = {
         type(None): "null",
         bool: "boolean",
@@ -478,7 +478,7 @@ class SessionBuilder:
         return [entry["timestamp"] for entry in own if "timestamp" in entry]
 
     def _add_environment(self, trace: JsonObject, record: JsonObject) -> None:
-        """Add the working folder and the version control state, which the record repeats."""
+        """Add the working folder and the version control state; the record repeats the latter."""
         if self.vcs:
             record["vcs"] = {"type": "git", **self.vcs}
         if self.working_dir is not None:

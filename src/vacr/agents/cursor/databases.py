@@ -1,21 +1,28 @@
-"""The conversations of Cursor's editor, from the rows of its `state.vscdb`. Step: read.
+r"""Rows of Cursor's two databases as entries.
 
-`composerData:<id>` describes a conversation and names its bubbles in order; each bubble is a row of
-its own (older versions keep them inside). A bubble becomes an entry; its thinking and its tool call
-are taken out of it and become children. JSON that a bubble holds as text is read, and the text
-dropped where it comes out of the value again.
+The editor keeps its conversations in `state.vscdb`. The row `composerData:<id>` describes a
+conversation and lists its bubbles in order; each bubble is a row of its own, or inside that row in
+older versions. A bubble becomes an entry; its thinking and its tool call become children. JSON in a
+text is parsed, and the text is dropped if the value encodes to it again.
 
-The conversations of Cursor's command line, from the blobs of its `store.db`. Step: read.
+The command line keeps each conversation in a `store.db`. Its blobs are named by their digests. A
+root, in protobuf, lists the digests of the messages in order. Blobs that it does not list (older
+roots, file contents, compacted messages) become events.
 
-Blobs are named by their digest. A root, in protobuf, names the messages in order: field 1 repeats
-the digests of JSON messages. Blobs that are not among them (older roots, file contents, what was
-compacted away) are kept as events.
+>>> from vacr.agents.cursor.databases import make_bubble_entry
+>>> from vacr.agents.lift import SessionBuilder
+>>> tool = {"name": "read_file", "rawArgs": '{"path":"a.py"}', "result": '{"contents":"x = 1"}'}
+>>> bubble = {"type": 2, "bubbleId": "b-1", "text": "Reading.", "toolFormerData": tool}
+>>> entry = make_bubble_entry(bubble, SessionBuilder("cursor-vscdb", "cursor"))
+>>> entry["type"], entry["id"], entry["content"]
+('assistant', 'b-1', 'Reading.')
+>>> for child in entry["children"]:
+...     print(child)
+{'type': 'tool-call', 'name': 'read_file', 'input': {'path': 'a.py'}}
+{'type': 'tool-result', 'output': {'contents': 'x = 1'}}
 
-The rows of Cursor's databases on their way into a record. Step: read.
-
-Rows that make up the conversation are taken by their keys. Whatever else there is becomes an event
-behind it: rows of other tables, columns that are not known, a key that is there again, lines that
-are no rows.
+Everything else of an export becomes an event after the conversation: rows of other tables, unknown
+columns, repeated keys, lines that are not rows.
 """
 
 from __future__ import annotations
@@ -50,137 +57,205 @@ from vacr.agents.lift import (
 from vacr.model import JsonObject
 from vacr.record import build_child_entries, encode_native_json, is_timestamp
 
+CURSOR_EXPORT_TABLES = {
+    "cursor-vscdb": {"cursorDiskKV": ("key", "value")},
+    "cursor-store": {"meta": ("key", "value"), "blobs": ("id", "data")},
+}
+"""Format → its tables of keys and values, and the columns that hold them."""
+CURSOR_CHAT_TABLE = "chatdata"
+CURSOR_SECRET_MEMBERS = ("blobEncryptionKey", "speculativeSummarizationEncryptionKey")
+
+CURSOR_BUBBLE_TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
 CURSOR_BUBBLE_MOVES = Lift(Move("bubbleId", "id"), Move("createdAt", "timestamp", None))
 CURSOR_CHAT_BUBBLE_MOVES = Lift(Move("id", "id"), Move("modelType", "model-id"))
 CURSOR_CONTENT_MEMBERS = (("content", list), ("text", str), ("rawText", str))
-"""Where a bubble has what was said: in the first of these that is no empty text."""
-CURSOR_BUBBLE_TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
+"""The members that can be a bubble's content; the first non-empty one is."""
 CURSOR_CALL_MOVES = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
 CURSOR_USAGE_COUNTERS = (("input", "inputTokens"), ("output", "outputTokens"))
-CURSOR_SECRET_MEMBERS = ("blobEncryptionKey", "speculativeSummarizationEncryptionKey")
+
+CURSOR_ROOT_MESSAGES_FIELD, CURSOR_ROOT_PENDING_FIELD, CURSOR_ROOT_WORKSPACES_FIELD = 1, 4, 9
+"""Fields of the root: digests of messages, messages in progress, and folders."""
+CURSOR_BLOB_ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
+CURSOR_REPEAT_MEMBERS = ("type", "event-type", "role")
+"""The members of an entry that only refers to an earlier one."""
+
+_DEFAULT_MODEL = "default"
 _WINDOWS_DRIVE = re.compile(r"/[A-Za-z]:")
+_DIGEST_BYTES = 32
+_WIRE_VARINT, _WIRE_FIXED64, _WIRE_BYTES, _WIRE_FIXED32 = 0, 1, 2, 5
+_MAX_VARINT_BYTES = 10
+_VARINT_CONTINUES = 0x80
 
 
-def parse_json_text(value: Any) -> Any:
-    """Read a value that may be JSON as text."""
-    if type(value) is str and value[:1] in ("{", "["):
-        return next(iter(decode_exact_json(value.encode())), value)
-    return value
+# --- Exports ---
 
 
-def parse_folder_uri(uri: str | bytes) -> str:
-    """Give the folder that an address names; one that is not on this machine stays an address."""
-    text = uri.decode("utf-8", "replace") if isinstance(uri, bytes) else uri
-    if not text.startswith("file://"):
-        return text
-    path = unquote(text.removeprefix("file://"))
-    if _WINDOWS_DRIVE.match(path):
-        return path[1:]
-    return path if path.startswith("/") else f"//{path}"
+def is_cursor_export_head(value: Any) -> bool:
+    """Return whether a value is the first line of an export of one of Cursor's databases."""
+    return type(value) is dict and is_one_of(value.get(EXPORT_HEAD_MEMBER), CURSOR_EXPORT_TABLES)
+
+
+def add_database_entries(source: Source, session: SessionBuilder) -> None:
+    """Add the entries of an export's rows."""
+    rows = _ExportRows(session)
+    for line, batch in source.main.documents():
+        for document in batch:
+            rows.add_line(line, document)
+    if session.format_id == "cursor-store":
+        add_blob_entries(rows.keyed["meta"], rows.keyed["blobs"], session)
+    else:
+        add_composer_entries(rows.keyed["cursorDiskKV"], session)
+        for chat in rows.chats:
+            add_chat_entries(chat, session)
+    session.entries += rows.other_events
+
+
+class _ExportRows:
+    """The rows of one export."""
+
+    def __init__(self, session: SessionBuilder) -> None:
+        self.session = session
+        self.keyed: dict[str, dict[str, Any]] = {}
+        """Table → key → value."""
+        self.chats: list[JsonObject] = []
+        self.other_events: list[JsonObject] = []
+
+    def add_line(self, line: int, document: Any) -> None:
+        """Add one line of the export; the first names the format and the session."""
+        if isinstance(document, RepairedValue):
+            self.session.repaired.append(document.reason)
+            document = document.value
+        if is_export_row(document):
+            self.add_row(document["table"], document["row"])
+        elif is_cursor_export_head(document):
+            self.add_head(document)
+        else:
+            self.other_events.append(self.session.make_unusual_event(line, document))
+
+    def add_head(self, head: JsonObject) -> None:
+        """Add the first line; a repeated one, or one with other members, also becomes an event."""
+        is_first = not self.keyed
+        if is_first:
+            self.session.format_id = head[EXPORT_HEAD_MEMBER]
+            self.keyed = {table: {} for table in CURSOR_EXPORT_TABLES[self.session.format_id]}
+            self.session.session_id = get_exported_session_id(head) or self.session.session_id
+        if not is_first or get_extra_head_members(head):
+            self.keep_row(EXPORT_HEAD_MEMBER, head)
+
+    def add_row(self, table: str, row: JsonObject) -> None:
+        """Add one row by its key."""
+        if table == CURSOR_CHAT_TABLE and self.session.format_id == "cursor-vscdb":
+            self.chats.append(row)
+            return
+        columns = CURSOR_EXPORT_TABLES[self.session.format_id].get(table, ("", ""))
+        key_column, value_column = columns
+        key = row.get(key_column)
+        if type(key) is not str or value_column not in row or key in self.keyed[table]:
+            self.keep_row(table, row)
+            return
+        self.keyed[table][key] = row.pop(value_column)
+        if len(row) > 1:
+            self.keep_row(table, row)
+
+    def keep_row(self, table: str, row: JsonObject) -> None:
+        """Keep a row as an event."""
+        self.other_events.append({"type": "system-event", "event-type": table, "data": row})
+
+
+def flag_cursor_secrets(session: SessionBuilder) -> None:
+    """Point to keys that open Cursor's encrypted data."""
+    for member in CURSOR_SECRET_MEMBERS:
+        if session.native.get(member):
+            session.secrets.append(f"/session/{member}")
+            message = (
+                f"holds a key of Cursor's, at /session/{member}: whoever reads the record has it"
+            )
+            session.notices.append(SourceNotice(message))
+
+
+# --- The editor: bubbles ---
 
 
 def add_composer_entries(rows: dict[str, Any], session: SessionBuilder) -> None:
-    """Make the entries of a conversation of its rows, by key."""
-    key, prefix = f"composerData:{session.session_id}", f"bubbleId:{session.session_id}:"
-    composer = _parse_object(rows.get(key))
+    """Add the entries of a conversation, given its rows by key."""
+    composer_key, prefix = f"composerData:{session.session_id}", f"bubbleId:{session.session_id}:"
+    composer = _parse_object(rows.get(composer_key))
     if composer is not None:
-        del rows[key]
+        del rows[composer_key]
     bubbles = {
-        name: bubble
-        for name in rows
-        if name.startswith(prefix) and (bubble := _parse_object(rows[name])) is not None
+        key: bubble
+        for key in rows
+        if key.startswith(prefix) and (bubble := _parse_object(rows[key])) is not None
     }
     composer = {} if composer is None else composer
-    for bubble, said in _order_bubbles(
-        composer, {name.removeprefix(prefix): bubble for name, bubble in bubbles.items()}
-    ):
-        session.entries.append(make_bubble_entry(bubble, session))
-        if said is not None:
-            keep_native_members(session.entries[-1], {"bubbleId": said})
-    session.entries += [
-        _make_row_event(name, parse_json_text(value))
-        for name, value in rows.items()
-        if name not in bubbles
-    ]
+    bubbles_by_id = {key.removeprefix(prefix): bubble for key, bubble in bubbles.items()}
+    for bubble, own_id in _order_bubbles(composer, bubbles_by_id):
+        entry = make_bubble_entry(bubble, session)
+        if own_id is not None:
+            keep_native_members(entry, {"bubbleId": own_id})
+        session.entries.append(entry)
+    for key, value in rows.items():
+        if key not in bubbles:
+            session.entries.append(_make_key_event(key.partition(":")[0], key, value))
     _learn_composer_session(composer, session)
 
 
 def _parse_object(value: Any) -> JsonObject | None:
-    """Read a value that should be an object as text; bytes that are no text are none."""
-    found = parse_json_text(value) if type(value) is str else None
-    return found if type(found) is dict else None
+    """Parse a text that should be an object; return None for anything else."""
+    parsed = parse_json_text(value) if type(value) is str else None
+    return parsed if type(parsed) is dict else None
 
 
-def add_chat_entries(chat: JsonObject, session: SessionBuilder) -> None:
-    """Make the entries of a chat of the versions before the composer; it describes the session,
-    unless something else does.
-    """
-    bubbles = chat.pop("bubbles") if type(chat.get("bubbles")) is list else []
-    session.entries += [make_bubble_entry(bubble, session) for bubble in bubbles]
-    if session.native:
-        session.entries.append({"type": "system-event", "event-type": "chatdata", "data": chat})
-    else:
-        session.native = chat
-
-
-def _make_row_event(key: str, value: Any) -> JsonObject:
-    """Keep a row that is no bubble."""
-    return {
-        "type": "system-event",
-        "event-type": key.partition(":")[0],
-        "data": {"key": key, "value": value},
-    }
+def _make_key_event(kind: str, key: str, value: Any) -> JsonObject:
+    """Make the event of a row that is not a message."""
+    data = {"key": key, "value": parse_json_text(value)}
+    return {"type": "system-event", "event-type": kind, "data": data}
 
 
 def _order_bubbles(composer: JsonObject, bubbles: dict[str, JsonObject]) -> list[tuple[Any, Any]]:
-    """Give the bubbles in the order of the conversation; those that it does not name follow by
-    time.
+    """Return the bubbles in the order of the conversation, then the unlisted ones by time.
 
-    What a bubble calls itself comes with it, where it is kept under another name.
+    Each comes with its own id, if that differs from its key.
     """
-    inline = composer.get("conversation")
-    found = (
-        [(bubble, None) for bubble in composer.pop("conversation")] if type(inline) is list else []
-    )
+    ordered: list[tuple[Any, Any]] = []
+    if type(composer.get("conversation")) is list:
+        ordered += [(bubble, None) for bubble in composer.pop("conversation")]
     headers = composer.get("fullConversationHeadersOnly")
     older = composer.get("conversationMap")
+    older_bubbles: JsonObject = older if type(older) is dict else {}
     for header in headers if type(headers) is list else ():
-        name = header.get("bubbleId") if type(header) is dict else None
-        if type(name) is str and name in bubbles:
-            found.append(_set_bubble_id(bubbles.pop(name), name))
-        elif type(older) is dict and type(name) is str and type(older.get(name)) is dict:
-            found.append(_set_bubble_id(older.pop(name), name))
-    if type(older) is dict:
-        for name in [
-            name for name, bubble in older.items() if type(bubble) is dict and name not in bubbles
-        ]:
-            bubbles[name] = older.pop(name)
+        bubble_id = header.get("bubbleId") if type(header) is dict else None
+        if type(bubble_id) is not str:
+            continue
+        if bubble_id in bubbles:
+            ordered.append(_set_bubble_id(bubbles.pop(bubble_id), bubble_id))
+        elif type(older_bubbles.get(bubble_id)) is dict:
+            ordered.append(_set_bubble_id(older_bubbles.pop(bubble_id), bubble_id))
+    for bubble_id, bubble in list(older_bubbles.items()):
+        if type(bubble) is dict and bubble_id not in bubbles:
+            bubbles[bubble_id] = older_bubbles.pop(bubble_id)
     rest = sorted(bubbles.items(), key=lambda item: (str(item[1].get("createdAt", "")), item[0]))
-    return found + [_set_bubble_id(bubble, name) for name, bubble in rest]
+    return ordered + [_set_bubble_id(bubble, bubble_id) for bubble_id, bubble in rest]
 
 
-def _set_bubble_id(bubble: JsonObject, name: str) -> tuple[JsonObject, Any]:
-    """Let a bubble have the name it is kept under."""
-    said = bubble.get("bubbleId")
-    bubble["bubbleId"] = name
-    return bubble, said if said != name else None
+def _set_bubble_id(bubble: JsonObject, bubble_id: str) -> tuple[JsonObject, Any]:
+    """Set a bubble's id to its key; return the bubble with its own id, if that differs."""
+    own_id = bubble.get("bubbleId")
+    bubble["bubbleId"] = bubble_id
+    return bubble, own_id if own_id != bubble_id else None
 
 
 def _learn_composer_session(composer: JsonObject, session: SessionBuilder) -> None:
-    """Learn about the session; what has no canonical member stays under its own name."""
+    """Learn about the session; members without a canonical name stay as they are."""
     if session.session_id and composer.get("composerId") == session.session_id:
         del composer["composerId"]
-    for member, end in (("createdAt", False), ("lastUpdatedAt", True)):
-        if is_timestamp(composer.get(member)):
-            setattr(session, "end" if end else "start", composer[member])
-    config = composer.get("modelConfig")
-    if (
-        not session.models
-        and type(config) is dict
-        and type(config.get("modelName")) is str
-        and config["modelName"] != "default"
-    ):
-        session.models[config["modelName"]] += 1
+    if is_timestamp(composer.get("createdAt")):
+        session.start = composer["createdAt"]
+    if is_timestamp(composer.get("lastUpdatedAt")):
+        session.end = composer["lastUpdatedAt"]
+    model = _get_model_name(composer.get("modelConfig"))
+    if model is not None and not session.models:
+        session.models[model] += 1
     workspace = composer.get("workspaceIdentifier")
     uri = workspace.get("uri") if type(workspace) is dict else None
     if type(uri) is dict and type(uri.get("fsPath")) is str:
@@ -192,17 +267,24 @@ def _learn_composer_session(composer: JsonObject, session: SessionBuilder) -> No
     flag_cursor_secrets(session)
 
 
-def flag_cursor_secrets(session: SessionBuilder) -> None:
-    """Tell where keys stand that open what Cursor keeps encrypted."""
-    for member in CURSOR_SECRET_MEMBERS:
-        if session.native.get(member):
-            session.secrets.append(f"/session/{member}")
-            session.notices.append(
-                SourceNotice(
-                    f"holds a key of Cursor's, at /session/{member}: whoever reads the record "
-                    "has it"
-                )
-            )
+def _get_model_name(holder: Any) -> str | None:
+    """Return the model that an object names, unless it is the default, which can be any."""
+    model = holder.get("modelName") if type(holder) is dict else None
+    return model if type(model) is str and model != _DEFAULT_MODEL else None
+
+
+def add_chat_entries(chat: JsonObject, session: SessionBuilder) -> None:
+    """Add the entries of a chat of the versions before the composer.
+
+    The chat describes the session, unless something else does.
+    """
+    bubbles = chat.pop("bubbles") if type(chat.get("bubbles")) is list else []
+    session.entries += [make_bubble_entry(bubble, session) for bubble in bubbles]
+    if session.native:
+        event = {"type": "system-event", "event-type": CURSOR_CHAT_TABLE, "data": chat}
+        session.entries.append(event)
+    else:
+        session.native = chat
 
 
 def make_bubble_entry(bubble: Any, session: SessionBuilder) -> JsonObject:
@@ -219,37 +301,30 @@ def make_bubble_entry(bubble: Any, session: SessionBuilder) -> JsonObject:
     (CURSOR_BUBBLE_MOVES if type(kind) is int else CURSOR_CHAT_BUBBLE_MOVES).apply(bubble, entry)
     _move_content(bubble, entry)
     _learn_from_bubble(bubble, entry, session)
-    beside = _take_thinking(bubble) + _take_tool_call(bubble)
-    session.embedded += beside
-    if (
-        found := build_child_entries(
-            entry.get("content"), session.drift.types, session.drift.members
-        )
-        + beside
-    ):
-        entry["children"] = found
+    own_children = _take_thinking(bubble) + _take_tool_call(bubble)
+    session.embedded += own_children
+    drift = session.drift
+    views = build_child_entries(entry.get("content"), drift.types, drift.members)
+    if children := views + own_children:
+        entry["children"] = children
     return add_remaining_members(entry, bubble)
 
 
 def _move_content(bubble: JsonObject, entry: JsonObject) -> None:
-    """Move what was said; whatever else could have been it stays under its own name."""
-    found = [name for name, kind in CURSOR_CONTENT_MEMBERS if type(bubble.get(name)) is kind]
-    if found:
-        name = next((name for name in found if bubble[name] != ""), found[0])
+    """Move the content of a bubble; other members that could be it stay."""
+    present = [name for name, kind in CURSOR_CONTENT_MEMBERS if type(bubble.get(name)) is kind]
+    if present:
+        name = next((name for name in present if bubble[name] != ""), present[0])
         entry["content"] = bubble.pop(name)
         if name == "rawText":
             get_writable_marks(entry)["content-from"] = name
 
 
 def _learn_from_bubble(bubble: JsonObject, entry: JsonObject, session: SessionBuilder) -> None:
-    """Learn from a bubble which model spoke, what it cost, and where the editor was."""
-    model = bubble.get("modelInfo")
-    if (
-        type(model) is dict
-        and type(model.get("modelName")) is str
-        and model["modelName"] != "default"
-    ):
-        entry.setdefault("model-id", model["modelName"])
+    """Learn the model, the tokens and the folder from a bubble."""
+    model = _get_model_name(bubble.get("modelInfo"))
+    if model is not None:
+        entry.setdefault("model-id", model)
     if "model-id" in entry:
         session.models[entry["model-id"]] += 1
     counts = bubble.get("tokenCount")
@@ -261,12 +336,13 @@ def _learn_from_bubble(bubble: JsonObject, entry: JsonObject, session: SessionBu
         }
         if any(usage.values()):
             entry["token-usage"] = usage
-    places = bubble.get("workspaceUris")
-    if session.working_dir is None and type(places) is list and places and type(places[0]) is str:
-        session.working_dir = parse_folder_uri(places[0])
+    uris = bubble.get("workspaceUris")
+    if session.working_dir is None and type(uris) is list and uris and type(uris[0]) is str:
+        session.working_dir = parse_folder_uri(uris[0])
 
 
 def _take_thinking(bubble: JsonObject) -> list[JsonObject]:
+    """Take the thinking out of a bubble, as entries."""
     thinking = bubble.get("thinking")
     if type(thinking) is str and thinking:
         del bubble["thinking"]
@@ -279,7 +355,7 @@ def _take_thinking(bubble: JsonObject) -> list[JsonObject]:
 
 
 def _take_tool_call(bubble: JsonObject) -> list[JsonObject]:
-    """Part a tool call from its result; what else is known about it stays with the bubble."""
+    """Take a tool call and its result out of a bubble; other facts about it stay."""
     tool = bubble.get("toolFormerData")
     if type(tool) is not dict or type(tool.get("name")) is not str:
         return []
@@ -290,23 +366,22 @@ def _take_tool_call(bubble: JsonObject) -> list[JsonObject]:
         if tool.get(member) is not None:
             call["input"] = _take_json_member(tool, member)
             break
-    given = next((name for name in ("result", "error") if tool.get(name) is not None), None)
-    if given is None:
+    present = (name for name in ("result", "error") if tool.get(name) is not None)
+    output_member = next(present, None)
+    if output_member is None:
         return [call]
-    result: JsonObject = {"type": "tool-result", "output": _take_json_member(tool, given)}
+    result: JsonObject = {"type": "tool-result", "output": _take_json_member(tool, output_member)}
     if "call-id" in call:
         result["call-id"] = call["call-id"]
     if type(tool.get("status")) is str:
         result["status"] = tool["status"]
-    if given == "error" or is_one_of(tool.get("status"), ("error",)):
+    if output_member == "error" or is_one_of(tool.get("status"), ("error",)):
         result["is-error"] = True
     return [call, result]
 
 
 def _take_json_member(holder: JsonObject, member: str) -> Any:
-    """Read a member that may be JSON as text; the text stays if it does not come out of the value
-    again.
-    """
+    """Parse a member that may be JSON; its text stays if the value does not encode to it."""
     text = holder[member]
     value = parse_json_text(text)
     if type(text) is not str or value is text or encode_native_json(value) == text.encode():
@@ -314,94 +389,40 @@ def _take_json_member(holder: JsonObject, member: str) -> Any:
     return value
 
 
-CURSOR_ROOT_MESSAGES_FIELD, CURSOR_ROOT_PENDING_FIELD, CURSOR_ROOT_WORKSPACES_FIELD = 1, 4, 9
-"""Fields of the root: digests of messages, messages that are being worked on, and folders."""
-CURSOR_BLOB_ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
-CURSOR_REPEAT_MEMBERS = ("type", "event-type", "role")
-"""What an entry says that only names another: who spoke."""
-
-_WIRE_VARINT, _WIRE_FIXED64, _WIRE_BYTES, _WIRE_FIXED32 = 0, 1, 2, 5
-_DIGEST_BYTES = 32
-_MAX_VARINT_BYTES = 10
+# --- The command line: blobs ---
 
 
 def add_blob_entries(meta: dict[str, Any], blobs: dict[str, Any], session: SessionBuilder) -> None:
-    """Make the entries of a conversation of its rows."""
+    """Add the entries of a conversation, given its rows by key."""
     head = _parse_session_head(meta.get("0"))
-    session.entries += [
-        _make_kept_event("meta", key, value)
-        for key, value in meta.items()
-        if key != "0" or head is None
-    ]
+    for key, value in meta.items():
+        if key != "0" or head is None:
+            session.entries.append(_make_key_event("meta", key, value))
     head = head or {}
     _learn_store_session(head, session)
-    named = head.get("latestRootBlobId")
-    root = _decode_row_bytes(blobs.get(named) if type(named) is str else None)
-    said: dict[str, JsonObject] = {}
+    root_id = head.get("latestRootBlobId")
+    root = _decode_row_bytes(blobs.get(root_id) if type(root_id) is str else None)
+    entries_by_id: dict[str, JsonObject] = {}
     for field, data in parse_protobuf_fields(root):
-        if (
-            field == CURSOR_ROOT_MESSAGES_FIELD
-            and len(data) == _DIGEST_BYTES
-            and (name := data.hex()) in blobs
-        ):
-            # What was said twice in the same words is one blob: it is there once, and where it is
-            # named again is told.
+        is_message = field == CURSOR_ROOT_MESSAGES_FIELD and len(data) == _DIGEST_BYTES
+        if is_message and (blob_id := data.hex()) in blobs:
+            # Messages of the same words share a blob: the later ones only refer to the first.
             entry = (
-                _make_repeat_entry(name, said[name])
-                if name in said
-                else _make_blob_entry(name, blobs[name], session)
+                _make_repeat_entry(blob_id, entries_by_id[blob_id])
+                if blob_id in entries_by_id
+                else _make_blob_entry(blob_id, blobs[blob_id], session)
             )
-            said.setdefault(name, entry)
+            entries_by_id.setdefault(blob_id, entry)
             session.entries.append(entry)
         elif field == CURSOR_ROOT_WORKSPACES_FIELD and session.working_dir is None:
             session.working_dir = parse_folder_uri(data)
     _add_pending_entries(root, session)
-    session.entries += [
-        _make_kept_event("blob", key, blobs[key]) for key in sorted(blobs.keys() - said.keys())
-    ]
-
-
-def parse_protobuf_fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Give the length-delimited fields of a protobuf message; what is no protobuf gives none from
-    there on.
-    """
-    position = 0
-    while position < len(data):
-        key, position = _decode_varint(data, position)
-        kind = key & 7
-        if kind == _WIRE_VARINT:
-            _, position = _decode_varint(data, position)
-        elif kind in (_WIRE_FIXED64, _WIRE_FIXED32):
-            position += 8 if kind == _WIRE_FIXED64 else 4
-        elif kind == _WIRE_BYTES:
-            length, position = _decode_varint(data, position)
-            if not 0 <= length <= len(data) - position:
-                return
-            yield key >> 3, data[position : position + length]
-            position += length
-        else:
-            return
-
-
-def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Read a number; one that does not end within its longest form is none, and neither is what
-    follows.
-    """
-    value = shift = 0
-    while position < len(data):
-        if shift == 7 * _MAX_VARINT_BYTES:
-            return -1, len(data)
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says more follows
-            break
-        shift += 7
-    return value, position
+    for blob_id in sorted(blobs.keys() - entries_by_id.keys()):
+        session.entries.append(_make_key_event("blob", blob_id, blobs[blob_id]))
 
 
 def _parse_session_head(value: Any) -> JsonObject | None:
-    """Read the one row that describes the session: JSON in hexadecimal."""
+    """Parse the row that describes the session: JSON, usually in hexadecimal."""
     if type(value) is not str:
         return None
     try:
@@ -413,33 +434,33 @@ def _parse_session_head(value: Any) -> JsonObject | None:
 
 
 def _learn_store_session(head: JsonObject, session: SessionBuilder) -> None:
+    """Learn about the session; members without a canonical name stay as they are."""
     if session.session_id and head.get("agentId") == session.session_id:
         del head["agentId"]
     if is_timestamp(head.get("createdAt")):
         session.start = head["createdAt"]
-    if type(head.get("lastUsedModel")) is str and head["lastUsedModel"] != "default":
+    if type(head.get("lastUsedModel")) is str and head["lastUsedModel"] != _DEFAULT_MODEL:
         session.models[head["lastUsedModel"]] += 1
     session.native = head
     flag_cursor_secrets(session)
 
 
-def _make_blob_entry(identity: str, value: Any, session: SessionBuilder) -> JsonObject:
-    """Turn a message into an entry; what is none is kept as it is."""
+def _make_blob_entry(blob_id: str, value: Any, session: SessionBuilder) -> JsonObject:
+    """Turn a blob into a message, or an event if it is none."""
     message = parse_json_text(value)
     if type(message) is not dict or type(message.get("role")) is not str:
-        return _make_kept_event("blob", identity, value)
-    return make_cursor_message_entry(message, session) | {"id": identity}
+        return _make_key_event("blob", blob_id, value)
+    return make_cursor_message_entry(message, session) | {"id": blob_id}
 
 
-def _make_repeat_entry(identity: str, entry: JsonObject) -> JsonObject:
-    """Name a blob that has its entry."""
-    return {name: entry[name] for name in CURSOR_REPEAT_MEMBERS if name in entry} | {
-        "vacr": {"repeats": identity}
-    }
+def _make_repeat_entry(blob_id: str, entry: JsonObject) -> JsonObject:
+    """Make the entry that refers to the earlier entry of a blob."""
+    members = {name: entry[name] for name in CURSOR_REPEAT_MEMBERS if name in entry}
+    return members | {"vacr": {"repeats": blob_id}}
 
 
 def make_cursor_message_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
-    """Turn a message of the AI SDK into an entry."""
+    """Turn a message in the form of the AI SDK into an entry."""
     role = message.pop("role")
     if role not in CURSOR_BLOB_ROLES:
         return {"type": "system-event", "event-type": role, "data": message}
@@ -459,39 +480,29 @@ def make_cursor_message_entry(message: JsonObject, session: SessionBuilder) -> J
 
 
 def _find_block_model(content: Any) -> str | None:
-    """Find the model in what Cursor notes about a block."""
+    """Return the model in Cursor's own notes about a block."""
     for block in content if type(content) is list else ():
         options = block.get("providerOptions") if type(block) is dict else None
-        cursor = options.get("cursor") if type(options) is dict else None
-        if type(cursor) is dict and type(cursor.get("modelName")) is str:
-            name: str = cursor["modelName"]
-            return name
+        notes = options.get("cursor") if type(options) is dict else None
+        if type(notes) is dict and type(notes.get("modelName")) is str:
+            model: str = notes["modelName"]
+            return model
     return None
 
 
 def _add_pending_entries(root: bytes, session: SessionBuilder) -> None:
-    """Add the messages that were being worked on: they are no blobs yet."""
+    """Add the messages in progress; the root holds them itself."""
     for field, data in parse_protobuf_fields(root):
-        message = (
-            parse_json_text(data.decode("utf-8", "replace"))
-            if field == CURSOR_ROOT_PENDING_FIELD
-            else None
-        )
+        if field != CURSOR_ROOT_PENDING_FIELD:
+            continue
+        message = parse_json_text(data.decode("utf-8", "replace"))
         if type(message) is dict and type(message.get("role")) is str:
             entry = make_cursor_message_entry(message, session)
             session.entries.append(entry | {"vacr": entry.get("vacr", {}) | {"pending": True}})
 
 
-def _make_kept_event(kind: str, key: str, value: Any) -> JsonObject:
-    return {
-        "type": "system-event",
-        "event-type": kind,
-        "data": {"key": key, "value": parse_json_text(value)},
-    }
-
-
 def _decode_row_bytes(value: Any) -> bytes:
-    """Give the bytes of a row's value, which an export has as text or in base64."""
+    """Return the bytes of a value, which an export has as text or in base64."""
     if type(value) is dict and type(value.get("base64")) is str:
         try:
             return base64.b64decode(value["base64"], validate=True)
@@ -500,78 +511,57 @@ def _decode_row_bytes(value: Any) -> bytes:
     return value.encode() if type(value) is str else b""
 
 
-CURSOR_EXPORT_TABLES = {
-    "cursor-vscdb": {"cursorDiskKV": ("key", "value")},
-    "cursor-store": {"meta": ("key", "value"), "blobs": ("id", "data")},
-}
-"""Format → its tables of keys and values, and the columns that hold them."""
-CURSOR_CHAT_TABLE = "chatdata"
+# --- Values ---
 
 
-def is_cursor_export_head(value: Any) -> bool:
-    """Tell whether a value is the first line of an export of one of Cursor's databases."""
-    return type(value) is dict and is_one_of(value.get(EXPORT_HEAD_MEMBER), CURSOR_EXPORT_TABLES)
+def parse_json_text(value: Any) -> Any:
+    """Parse a text that is a JSON object or array; return any other value as it is."""
+    if type(value) is str and value[:1] in ("{", "["):
+        return next(iter(decode_exact_json(value.encode())), value)
+    return value
 
 
-def add_database_entries(source: Source, session: SessionBuilder) -> None:
-    """Make entries of the rows of a database."""
-    rows = _ExportRows(session)
-    for line, batch in source.main.documents():
-        for document in batch:
-            rows.take(line, document)
-    if session.format_id == "cursor-store":
-        add_blob_entries(rows.keyed["meta"], rows.keyed["blobs"], session)
-    else:
-        add_composer_entries(rows.keyed["cursorDiskKV"], session)
-        for chat in rows.chats:
-            add_chat_entries(chat, session)
-    session.entries += rows.beside
+def parse_folder_uri(uri: str | bytes) -> str:
+    """Return the path of a folder's URI; a URI of another machine stays as it is."""
+    text = uri.decode("utf-8", "replace") if isinstance(uri, bytes) else uri
+    if not text.startswith("file://"):
+        return text
+    path = unquote(text.removeprefix("file://"))
+    if _WINDOWS_DRIVE.match(path):
+        return path[1:]
+    return path if path.startswith("/") else f"//{path}"
 
 
-class _ExportRows:
-    """The rows of one export."""
-
-    def __init__(self, session: SessionBuilder) -> None:
-        self.session = session
-        self.keyed: dict[str, dict[str, Any]] = {}
-        self.chats: list[JsonObject] = []
-        self.beside: list[JsonObject] = []
-
-    def take(self, line: int, document: Any) -> None:
-        """Take one line of the export; the first names the format and the session."""
-        if isinstance(document, RepairedValue):
-            self.session.repaired.append(document.reason)
-            document = document.value
-        if is_export_row(document):
-            self.take_row(document["table"], document["row"])
-        elif is_cursor_export_head(document):
-            self.take_head(document)
+def parse_protobuf_fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the length-delimited fields of a protobuf message, up to the first invalid byte."""
+    position = 0
+    while position < len(data):
+        key, position = _decode_varint(data, position)
+        wire_type = key & 7
+        if wire_type == _WIRE_VARINT:
+            _, position = _decode_varint(data, position)
+        elif wire_type in (_WIRE_FIXED64, _WIRE_FIXED32):
+            position += 8 if wire_type == _WIRE_FIXED64 else 4
+        elif wire_type == _WIRE_BYTES:
+            length, position = _decode_varint(data, position)
+            if not 0 <= length <= len(data) - position:
+                return
+            yield key >> 3, data[position : position + length]
+            position += length
         else:
-            self.beside.append(self.session.make_unusual_event(line, document))
-
-    def take_head(self, head: JsonObject) -> None:
-        """Take the first line; one that comes again, or that says more, is kept."""
-        is_first = not self.keyed
-        if is_first:
-            self.session.format_id = head[EXPORT_HEAD_MEMBER]
-            self.keyed = {table: {} for table in CURSOR_EXPORT_TABLES[self.session.format_id]}
-            self.session.session_id = get_exported_session_id(head) or self.session.session_id
-        if not is_first or get_extra_head_members(head):
-            self.keep(EXPORT_HEAD_MEMBER, head)
-
-    def take_row(self, table: str, row: JsonObject) -> None:
-        """Take one row by its key."""
-        if table == CURSOR_CHAT_TABLE and self.session.format_id == "cursor-vscdb":
-            self.chats.append(row)
             return
-        key, value = CURSOR_EXPORT_TABLES[self.session.format_id].get(table, ("", ""))
-        if type(row.get(key)) is not str or value not in row or row[key] in self.keyed[table]:
-            self.keep(table, row)
-            return
-        self.keyed[table][row[key]] = row.pop(value)
-        if len(row) > 1:
-            self.keep(table, row)
 
-    def keep(self, table: str, row: JsonObject) -> None:
-        """Keep a row as it is."""
-        self.beside.append({"type": "system-event", "event-type": table, "data": row})
+
+def _decode_varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number and the position after it; an endless one is -1, at the end of the data."""
+    value = shift = 0
+    while position < len(data):
+        if shift == 7 * _MAX_VARINT_BYTES:
+            return -1, len(data)
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < _VARINT_CONTINUES:
+            break
+        shift += 7
+    return value, position

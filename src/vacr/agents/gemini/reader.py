@@ -1,7 +1,21 @@
-"""Gemini CLI sessions: session JSON, the JSONL log that replaced it, and saved chats. Step: read.
+"""Gemini CLI sessions: session JSON, the JSONL log that replaced it, and saved chats.
 
-A message becomes one entry (`gemini_messages`). The log is folded as Gemini folds it
-(`gemini_fold`), but what the fold would throw away stays, marked `vacr.superseded`.
+Since version 0.39 a session is a log that Gemini folds when it resumes: a message that is written
+again under its id replaces the earlier one, `$rewindTo` takes a message and all after it back,
+`$set.messages` replaces them all. A record keeps every message of the log, and marks the ones that
+the conversation no longer holds with the reason, in `vacr.superseded`.
+
+>>> from vacr.agents import Source, SourcePart
+>>> from vacr.agents.gemini.reader import read
+>>> log = b'''{"sessionId": "s-1", "projectHash": "ab", "startTime": "2026-01-01T00:00:00Z"}
+... {"id": "m-1", "timestamp": "2026-01-01T00:00:01Z", "type": "user", "content": "Hello"}
+... {"id": "m-1", "timestamp": "2026-01-01T00:00:01Z", "type": "user", "content": "Hello!"}
+... '''
+>>> (reading,) = read(Source((SourcePart("session.jsonl", log),)))
+>>> for entry in reading.record["session"]["entries"]:
+...     print(entry["content"], entry.get("vacr"))
+Hello {'superseded': 'replaced', 'repeats': 'm-1'}
+Hello! None
 """
 
 from __future__ import annotations
@@ -13,12 +27,13 @@ from typing import Any
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
 from vacr.agents.documents import RepairedValue
 from vacr.agents.gemini.messages import (
+    FATE_DROPPED,
+    FATE_REPLACED,
+    FATE_REWOUND,
     GEMINI_CHECKPOINT_MEMBERS,
     GEMINI_ENTRY_TYPES,
     GEMINI_EVENT_TYPES,
     GEMINI_SESSION_MEMBERS,
-    GeminiLogFold,
-    get_replacing_messages,
     is_gemini_turn,
     make_gemini_message_entry,
     make_turn_entry,
@@ -43,35 +58,32 @@ STORES = (
         ".gemini",
     ),
 )
-# A sub-agent's session lies in a folder of its parent's name; nothing in it says whose it is.
+# Only the folder of a sub-agent's session names its parent.
 NAMED = re.compile(r"[0-9a-f-]{36}/[^/]+\.jsonl?$")
 SUB_SESSIONS = ("{session}/*.jsonl", "{session}/*.json")
 
 GEMINI_EVENT_NAMES = {"$rewindTo": "rewind", "$patch": "message-patch", "$set": "metadata-update"}
 GEMINI_HEADER_EVENT = "session-metadata"
 GEMINI_HISTORY_MEMBERS = ("history", "clientHistory")
-"""Where saved chats and checkpoints hold their turns."""
-
+"""The members of saved chats and checkpoints that hold turns."""
 GEMINI_FROM_ARRAY, GEMINI_FROM_LINE, GEMINI_FROM_MESSAGES = "[]", "line", "messages"
-"""Where a turn or a message stood, other than in the one place its format has it: told in
-`vacr.from`.
-"""
+"""Values of `vacr.from`: the place of a turn or a message, where its format has several."""
 
 _LOG_FORMAT = "gemini-jsonl"
 _KNOWN_HEADER_MEMBERS = GEMINI_SESSION_MEMBERS | GEMINI_CHECKPOINT_MEMBERS
 _HEADER_MARKERS = frozenset(("sessionId", "messages", *GEMINI_HISTORY_MEMBERS))
 _VALUE_MARKERS = frozenset((*GEMINI_EVENT_NAMES, *_HEADER_MARKERS, "parts", "timestamp"))
-"""Members of which every value of Gemini CLI has one."""
+"""Every value of Gemini CLI has one of these members."""
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Gemini CLI's."""
+    """Return the share of a sample of native values that is Gemini CLI's."""
     return sum(map(_is_gemini_value, sample)) / len(sample)
 
 
 def _is_gemini_value(value: Any) -> bool:
     if type(value) is list:
-        return bool(value) and all(map(is_gemini_turn, value))
+        return _is_history(value)
     if type(value) is not dict or "uuid" in value or _VALUE_MARKERS.isdisjoint(value):
         return False
     if not GEMINI_EVENT_NAMES.keys().isdisjoint(value) or is_gemini_turn(value):
@@ -88,18 +100,23 @@ def _is_gemini_value(value: Any) -> bool:
     return ("sessionId" in value and "projectHash" in value) or _is_gemini_message(value)
 
 
+def _is_history(value: Any) -> bool:
+    """Return whether a value is a list of turns, with at least one."""
+    return type(value) is list and bool(value) and all(map(is_gemini_turn, value))
+
+
 def _is_gemini_message(value: Any) -> bool:
     if type(value) is not dict or "timestamp" not in value or "id" not in value:
         return False
-    return is_one_of(value.get("type"), GEMINI_EVENT_TYPES) or is_one_of(
-        value.get("type"), GEMINI_ENTRY_TYPES
-    )
+    kind = value.get("type")
+    return is_one_of(kind, GEMINI_EVENT_TYPES) or is_one_of(kind, GEMINI_ENTRY_TYPES)
 
 
 def read(source: Source) -> Iterator[Reading]:
     """Read the sessions of a file; a saved session is one, and so is a log."""
     with pause_garbage_collector():
         chats = list(_split_by_session(source))
+    # Each chat is released as soon as its record is made.
     while chats:
         with pause_garbage_collector():
             reading = chats.pop(0).read(source)
@@ -107,47 +124,46 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _split_by_session(source: Source) -> Iterator[_ChatReader]:
-    """Part the values of a file by session: one that names another session begins another."""
+    """Split the values of a file where one names another session."""
     chat = _ChatReader()
     for number, batch in source.main.documents():
         for document in batch:
-            session = _get_session_id(document)
-            if session is not None and chat.session_id not in (None, session):
+            session_id = _get_session_id(document)
+            if session_id is not None and chat.session_id not in (None, session_id):
                 yield chat
                 chat = _ChatReader()
-            chat.session_id = chat.session_id or session
-            chat.take(number, document)
+            chat.session_id = chat.session_id or session_id
+            chat.add_value(number, document)
     yield chat
 
 
 def _get_session_id(document: Any) -> Any:
-    """Give the session that a value names, if it describes one."""
+    """Return the session id of a value that describes a session."""
     if type(document) is dict:
-        return (
-            document.get("sessionId")
-            if "type" not in document and "parts" not in document
-            else None
-        )
+        is_header = "type" not in document and "parts" not in document
+        return document.get("sessionId") if is_header else None
     return _get_session_id(document.value) if isinstance(document, RepairedValue) else None
 
 
 class _ChatReader:
-    """One session on its way into a record: first all that was written is seen, then entries are
-    made of it.
+    """One session on its way into a record.
+
+    Entries are made after the whole log was seen: only then the fate of each message is known.
     """
 
     def __init__(self) -> None:
         self.session = SessionBuilder("gemini-json", "gemini-cli", provider="google")
         self.session_id: Any = None
-        self.fold = GeminiLogFold()
+        self.fold = _LogFold()
         self.steps: list[tuple[Callable[..., JsonObject], tuple[Any, ...]]] = []
+        """The functions that make the entries, with their arguments."""
         self.has_header = False
 
     def read(self, source: Source) -> Reading:
         """Make the record."""
         session = self.session
-        session.entries = [make(*given) for make, given in self.steps]
-        # They refer to this chat, which would keep all of it until the garbage collector comes by.
+        session.entries = [make_entry(*arguments) for make_entry, arguments in self.steps]
+        # The steps refer to this chat, and would keep it alive until the next garbage collection.
         self.steps.clear()
         if session.native.get("kind") == "subagent":
             session.mode = "autonomous"
@@ -157,82 +173,69 @@ class _ChatReader:
             session.end = session.native["lastUpdated"]
         return session.reading(source)
 
-    def take(self, line: int, document: Any) -> None:
-        """Take one value of the file."""
+    def add_value(self, line: int, document: Any) -> None:
+        """Add one value of the file."""
+        is_new = not self.steps and not self.has_header
         if isinstance(document, RepairedValue):
             self.session.repaired.append(document.reason)
-            self.take(line, document.value)
-        elif (
-            type(document) is list
-            and document
-            and self.is_new
-            and all(map(is_gemini_turn, document))
-        ):
-            self.steps += [(self.turn, (turn, GEMINI_FROM_ARRAY)) for turn in document]
+            self.add_value(line, document.value)
+        elif is_new and _is_history(document):
+            self.steps += [(self.make_turn_entry, (turn, GEMINI_FROM_ARRAY)) for turn in document]
         elif type(document) is not dict:
             self.steps.append((self.session.make_unusual_event, (line, document)))
         elif is_gemini_turn(document):
             self.session.format_id = _LOG_FORMAT
-            self.steps.append((self.turn, (document, GEMINI_FROM_LINE)))
+            self.steps.append((self.make_turn_entry, (document, GEMINI_FROM_LINE)))
         elif not GEMINI_EVENT_NAMES.keys().isdisjoint(document):
-            self.take_patch(document)
+            self.add_patch(document)
         elif "type" not in document and not _HEADER_MARKERS.isdisjoint(document):
-            self.take_header(document)
+            self.add_header(document)
         else:
             self.session.format_id = _LOG_FORMAT
-            self.steps.append((self.message, (document, self.fold.write(document))))
+            number = self.fold.add_message(document)
+            self.steps.append((self.make_message_entry, (document, number)))
 
-    @property
-    def is_new(self) -> bool:
-        """Tell whether nothing has been taken yet."""
-        return not self.steps and not self.has_header
-
-    def take_patch(self, line: JsonObject) -> None:
-        """Take a line that changes what was written before it."""
+    def add_patch(self, line: JsonObject) -> None:
+        """Add a line that changes earlier ones."""
         self.session.format_id = _LOG_FORMAT
-        self.steps.append((self.patch, (line,)))
+        self.steps.append((self.make_patch_event, (line,)))
         if "$rewindTo" in line:
-            self.fold.rewind(line["$rewindTo"])
+            self.fold.rewind_to(line["$rewindTo"])
         elif type(line.get("$patch")) is dict:
-            self.fold.remove(line["$patch"].get("removeIds"))
-        elif (messages := get_replacing_messages(line)) is not None:
+            self.fold.remove_messages(line["$patch"].get("removeIds"))
+        elif (messages := _get_replacing_messages(line)) is not None:
             if messages:
                 del line["$set"]["messages"]
-            self.take_all(messages, "$set")
+            self.replace_messages(messages, "$set")
 
-    def take_header(self, header: JsonObject) -> None:
-        """Take what the file says about the session, and the messages it holds there; to say it
-        again is to change it.
-        """
+    def add_header(self, header: JsonObject) -> None:
+        """Add the object that describes the session, with its messages; a later one is a change."""
         messages = header.get("messages")
         if self.has_header:
             self.session.format_id = _LOG_FORMAT
-            self.steps.append((self.patch, (header,)))
+            self.steps.append((self.make_patch_event, (header,)))
         else:
             self.has_header = True
-            self.describe(header)
+            self.learn_session(header)
         for member in GEMINI_HISTORY_MEMBERS:
-            if (
-                type(header.get(member)) is list
-                and header[member]
-                and all(map(is_gemini_turn, header[member]))
-            ):
-                self.steps += [(self.turn, (turn, member)) for turn in header.pop(member)]
+            if _is_history(header.get(member)):
+                turns = header.pop(member)
+                self.steps += [(self.make_turn_entry, (turn, member)) for turn in turns]
         if type(messages) is list:
             if messages:
                 del header["messages"]
-            self.take_all(messages, GEMINI_FROM_MESSAGES)
+            self.replace_messages(messages, GEMINI_FROM_MESSAGES)
 
-    def take_all(self, messages: list[Any], origin: str) -> None:
-        """Take messages that are set anew, all at once."""
+    def replace_messages(self, messages: list[Any], origin: str) -> None:
+        """Add messages that replace all earlier ones."""
         self.fold.replace_all(messages)
-        write, make = self.fold.write, self.message
-        self.steps += [(make, (message, write(message), origin)) for message in messages]
+        add_message, make_entry = self.fold.add_message, self.make_message_entry
+        self.steps += [
+            (make_entry, (message, add_message(message), origin)) for message in messages
+        ]
 
-    def describe(self, header: JsonObject) -> None:
-        """Learn about the session from its first object; what is left of it stays in the
-        session.
-        """
+    def learn_session(self, header: JsonObject) -> None:
+        """Learn about the session from its first object; the rest of it stays in the session."""
         session = self.session
         session.drift.count_members("session", header, _KNOWN_HEADER_MEMBERS)
         if header.get("sessionId") and type(header["sessionId"]) is str:
@@ -241,8 +244,26 @@ class _ChatReader:
             session.start = header["startTime"]
         session.native = header
 
-    def patch(self, line: JsonObject) -> JsonObject:
-        """Turn a line that changes the session or the messages into an event."""
+    def make_message_entry(
+        self, message: Any, number: int, origin: str | None = None
+    ) -> JsonObject:
+        """Make the entry of a message; a log states where a message stood, if not on a line."""
+        is_log = self.session.format_id == _LOG_FORMAT
+        fate = self.fold.superseded.get(number) if is_log else None
+        entry = make_gemini_message_entry(message, self.session, fate)
+        if origin is not None and (is_log or type(message) is not dict):
+            get_writable_marks(entry)["from"] = origin
+        return entry
+
+    def make_turn_entry(self, turn: JsonObject, origin: str) -> JsonObject:
+        """Make the entry of a saved turn; all but a bare array of turns state where it stood."""
+        entry = make_turn_entry(turn, self.session)
+        if origin != GEMINI_FROM_ARRAY or self.has_header or self.session.format_id == _LOG_FORMAT:
+            get_writable_marks(entry)["from"] = origin
+        return entry
+
+    def make_patch_event(self, line: JsonObject) -> JsonObject:
+        """Make the event of a line that changes the session or its messages."""
         kind = next((name for name in GEMINI_EVENT_NAMES if name in line), "")
         updated = line["$set"].get("lastUpdated") if type(line.get("$set")) is dict else None
         if is_timestamp(updated):
@@ -253,23 +274,57 @@ class _ChatReader:
             "data": line,
         }
 
-    def message(self, message: Any, number: int, origin: str | None = None) -> JsonObject:
-        """Make the entry of a message; one of a log that stands in a line which sets them all says
-        so.
-        """
-        is_log = self.session.format_id == _LOG_FORMAT
-        entry = make_gemini_message_entry(
-            message, self.session, self.fold.superseded.get(number) if is_log else None
-        )
-        if origin is not None and (is_log or type(message) is not dict):
-            get_writable_marks(entry)["from"] = origin
-        return entry
 
-    def turn(self, turn: JsonObject, origin: str) -> JsonObject:
-        """Make the entry of a saved turn; only where a chat is nothing but an array of turns need
-        it not say where it stood.
-        """
-        entry = make_turn_entry(turn, self.session)
-        if origin != GEMINI_FROM_ARRAY or self.has_header or self.session.format_id == _LOG_FORMAT:
-            get_writable_marks(entry)["from"] = origin
-        return entry
+def _get_replacing_messages(line: JsonObject) -> list[Any] | None:
+    """Return the messages of a line that replaces them all, or None."""
+    patch = line.get("$set")
+    messages = patch.get("messages") if type(patch) is dict else None
+    return messages if type(messages) is list else None
+
+
+class _LogFold:
+    """The conversation as Gemini would see it, while its log is read."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, int] = {}
+        self.superseded: dict[int, str] = {}
+        """Number of a message, in the order of the log → why the conversation lost it."""
+        self._count = 0
+
+    def add_message(self, message: Any) -> int:
+        """Add a message, and return its number."""
+        number = self._count
+        self._count += 1
+        identity = message.get("id") if type(message) is dict else None
+        if type(identity) is str:
+            if identity in self._live:
+                self.superseded[self._live[identity]] = FATE_REPLACED
+            # A message that is written again keeps its place, as it does in Gemini's map.
+            self._live[identity] = number
+        return number
+
+    def rewind_to(self, identity: Any) -> None:
+        """Take back a message and all after it; an unknown id takes all of them back."""
+        is_known = identity in self._live if type(identity) is str else False
+        while self._live:
+            last, number = self._live.popitem()
+            self.superseded[number] = FATE_REWOUND
+            if is_known and last == identity:
+                break
+
+    def remove_messages(self, identities: Any) -> None:
+        """Remove some messages."""
+        for identity in identities if type(identities) is list else ():
+            if type(identity) is str and identity in self._live:
+                self.superseded[self._live.pop(identity)] = FATE_DROPPED
+
+    def replace_all(self, messages: list[Any]) -> None:
+        """Drop all messages before a new list of them is added."""
+        new_ids = {
+            message.get("id")
+            for message in messages
+            if type(message) is dict and type(message.get("id")) is str
+        }
+        for identity, number in self._live.items():
+            self.superseded[number] = FATE_REPLACED if identity in new_ids else FATE_DROPPED
+        self._live.clear()

@@ -84,7 +84,7 @@ OPENCODE_REASONING_MOVES = Lift(Move("text", "content", None), Move("id", "id"))
 OPENCODE_CALL_MOVES = Lift(Move("tool", "name"), Move("callID", "call-id"), Move("id", "id"))
 OPENCODE_EVENT_MOVES = Lift(Move("id", "id"))
 OPENCODE_RESERVED_EVENT_TYPES = parse_names("attached-file message undecodable unknown")
-"""Names of events that have no native type; a native type of such a name is kept beside it."""
+"""Names of events that have no native type; a native type of such a name goes to `vacr.native`."""
 OPENCODE_OUTPUT_MEMBERS = ("output", "error")
 """The members of a tool's state that can be its result, the first one present."""
 OPENCODE_USAGE_SUMS = (

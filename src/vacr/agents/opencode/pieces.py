@@ -2,7 +2,7 @@
 
 Only an export holds a session whole. The storage folder has a file for each message and part, the
 database a row, and a dump of either mixes many sessions in any order. `classify_piece` recognises
-a piece by its members; `PieceCollector` gives each part to its message, and each message to its
+a piece by its members; `PieceCollector` adds each part to its message, and each message to its
 session.
 
 >>> from vacr.agents.opencode.pieces import PieceCollector, classify_piece
@@ -16,7 +16,7 @@ session.
 >>> session_id, [(message.info["id"], len(message.parts)) for message in conversation.messages]
 ('ses_1', [('msg_1', 1)])
 
-Rows of `message` and `part` hold JSON without the ids, which are columns. Rows of
+Rows of `message` and `part` hold JSON without the ids; those are columns. Rows of
 `session_message`, the later model, become entries where a session has no other messages; otherwise
 they repeat those and become events.
 """
@@ -72,7 +72,7 @@ class OpenCodeMessage:
 
     info: Any
     parts: list[Any] | None = field(default_factory=list)
-    """None where an export has no parts, not even an empty list."""
+    """An export without a list of parts has None here."""
     beside: JsonObject = field(default_factory=dict)
     """The other members that an export has next to `info` and `parts`."""
 
@@ -189,7 +189,7 @@ class PieceCollector:
         ]
 
     def _place_parts(self) -> None:
-        """Give each part to its message.
+        """Add each part to its message.
 
         A part that names no session may go to a message of another session that has the id.
         """
@@ -206,7 +206,7 @@ class PieceCollector:
                 owner.parts.append(part)
 
     def _place_projects(self) -> set[str]:
-        """Give each session its project; return the ids of the projects that have a session."""
+        """Add each project to its sessions; return the ids of the projects that have one."""
         holders: dict[str, str] = {}
         for session_id, conversation in self._sessions.items():
             info = conversation.info or {}
@@ -232,7 +232,7 @@ class PieceCollector:
                 self._unplaced[position] = kind, reversed_ids[nearest][::-1], value
 
     def _place_value(self, kind: str, session_id: str, value: Any) -> None:
-        """Give a value to the session it was found with, or else to the first one."""
+        """Add a value to the session it was found with, or else to the first one."""
         if not session_id and self._sessions:
             session_id = next(iter(self._sessions))
         conversation = self._sessions.setdefault(session_id, OpenCodeConversation())

@@ -313,7 +313,7 @@ class _SessionReader:
             self.session.working_dir = path["cwd"]
 
     def flag_secrets(self, placed: int) -> None:
-        """Point to the secret of a shared session, with which anyone can change the share.
+        """Point to the secret of a shared session: anyone who has it can change the share.
 
         It is in the session itself, or in an entry after the `placed` ones.
         """

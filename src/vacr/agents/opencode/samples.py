@@ -103,7 +103,7 @@ def split_sample(value: Any) -> OpenCodeConversation:
 
 
 def _find_messages(value: Any) -> tuple[str, list[Any]]:
-    """Return the JSON Pointer of the messages, which is empty for a bare list, and the messages."""
+    """Return the messages with their JSON Pointer; the pointer of a bare list is empty."""
     if type(value) is list:
         return "", value
     if type(value) is not dict:

@@ -1,7 +1,7 @@
 """Where OpenCode keeps its sessions: a database since version 1.2, a storage folder before.
 
-In the database, a session is any id that a row names, whatever its type: ids of the same spelling
-are one session, and rows that name none belong to a session without a name. The reader asks only
+In the database, a session is any id that a row names, of any type: ids of the same spelling are one
+session, and rows that name none belong to a session without a name. The reader asks only
 for columns that a table has, so every version works, and so does Kilo Code, which keeps the same
 database under another name. It reads the tables themselves, once for all sessions, because a
 damaged index may lack rows.
@@ -85,7 +85,7 @@ class _OpenCodeDatabase:
         return {"session", "message", "part"} <= tables
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
-        """List the sessions, also those that only rows of other tables name."""
+        """List the sessions, including ids that only rows of other tables name."""
         tables = query.once(_find_session_tables)
         listed = {
             session_id: ListedSession(session_id)
