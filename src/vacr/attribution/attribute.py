@@ -1,9 +1,20 @@
-"""The attribution of a replay, in the words of the record format. Step: attribute.
+"""Records → records with `file-attribution`: which lines of which files an agent wrote.
 
-The maps of `file-attribution` are closed, so what proves a range stands in the member `vacr` of the
-record, by path and range.
+The steps of the records are replayed in the order of time; the lines that are an agent's at the end
+become ranges. The schema closes the maps of `file-attribution`, so the evidence for each range is
+in the member `vacr` of the record, by path and range.
 
-Records → records with `file-attribution`. Step: attribute.
+    >>> from vacr.attribution.attribute import attribute_records
+    >>> arguments = {"file_path": "/app/a.py", "content": "x = 1\\n"}
+    >>> call = {"type": "tool-call", "call-id": "c1", "name": "Write", "input": arguments}
+    >>> result = {"type": "tool-result", "call-id": "c1", "output": "File created successfully"}
+    >>> session = {"agent-meta": {"cli-name": "claude-code", "model-id": "m"},
+    ...            "environment": {"working-dir": "/app"}, "entries": [call, result]}
+    >>> (record,) = attribute_records([{"session": session}])
+    >>> (file,) = record["file-attribution"]["files"]
+    >>> conversation = file["conversations"][0]
+    >>> file["path"], conversation["contributor"], conversation["ranges"][0]["end-line"]
+    ('a.py', {'model-id': 'm', 'type': 'ai'}, 1)
 """
 
 import hashlib
@@ -31,17 +42,13 @@ REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
 # What agents know about their tools changes what a session is found to have done.
 TOOLS_VERSION = 3
 FORMATTER_DOUBT = "formatter"
-"""Why a file may be another than it is said to be: a formatter went over its folder, and nobody
-looked since.
-"""
+"""The reason to doubt a file: a formatter went over its folder, and no entry showed it since."""
 
 
 def build_file_attribution(
     replay: Replay, number: int, root: str, conversation: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give the member `file-attribution` of one of the records that were replayed, and what proves
-    it.
-    """
+    """Return the member `file-attribution` of one replayed record, and the evidence for it."""
     files, proofs, outside = [], {}, []
     content_only = _group_content_only_changes(replay, number)
     for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
@@ -99,16 +106,14 @@ def _build_ranges(
 
 
 def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
-    """Tell whether it is certain where lines stand now."""
+    """Return whether the place of a run of lines is certain."""
     return run.fresh and not tracked.is_doubtful
 
 
 def _list_lost_calls(
     tracked: TrackedFile, makers: Sequence[LineMaker], number: int
 ) -> list[dict[str, Any]]:
-    """Give the calls that made lines of which it is no longer known where they stand, or whether
-    they do.
-    """
+    """Return the calls whose lines have no certain place any more, or may be gone."""
     numbers = dict.fromkeys(
         run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
     )
@@ -121,7 +126,7 @@ def _list_lost_calls(
 
 
 def build_contributor(maker: LineMaker) -> dict[str, Any]:
-    """Say who made lines; what the entry itself says about it is honoured."""
+    """Return the contributor of lines; one that the entry itself names takes precedence."""
     named = maker.contributor
     if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
         model = named.get("model-id")
@@ -136,7 +141,7 @@ def build_contributor(maker: LineMaker) -> dict[str, Any]:
 def _build_conversation(
     ranges: list[dict[str, Any]], conversation: dict[str, Any]
 ) -> dict[str, Any]:
-    """Say the contributor of most ranges once."""
+    """Build a conversation that names the most frequent contributor once, for all its ranges."""
     common = Counter(tuple(sorted(one["contributor"].items())) for one in ranges).most_common(1)[0][
         0
     ]
@@ -147,7 +152,7 @@ def _build_conversation(
 
 
 def _group_content_only_changes(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]]:
-    """Gather the changes whose place is not known, by file."""
+    """Group the changes whose place is unknown by file."""
     found: dict[str, list[dict[str, Any]]] = {}
     for change in replay.history:
         if change.evidence == EVIDENCE_CONTENT_ONLY and change.record == number:
@@ -172,9 +177,7 @@ def _build_file_proof(
 
 
 def _get_exact_text(tracked: TrackedFile) -> str | None:
-    """Give the text of a file of which every byte is known: hosts show a mark in the place of what
-    is not UTF-8.
-    """
+    """Return the text of a file if every byte is known; hosts replace bytes that are not UTF-8."""
     text = tracked.text
     if text is None or "\ufffd" not in text or tracked.file.exact:
         return text
@@ -189,10 +192,9 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
 def list_changed_files(
     replay: Replay, roots: Sequence[str]
 ) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
-    """Give each file that the sessions changed: its path, its bytes where all of them are known,
-    and what is known about it.
+    """Yield each file that the sessions changed: its path, its bytes if all are known, and evidence.
 
-    With a base, that is each file that is not as the base has it, and with it what moved and what
+    With a base, these are all files that differ from the base, including moved files and files that
     others changed meanwhile.
     """
     changed: dict[str, tuple[int, set[str]]] = {}
@@ -218,9 +220,7 @@ def list_changed_files(
 def _is_changed_without_call(
     replay: Replay, path: str, data: bytes | None, makers: Sequence[LineMaker]
 ) -> bool:
-    """Tell whether a file that no call names is another one than before: it moved, or others
-    changed it.
-    """
+    """Return whether a file that no call names has changed: it was moved, or others changed it."""
     if replay.base is None:
         return any(maker.kind == "ai" for maker in makers)
     return data is not None and data != replay.base.file(path)
@@ -228,9 +228,7 @@ def _is_changed_without_call(
 
 @dataclass(frozen=True, slots=True)
 class ConversationLinks:
-    """What no session holds: where the conversation can be read, and what it is related to, as
-    pairs of type and URL.
-    """
+    """Links that no session holds: the URL of the conversation, and pairs of type and URL."""
 
     url: str | None = None
     related: tuple[tuple[str, str], ...] = ()
@@ -239,17 +237,16 @@ class ConversationLinks:
 def attribute_records(
     records: Sequence[dict[str, Any]],
     base: BaseFiles | None = None,
-    wishes: ConversationLinks | None = None,
+    links: ConversationLinks | None = None,
 ) -> list[dict[str, Any]]:
-    """Give each record with its attribution; what they did to the same files is joined in the order
-    of time.
+    """Return each record with its attribution; the input records stay unchanged.
 
-    The given records are not changed.
+    What several records did to the same files is joined in the order of time.
     """
     replay, roots = replay_records(records, base)
-    wishes = wishes or ConversationLinks()
+    links = links or ConversationLinks()
     return [
-        _add_attribution(record, records, number, replay, roots[number], base, wishes)
+        _add_attribution(record, records, number, replay, roots[number], base, links)
         for number, record in enumerate(records)
     ]
 
@@ -257,7 +254,7 @@ def attribute_records(
 def replay_records(
     records: Sequence[dict[str, Any]], base: BaseFiles | None = None
 ) -> tuple[Replay, list[str]]:
-    """Replay records over a base; gives also the root of each one's paths."""
+    """Replay records over a base; return the replay, and the root of each record's paths."""
     walked = [locate_session_steps(record) for record in records]
     roots = [
         find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
@@ -270,9 +267,7 @@ def replay_records(
 def find_session_root(
     record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
 ) -> str:
-    """Find the folder that a record's paths are told from: that of the base, or else where the
-    session worked.
-    """
+    """Return the root of a record's paths: that of the base, or else the session's folder."""
     agent = find_record_agent(record)
     folder = agent.project_folder(record)
     if base is None:
@@ -288,7 +283,7 @@ def find_session_root(
 
 
 def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
-    """Count the calls of a record that name a file and whose tools nothing is known of, by name."""
+    """Count the calls of a record that name a file and use an unknown tool, by tool name."""
     agent = replay.agents[number]
     names = Counter(
         step.name
@@ -299,7 +294,7 @@ def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
 
 
 def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Give what each applied call made, in the order of time."""
+    """Yield what each applied call wrote, in the order of time."""
     for change in replay.history:
         yield {
             "call-id": change.call.call_id,
@@ -317,12 +312,12 @@ def _add_attribution(
     replay: Replay,
     root: str,
     base: BaseFiles | None,
-    wishes: ConversationLinks,
+    links: ConversationLinks,
 ) -> dict[str, Any]:
-    related = [{"type": kind, "url": url} for kind, url in wishes.related] + _list_pull_requests(
+    related = [{"type": kind, "url": url} for kind, url in links.related] + _list_pull_requests(
         record
     )
-    conversation: dict[str, Any] = {"url": wishes.url} if wishes.url else {}
+    conversation: dict[str, Any] = {"url": links.url} if links.url else {}
     if related:
         conversation["related"] = related
     attribution, evidence = build_file_attribution(replay, number, root, conversation)
@@ -333,10 +328,10 @@ def _add_attribution(
     inputs: dict[str, Any] = {}
     if base is not None:
         inputs["base"] = {"type": "git", "revision": base.revision}
-    if wishes.url:
-        inputs["url"] = wishes.url
-    if wishes.related:
-        inputs["related"] = [{"type": kind, "url": url} for kind, url in wishes.related]
+    if links.url:
+        inputs["url"] = links.url
+    if links.related:
+        inputs["related"] = [{"type": kind, "url": url} for kind, url in links.related]
     if len(records) > 1:
         inputs["records"] = sorted(
             str(other.get("id", "")) for other in records if other is not record

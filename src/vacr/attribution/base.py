@@ -1,8 +1,7 @@
-"""The files as they were before the sessions. Step: attribute.
+"""The base: files as they were before the sessions.
 
-A base gives bytes by paths from its root; where the files come from is its maker's business. A
-session names files as they lay on the machine it ran on, so its root has to be found: the folder
-from which most of the files it names are in the base.
+A base returns bytes by paths from its root. A session names files as they lay on the machine where
+it ran, so its root has to be found: the folder below which most of the named files are in the base.
 """
 
 from collections import Counter
@@ -14,22 +13,22 @@ from vacr.edits import make_absolute_path
 
 @dataclass(frozen=True, slots=True)
 class BaseFiles:
-    """Files by paths from a root, and the name of the revision they are of."""
+    """Files by their paths from a root, and the revision they belong to."""
 
     revision: str
     names: Collection[str]
     read: Callable[[str], bytes]
 
     def file(self, path: str | None) -> bytes | None:
-        """Give the bytes of a file, or `None` when the base does not have it."""
+        """Return the bytes of a file, or `None` when the base does not have it."""
         return self.read(path) if path is not None and path in self.names else None
 
 
 def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
-    """Find the folder of a session's machine that is the root of the base.
+    """Return the folder on the session's machine that corresponds to the root of the base.
 
-    A file of another project may have the name of one of the base's, so a folder that has nothing
-    to do with where the session worked needs more files than the session names there.
+    Files of other projects may have the same names. So a folder that is unrelated to the session's
+    working folder needs more matching files than the session names in its working folder.
     """
     home = make_absolute_path(working_dir, "") if working_dir else ""
     votes: Counter[str] = Counter()

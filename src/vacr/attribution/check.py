@@ -1,5 +1,17 @@
-"""The attribution that a record holds, compared with what the record yields. Step: attribute,
-verify.
+"""A stored attribution, recomputed and compared.
+
+Attribution is a pure function of records and a base, so anybody can repeat it. A record names what
+its attribution was made with: the base, and the records that were attributed together with it.
+
+    >>> from vacr.attribution.attribute import attribute_records
+    >>> from vacr.attribution.check import JointRecords, compare_attribution
+    >>> session = {"session-id": "s", "agent-meta": {"cli-name": "claude-code"}, "entries": []}
+    >>> (record,) = attribute_records([{"version": "3.0", "session": session}])
+    >>> compare_attribution(record, JointRecords([record]), None)[0]
+    'holds'
+    >>> record["file-attribution"]["files"].append({"path": "a.py"})
+    >>> compare_attribution(record, JointRecords([record]), None)[0]
+    'differs'
 """
 
 from __future__ import annotations
@@ -15,31 +27,27 @@ from vacr.model import Record
 from vacr.record import compute_record_id, encode_canonical_json, get_vacr_metadata, is_made_by_vacr
 
 ATTRIBUTION_HOLDS, ATTRIBUTION_UNCHECKABLE, ATTRIBUTION_DIFFERS = "holds", "lacking", "differs"
-"""It is what the record yields; what it was made with is not at hand; it is not what the record
-yields.
-"""
+"""The recomputed attribution is identical; it cannot be recomputed here; it is different."""
 
 _VERSION_MEMBERS = ("algorithm", "version", "diff", "tools")
 
 
 class JointRecords:
-    """Records that may have been attributed together; what attributing them again gives is kept for
-    the next of them.
-    """
+    """Records that may have been attributed together; recomputed attributions are kept."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        """Take the records in the order they were named."""
+        """Take the records in the order in which the user named them."""
         self.records = records
-        self._ids: dict[
-            int, tuple[dict[str, Any], set[str]]
-        ] = {}  # with the record, so that no other gets its number
+        # By the identity of the record, which is kept so that no other object gets the same one.
+        self._ids: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._made: list[
             tuple[list[dict[str, Any]], BaseFiles | None, ConversationLinks, list[dict[str, Any]]]
         ] = []
 
     def beside(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Give a record as they have it, and all of them; one that they do not have stands where
-        its id does, or at the end.
+        """Return the equal record among these, and all of them.
+
+        A record that is not among them takes the place of the one with its id, or comes last.
         """
         for one in self.records:
             if one is record or (
@@ -51,30 +59,30 @@ class JointRecords:
         return record, given if any(one is record for one in given) else [*given, record]
 
     def ids(self, record: dict[str, Any]) -> set[str]:
-        """Give the ids that one of them may have had before it was attributed."""
+        """Return the ids that a record may have had before it was attributed."""
         if id(record) not in self._ids:
             self._ids[id(record)] = record, _list_possible_ids(record)
         return self._ids[id(record)][1]
 
     def attributed(
-        self, together: list[dict[str, Any]], base: BaseFiles | None, wishes: ConversationLinks
+        self, together: list[dict[str, Any]], base: BaseFiles | None, links: ConversationLinks
     ) -> list[dict[str, Any]]:
-        """Attribute some of them again."""
-        for held, with_base, wished, made in self._made:
+        """Return some of the records, attributed again."""
+        for held, with_base, linked, made in self._made:
             same = len(held) == len(together) and all(
                 one is other for one, other in zip(held, together, strict=True)
             )
-            if same and with_base is base and wished == wishes:
+            if same and with_base is base and linked == links:
                 return made
-        made = attribute_records([strip_attribution(one) for one in together], base, wishes)
-        self._made.append((together, base, wishes, made))
+        made = attribute_records([strip_attribution(one) for one in together], base, links)
+        self._made.append((together, base, links, made))
         return made
 
 
 def compare_attribution(
     record: dict[str, Any], joint: JointRecords, base: BaseFiles | None
 ) -> tuple[str, str]:
-    """Redo the attribution of a record; gives the outcome, and what to say about it."""
+    """Recompute the attribution of a record; return the outcome, and a sentence about it."""
     record, given = joint.beside(record)
     inputs = _get_attribution_inputs(record)
     named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
@@ -109,22 +117,22 @@ def compare_attribution(
 
 
 def is_jointly_attributed(record: dict[str, Any]) -> bool:
-    """Tell whether an attribution was made together with those of other records."""
+    """Return whether a record was attributed together with other records."""
     return bool(_get_attribution_inputs(record).get("records"))
 
 
 def _has_same_attribution(again: dict[str, Any], record: dict[str, Any]) -> bool:
-    """Tell whether a record holds just the attribution that was made anew."""
+    """Return whether a record holds exactly the recomputed attribution."""
     pairs = [(again.get(name), record.get(name)) for name in ("file-attribution", "vcs")]
     pairs.append(
         (get_vacr_metadata(again).get("attribution"), get_vacr_metadata(record).get("attribution"))
     )
-    # In bytes, because to Python 1 is the same as true.
+    # Compare bytes, because 1 equals True in Python.
     return all(encode_canonical_json(left) == encode_canonical_json(right) for left, right in pairs)
 
 
 def strip_attribution(record: dict[str, Any]) -> dict[str, Any]:
-    """Give a record as it was before it was attributed."""
+    """Return a record as it was before it was attributed."""
     left = {
         name: value
         for name, value in get_vacr_metadata(record).items()
@@ -137,9 +145,7 @@ def strip_attribution(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give all that a record may have been before it was attributed, when it may have lacked a
-    revision.
-    """
+    """Return what a record may have been before it was attributed, with and without a revision."""
     earlier = strip_attribution(record)
     vcs = earlier.get("vcs")
     plain = {name: value for name, value in earlier.items() if name != "vcs"}
@@ -155,8 +161,9 @@ def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
 def _find_joint_records(
     record: dict[str, Any], given: list[dict[str, Any]], joint: JointRecords
 ) -> list[dict[str, Any]] | None:
-    """Give the records that one was made with, in the order they were named, and itself; `None`
-    when there are none.
+    """Return the records that were attributed together with one, and itself, in their order.
+
+    Return nothing where some of them are missing.
     """
     names = _get_attribution_inputs(record).get("records")
     if not names or not isinstance(names, list):
@@ -168,13 +175,13 @@ def _find_joint_records(
         together += [other] if met or other is record else []
     if not left:
         return together
-    # The id of a record that others made cannot be found again once it was attributed: then all
-    # that was named counts.
+    # The earlier id of another program's record cannot be recomputed once it was attributed. Then
+    # all named records count.
     return given if len(given) > len(names) else None
 
 
 def _list_possible_ids(record: dict[str, Any]) -> set[str]:
-    """Give the ids that a record may have had before it was attributed."""
+    """Return the ids that a record may have had before it was attributed."""
     ids = {str(record.get("id", ""))}
     for variant in list_unattributed_variants(record):
         with suppress(InvalidRecord):

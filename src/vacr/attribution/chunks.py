@@ -1,17 +1,20 @@
-"""A long text that is changed here and there. Step: attribute.
+"""Known lines of a file: chunks of consecutive lines, with the maker and the place of each.
 
-It is kept in pages of whole lines, so that a change at one place neither copies what is before and
-after nor counts its lines.
+A session rarely shows a whole file, so a file is a list of chunks with unknown lines between them.
+Each line has two companions:
 
-Consecutive lines of a file, each with its maker and its place among all lines that the file ever
-had. Step: attribute.
+- its maker: the negative number of an agent's call, or 0 for a line that no agent made;
+- its place among all lines that the file ever had. Places grow from line to line, and a line put
+  between two others gets a place between theirs. So a deleted line keeps its place among the lines
+  that came later, and is recognised when it comes back.
 
-A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow
-from line to line; a line that is put between two others gets a place between theirs, so that what
-was taken away keeps its place among what came later.
-
-The lines of a file that no agent made, by their places among all that it ever had. Step:
-attribute.
+    >>> from vacr.attribution.chunks import Chunk, PLACE_SPACING
+    >>> places = [PLACE_SPACING, 2 * PLACE_SPACING]
+    >>> chunk = Chunk(1, ["a = 1\\n", "b = 2\\n"], [0, 0], places, 3 * PLACE_SPACING)
+    >>> chunk.rewrite(4, 5, "7", maker=-1)      # call 1 changes the 1 of the first line
+    [(1, 1)]
+    >>> chunk.lines, chunk.makers
+    (['a = 7\\n', 'b = 2\\n'], [-1, 0])
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -33,12 +36,15 @@ _PAGE_SIZE = 1 << 14
 
 
 class PagedText:
-    """A text, in pages, and for each page how many lines end in it."""
+    """A long text in pages of whole lines, with the number of lines that end in each page.
+
+    A change at one place neither copies the text before and after it nor counts its lines.
+    """
 
     __slots__ = ("_ends", "_pages", "_whole")
 
     def __init__(self, text: str) -> None:
-        """Part it only when it is asked about places."""
+        """Keep the text whole until the first replacement."""
         self._whole: str | None = text
         self._pages: list[str] = []
         self._ends: list[int] = []
@@ -53,8 +59,8 @@ class PagedText:
     def replace(self, start: int, stop: int, new: str) -> tuple[int, str, str]:
         """Replace the text between two offsets.
 
-        Gives how many lines are before those that this changes, and these as they were and as they
-        are.
+        Return the number of lines before the changed ones, and the changed lines as one text,
+        before and after.
         """
         if not self._pages:
             self._pages = _split_pages(self.text)
@@ -74,9 +80,7 @@ class PagedText:
         return before, old, new
 
     def _page_at(self, offset: int, number: int, at: int) -> tuple[int, int]:
-        """Give the page that an offset is in, and where it starts, from a page on; the last one for
-        the end of the text.
-        """
+        """Return the page that holds an offset, and where it starts, searching from a page."""
         last = len(self._pages) - 1
         while number < last and at + len(self._pages[number]) <= offset:
             at += len(self._pages[number])
@@ -85,7 +89,7 @@ class PagedText:
 
 
 def _split_pages(text: str) -> list[str]:
-    """Part a text at line ends; a line that is longer than a page is not parted."""
+    """Split a text at line ends; a line longer than a page stays whole."""
     pages, at = [], 0
     while len(text) - at > 2 * _PAGE_SIZE:
         stop = text.find("\n", at + _PAGE_SIZE) + 1 or len(text)
@@ -97,19 +101,19 @@ def _split_pages(text: str) -> list[str]:
 
 LineRanges = list[tuple[int, int]]
 
-# The room between two lines that were there from the beginning: as often as it can be halved,
-# something can be put between them.
+# The distance between two original lines. Each line put between them halves it at most, so 128
+# lines fit even in the worst order.
 PLACE_SPACING = 1 << 128
-# How far a change is compared with what follows it, before all that follows is taken.
+# A change is compared with so many lines after it, before it is compared with all of them.
 _LOOKAHEAD_LINES = 32
 
 
 @dataclass(slots=True)
 class Chunk:
-    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their number
-    uncertain.
+    """Consecutive lines from the line numbered `first` on.
 
-    `place_next` is the place that the line after the last one has or would have.
+    `fresh` while the lines and their numbers are certain. `place_next` is the place of the line
+    after the last one, which need not be known.
     """
 
     first: int
@@ -137,7 +141,7 @@ class Chunk:
         return self._text
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
-        """Tell whether lines from a number on are as they are here, but for how they end."""
+        """Return whether shown lines from a number on equal these, apart from line ends."""
         for number in range(max(self.first, first), min(self.next, first + len(seen))):
             known, line = self.lines[number - self.first], seen[number - first]
             if known != line and strip_line_end(known) != strip_line_end(line):
@@ -145,7 +149,7 @@ class Chunk:
         return True
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> LineRanges:
-        """Replace the text between two offsets. Gives the numbers of the lines that this makes."""
+        """Replace the text between two offsets; return the ranges of lines that the maker wrote."""
         paged = self._paged
         at, before, after = paged.replace(start, stop, new)
         ranges = self.splice(
@@ -155,9 +159,7 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> LineRanges:
-        """Replace lines: those that differ are the maker's, the others stay as they are. Gives the
-        numbers of the maker's.
-        """
+        """Replace lines; return the ranges of those that differ, which now are the maker's."""
         rest = self.lines[stop : stop + _LOOKAHEAD_LINES]
         after = [*new, *rest]
         near = len(rest) == _LOOKAHEAD_LINES
@@ -185,9 +187,7 @@ class Chunk:
         )
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
-        """Apply the lines of a hunk, with their signs, at a line's number. Gives the numbers of the
-        lines it adds.
-        """
+        """Apply a hunk's signed lines at a line number; return the ranges of the added lines."""
         start = at = first - self.first
         lines, found = [], []
         for line in signed:
@@ -202,26 +202,25 @@ class Chunk:
         )
 
     def _put(
-        self, at: int, stop: int, lines: Sequence[str], found: Sequence[int], maker: int
+        self, at: int, stop: int, lines: Sequence[str], origins: Sequence[int], maker: int
     ) -> None:
-        """Put lines in the place of others; each is the one it was found to be, or the maker's."""
+        """Replace lines; `origins` gives the earlier index of each new line, or NO_ORIGIN."""
         low = self.places[at - 1] if at else self.place_first - PLACE_SPACING
         high = self.places[stop] if stop < len(self.places) else self.place_next
-        makers = [maker if i == NO_ORIGIN else self.makers[i] for i in found]
-        places = fill_missing_places(
-            [0 if i == NO_ORIGIN else self.places[i] for i in found], low, high
-        )
+        makers = [maker if i == NO_ORIGIN else self.makers[i] for i in origins]
+        known_places = [0 if i == NO_ORIGIN else self.places[i] for i in origins]
+        places = fill_missing_places(known_places, low, high)
         self.lines[at:stop], self.makers[at:stop], self.places[at:stop] = lines, makers, places
         self._text = None
 
     def cut(self, count: int) -> None:
-        """Keep only so many lines."""
+        """Keep only the first `count` lines."""
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
         self._text = None
 
     def confirmed(self, first: int, stop: int) -> "list[Chunk]":
-        """Give the chunk in pieces, of which only the lines between two numbers are fresh."""
+        """Split the chunk so that only the lines between two numbers are fresh."""
         cuts = [0, first - self.first, stop - self.first, len(self.lines)]
         pieces = []
         for low, high in pairwise(cuts):
@@ -238,7 +237,7 @@ class Chunk:
         return pieces
 
     def spell(self, i: int, line: str) -> None:
-        """Spell a line in another way; it stays whose it is."""
+        """Replace the spelling of a line without changing its maker."""
         self.lines[i] = line
         self._text = None
 
@@ -249,9 +248,7 @@ class Chunk:
 
 
 def fill_missing_places(places: list[int], low: int, high: int | None) -> list[int]:
-    """Fill in the places that are 0: evenly between their neighbours, or one step after the other
-    where there is no end.
-    """
+    """Fill the places that are 0: evenly between their neighbours, or with the usual spacing."""
     for at, stop in find_unplaced_runs(places):
         below = places[at - 1] if at else low
         above = places[stop] if stop < len(places) else high
@@ -265,9 +262,7 @@ def fill_missing_places(places: list[int], low: int, high: int | None) -> list[i
 
 
 def find_unplaced_runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Give where each run of lines without a place begins and ends; it may be filled in before the
-    next is asked for.
-    """
+    """Yield the start and end of each run of lines without a place; callers may fill it at once."""
     at = 0
     while at < len(places):
         stop = at
@@ -279,7 +274,7 @@ def find_unplaced_runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def group_line_ranges(numbers: Sequence[int]) -> LineRanges:
-    """Gather ascending numbers into ranges."""
+    """Group ascending line numbers into ranges."""
     ranges: LineRanges = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:
@@ -291,25 +286,26 @@ def group_line_ranges(numbers: Sequence[int]) -> LineRanges:
 
 @dataclass
 class PlacedLines:
-    """Lines by their places, and the places in order."""
+    """The lines of a file that no agent made, by their places, and the places in order."""
 
     lines: dict[int, str] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
 
     def copy(self) -> "PlacedLines":
-        """Give another one that can be changed."""
+        """Return a copy that can be changed independently."""
         return PlacedLines(self.lines.copy(), self.order[:])
 
     def between(self, low: int, high: int | None) -> list[int]:
-        """Give the places after one and before another, if that is known."""
+        """Return the places between two others; without `high`, all after `low`."""
         stop = len(self.order) if high is None else bisect_left(self.order, high)
         return self.order[bisect_right(self.order, low) : stop]
 
     def settled(
         self, places: list[int], lines: Sequence[str], low: int, high: int | None
     ) -> list[int]:
-        """Give lines without a place, which no agent made, one between their neighbours: the one
-        that they had before, if any.
+        """Return places for lines that no agent made: their earlier places, or new ones between.
+
+        A place of 0 asks for one.
         """
         for at, stop in find_unplaced_runs(places):
             below = places[at - 1] if at else low
@@ -339,11 +335,11 @@ class PlacedLines:
                 insort(self.order, places[i])
 
     def before(self, place: int) -> int:
-        """Give the place before one."""
+        """Return the known place before this one."""
         at = bisect_left(self.order, place)
         return self.order[at - 1] if at else place - PLACE_SPACING
 
     def forget(self, place: int) -> None:
-        """Take back that a line is one that no agent made."""
+        """Forget a line, because an agent made it after all."""
         del self.lines[place]
         del self.order[bisect_left(self.order, place)]

@@ -1,12 +1,19 @@
-"""What is known of one file while its sessions are replayed. Step: attribute.
+"""The state of one file during a replay: its known lines, and how certain they are.
 
-A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as
-chunks; nothing is assumed of the lines between them. A look that contradicts what is known makes
-all that it does not show stale: still the best guess, no longer a proof.
+A session shows parts of a file: a window of lines, a hunk, a whole text. Known lines are kept in
+chunks; nothing is assumed about the lines between them. An observation that contradicts known lines
+makes everything that it does not show stale: still the best guess, no longer a proof.
 
-Looks that hold only of some files. Step: attribute.
-
-A file of a replay, who made its lines, and how that is proved. Step: attribute.
+    >>> from vacr.attribution.file_state import FileState
+    >>> state = FileState()
+    >>> state.observe(3, ["c = 3\\n"], maker=0)           # a tool showed line 3
+    True
+    >>> state.line(3), state.line(1), state.is_whole
+    ('c = 3\\n', None, False)
+    >>> state.observe_whole("a = 1\\nb = 2\\nc = 3\\n", maker=0)
+    True
+    >>> state.is_whole
+    True
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,34 +47,35 @@ from vacr.edits import (
 
 @dataclass(slots=True)
 class FileState:
-    """The known chunks of a file in order; `length` is the number of its lines where that
-    is known.
-    """
+    """The known chunks of a file in order; `length` is its number of lines, where known."""
 
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: PlacedLines = field(default_factory=PlacedLines)
     """The lines that no agent made."""
     outside: dict[int, int] = field(default_factory=dict)
-    """The places of those that somebody outside put there since, with their makers."""
+    """The places of lines that somebody outside added since, with their makers."""
     mixed: dict[int, int] = field(default_factory=dict)
-    """The places of those that were an agent's and that somebody outside changed, with the agent's
-    call.
+    """The places of an agent's lines that somebody outside changed, with the agent's call."""
+    crlf: bool = False
+    """Whether lines end in CR LF. Hosts show them as LF; only a base shows them as they are."""
+    odd: bool = False
+    """Whether it has a byte order mark, bytes that are not UTF-8, or mixed line ends.
+
+    Hosts show none of these.
     """
-    crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
-    odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8 nor different line ends
-    exact: bool = False  # what was there before is known from a base
-    shaken: bool = (
-        False  # whether something happened at an unknown place, and not all of it was seen since
-    )
-    doubted: bool = (
-        False  # whether it may be another one altogether since it was last seen as a whole
-    )
-    ending: str = ""  # the last line, when it was last known which one that is
+    exact: bool = False
+    """Whether a base shows every byte of it."""
+    shaken: bool = False
+    """Whether it changed at an unknown place, and was not seen as a whole since."""
+    doubted: bool = False
+    """Whether it may be another file altogether since it was last seen as a whole."""
+    ending: str = ""
+    """The last line, when it was last known which line that is."""
 
     @classmethod
     def of(cls, text: str) -> "FileState":
-        """Make a file that is known whole, as its base has it."""
+        """Return the state of a file that is known as a whole from its base."""
         file = cls()
         file.observe_whole(text, NO_ORIGIN)
         file.crlf = 2 * text.count("\r\n") > text.count("\n")
@@ -99,22 +107,22 @@ class FileState:
 
     @property
     def is_unseen(self) -> bool:
-        """Whether nothing is known of it, not even that it is empty."""
+        """Whether nothing is known about it, not even that it is empty."""
         return not self.chunks and self.length is None
 
     def line(self, number: int) -> str | None:
-        """Give a line by its number, if it is known."""
+        """Return a line by its number, if it is known."""
         for chunk in self.chunks:
             if chunk.first <= number < chunk.next:
                 return chunk.lines[number - chunk.first]
         return None
 
     def spelled(self, text: str) -> str:
-        """Give a text with the line ends that the file has, as hosts write it there."""
+        """Return a text with the line ends of the file, as hosts write it."""
         return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
-        """Give each place where the known lines hold a text."""
+        """Yield each chunk and offset where the known lines contain a text."""
         for chunk in self.chunks:
             at = chunk.text.find(text)
             while at >= 0:
@@ -122,7 +130,7 @@ class FileState:
                 at = chunk.text.find(text, at + len(text))
 
     def change(self, chunk: Chunk, act: Callable[[], LineRanges]) -> LineRanges:
-        """Change one chunk and move what follows it."""
+        """Change one chunk, and renumber the chunks after it."""
         before = len(chunk.lines)
         ranges = act()
         moved = len(chunk.lines) - before
@@ -136,7 +144,7 @@ class FileState:
         return ranges
 
     def shake(self) -> None:
-        """Take all that is known as stale, because something happened at an unknown place."""
+        """Mark everything known as stale, because the file changed at an unknown place."""
         if self.chunks and self.length is not None and self.chunks[-1].next > self.length:
             self.ending = self.chunks[-1].lines[-1]
         self.length, self.shaken = None, True
@@ -144,7 +152,7 @@ class FileState:
             chunk.fresh = False
 
     def join(self) -> None:
-        """Make one chunk of chunks that meet."""
+        """Join chunks that meet."""
         joined: list[Chunk] = []
         for chunk in self.chunks:
             if joined and joined[-1].next == chunk.first:
@@ -154,7 +162,7 @@ class FileState:
                     last.makers + chunk.makers,
                     last.places + chunk.places,
                 )
-                # The fresh one holds the other in its place.
+                # A fresh chunk also fixes the line numbers of the chunk that it meets.
                 fresh = last.fresh and chunk.fresh if self.doubted else last.fresh or chunk.fresh
                 joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, fresh)
             else:
@@ -162,9 +170,7 @@ class FileState:
         self.chunks = joined
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
-        """Apply a hunk whose old lines begin at a known place; `None` when lines there are not
-        known.
-        """
+        """Apply a hunk at a line number; return nothing where the lines there are unknown."""
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
             signed = [self.spelled(line) for line in signed]
@@ -176,7 +182,7 @@ class FileState:
         return None
 
     def write(self, text: str, maker: int) -> LineRanges:
-        """Replace the whole file; lines that were known before stay what they are."""
+        """Write the whole file; lines that were known before keep their makers."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = split_keeping_ends(text)
         found = find_line_origins(
@@ -209,10 +215,9 @@ class FileState:
         self.length, self.shaken, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
-        """Take in lines that a session showed, from the line numbered `first`; what does not fit is
-        the maker's.
+        """Take in shown lines from the line `first` on; lines that do not fit are the maker's.
 
-        Gives whether all of it fitted.
+        Return whether all lines fitted.
         """
         if not seen:
             return True
@@ -228,7 +233,7 @@ class FileState:
         return fits
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
-        """Tell whether nothing that is certain contradicts lines that were shown."""
+        """Return whether no certain line contradicts the shown lines."""
         past = self.length is not None and first + len(seen) - 1 > self.length
         low, high = self._near(first, first + len(seen))
         return not past and all(
@@ -236,8 +241,9 @@ class FileState:
         )
 
     def observe_whole(self, text: str, maker: int) -> bool:
-        """Take in the text of the whole file; what does not fit is the maker's. Gives whether all
-        of it fitted.
+        """Take in the text of the whole file; lines that do not fit are the maker's.
+
+        Return whether all lines fitted.
         """
         lines = self._ended(split_keeping_ends(text))
         if self.crlf or self.odd:
@@ -256,7 +262,7 @@ class FileState:
             self.shake()
             realign_lines(self, 1, lines, maker, whole=whole)
             self.chunks = self.chunks[:1]
-        if lines:  # a listing does not show how the last line ends; the whole text does
+        if lines:  # Unlike a listing, the whole text shows how the last line ends.
             chunk = self.chunks[0]
             if chunk.lines[-1] != lines[-1]:
                 release_reverted_lines(self, ended=False)
@@ -267,11 +273,10 @@ class FileState:
         return fits
 
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
-        """Take in that no line follows the one of this number; `whole` when all lines up to it were
-        seen.
+        """Take in that this is the number of the last line; `whole` when all lines were shown.
 
-        A listing seldom shows the end of the last line. While that is the line that it was, it ends
-        as it did, if it is `ended`.
+        A listing seldom shows how the last line ends. While it is the same line as before, it ends
+        as before, unless the listing shows that it is not `ended`.
         """
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
@@ -284,7 +289,7 @@ class FileState:
             self.shaken = self.doubted = False
 
     def _ends_as_before(self, number: int) -> bool:
-        """Tell whether the last line is the one that it was, and had an end."""
+        """Return whether the last line is the same as before, and had a line end."""
         last = self.line(number)
         return (
             last is not None
@@ -293,7 +298,7 @@ class FileState:
         )
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
-        """Give lines that a host showed as they are in the file, as far as that is known."""
+        """Return shown lines as they are in the file, as far as that is known."""
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
             found = find_line_origins(
@@ -306,7 +311,7 @@ class FileState:
         return [self.spelled(line) for line in seen] if self.crlf else list(seen)
 
     def _part(self, first: int, stop: int) -> None:
-        """Part stale lines that were seen again from those that were not."""
+        """Split stale chunks, so that the lines seen again are fresh."""
         pieces: list[Chunk] = []
         for chunk in self.chunks:
             low, high = max(first, chunk.first), min(stop, chunk.next)
@@ -314,21 +319,19 @@ class FileState:
         self.chunks = pieces
 
     def _fill(self, first: int, seen: Sequence[str]) -> None:
-        """Join the chunks that the lines touch, with the lines between them as the base
-        has them.
-        """
+        """Fill the gaps between the chunks that shown lines touch; no agent made those lines."""
         stop = first + len(seen)
         if self.doubted:
             self._part(first, stop)
         low, high = self._near(first, stop)
-        # Stale lines that only meet these may have moved.
+        # A stale chunk that only meets the shown lines may have moved.
         touching = [
             one
             for one in self.chunks[low:high]
             if one.first < stop + one.fresh and one.next > first - one.fresh
         ]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
-            touching[0].fresh = True  # unless all is doubted, they hold the others in their places
+            touching[0].fresh = True  # Part of it was confirmed, which fixes the rest in its place.
             return
         merged = Chunk(first, [], [], [], self.place_at(first))
         for chunk in touching:
@@ -351,18 +354,18 @@ class FileState:
         self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
 
     def _near(self, first: int, stop: int) -> tuple[int, int]:
-        """Give where the chunks begin and end that hold lines between two numbers, or meet them."""
+        """Return the index range of the chunks that overlap or meet lines between two numbers."""
         low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
         return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
 
     def put(self, chunks: list[Chunk]) -> None:
-        """Keep chunks in order, but for those that have become empty."""
+        """Replace the chunks, in order and without empty ones."""
         self.chunks = sorted(
             (chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first
         )
 
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
-        """Add lines that no agent made to a chunk."""
+        """Append lines that no agent made to a chunk."""
         if seen:
             chunk.places += self.base.settled(
                 [0] * len(seen), seen, chunk.place_next - PLACE_SPACING, high
@@ -372,7 +375,7 @@ class FileState:
             chunk.place_next = chunk.places[-1] + PLACE_SPACING
 
     def place_at(self, number: int) -> int:
-        """Count the place of a line that nothing is known of."""
+        """Return the place of an unknown line, by its distance from the chunk before it."""
         before = bisect_right(self.chunks, number, key=lambda chunk: chunk.next)
         last = self.chunks[before - 1] if before else None
         return (
@@ -382,21 +385,23 @@ class FileState:
         )
 
     def place_before(self, number: int, following: int | None) -> int:
-        """Give a place that what is put before a line comes after, and the line that follows too,
-        if its place is known.
-        """
+        """Return a place before a line's, and before `following` where that is known."""
         place = self.place_at(number) - PLACE_SPACING
         if following is None or place < following:
             return place
         return self.base.before(following)
 
 
-MAX_WAITING_OBSERVATIONS = 10  # looks at one file that wait for another one
-_MAX_MISSING_EMPTY_LINES = 20  # empty lines that may be missing before a look; nobody writes more
+# --- observations whose place is not certain ---
+
+# So many observations of one file wait for another one to settle their place.
+MAX_WAITING_OBSERVATIONS = 10
+# At most so many empty lines may be missing before an observation; hardly a file has more.
+_MAX_MISSING_EMPTY_LINES = 20
 
 
 def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | None:
-    """Give a look as it holds of a file; `None` when that is not certain."""
+    """Return an observation with its certain place, or nothing while its place is uncertain."""
     if look.least and not _is_known_to_reach(file, look.least):
         return None
     if not look.slack:
@@ -417,16 +422,14 @@ def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | 
 
 
 def has_different_line_count(file: FileState, look: ObservedLines) -> bool:
-    """Tell whether a host counts other lines than those of a file that is known whole: then
-    something happened to it.
-    """
+    """Return whether a host counts other lines than a whole known file has: then it changed."""
     text = file.text if look.total else None
     return text is not None and look.total != text.count("\n") + 1
 
 
 def _restore_first_indentation(file: FileState, look: ObservedLines) -> ObservedLines:
-    """Give a look with its first line indented as it is known to be; without it where that is not
-    known.
+    """Return an observation with the first line's indentation, or without a line of which it is
+    unknown.
     """
     if not look.trimmed or not look.lines:
         return look
@@ -449,9 +452,7 @@ def _is_known_to_reach(file: FileState, number: int) -> bool:
 
 
 def _matches_at_offset(file: FileState, look: ObservedLines, by: int, *, fresh: bool) -> bool:
-    """Tell whether known lines say that lines stand after so many empty ones, and none says they do
-    not.
-    """
+    """Return whether known lines confirm an offset of so many empty lines, and none denies it."""
     start, lines = look.first, look.lines
     same, first = 0, start + by
     for chunk in [chunk for chunk in file.chunks if chunk.fresh is fresh]:
@@ -471,7 +472,9 @@ def _matches_at_offset(file: FileState, look: ObservedLines, by: int, *, fresh: 
     return same > 0
 
 
-# How a range is proved.
+# --- tracked files ---
+
+# How a range is proved, from the strongest evidence to none.
 EVIDENCE_RECORDED, EVIDENCE_REPLAYED, EVIDENCE_WINDOWED, EVIDENCE_ANCHORED = (
     "recorded",
     "replayed",
@@ -483,9 +486,7 @@ EVIDENCE_CONTENT_ONLY, EVIDENCE_EXTERNAL, EVIDENCE_SHELL = "content-only", "exte
 
 @dataclass(slots=True)
 class LineMaker:
-    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or
-    nobody knows.
-    """
+    """The maker of lines: an agent's call (`ai`), the user, a command (`shell`), or unknown."""
 
     kind: str
     entries: list[str]
@@ -498,9 +499,7 @@ class LineMaker:
 
 @dataclass(slots=True)
 class AppliedChange:
-    """One applied call in one file: the lines it made, numbered as they were just after it, if that
-    is known.
-    """
+    """A call applied to one file, and the line ranges it wrote, numbered as they were after it."""
 
     call: ToolCall
     path: str
@@ -511,36 +510,41 @@ class AppliedChange:
 
 @dataclass(slots=True)
 class TrackedFile:
-    """One file of a replay: what is known of it, and when somebody last looked."""
+    """One file of a replay: its state, and when it was last seen and changed."""
 
     path: str
     file: FileState
     gone: bool = False
     dirty: bool = False
-    swept: bool = False  # it is dirty only because a formatter went over its folder, which leaves most files as they are
+    """Whether something may have changed it since it was last seen."""
+    swept: bool = False
+    """Whether only a formatter may have changed it, which leaves most files as they are."""
     looked: int = 0
     changed: int = 0
-    doubted: int = 0  # when something last set out to change it, whatever came of that
-    created: bool = False  # in these sessions, so that the version control knows nothing of it
-    drifted: bool = False  # somebody else changed it, and may have committed that
+    doubted: int = 0
+    """When a command last likely changed it."""
+    created: bool = False
+    """Whether these sessions created it, so that git does not track it."""
+    drifted: bool = False
+    """Whether somebody else changed it, and may have committed the change."""
     held: dict[tuple[int, str], str] = field(default_factory=dict)
-    """What a host keeps of it, by the record and the sub-agent."""
+    """The text that a host keeps of it, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
     loose: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether something set out to change it that nobody has looked at since."""
+        """Whether a command likely changed it, and it was not seen since."""
         return self.dirty and self.doubted >= self.looked and self.doubted > 0
 
     @property
     def text(self) -> str | None:
-        """The whole text, or `None` while a part is not known or may be another."""
+        """The whole text, or `None` while a part is unknown or uncertain."""
         return self.file.text if not self.dirty or self.swept else None
 
     def touch(self, when: int, *, likely: bool) -> None:
-        """Take in that something may have changed it, or likely did."""
+        """Take in that something may have changed it, or `likely` did."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()
-        if self.gone:  # perhaps it is there again
+        if self.gone:  # It may exist again.
             self.file, self.gone = FileState(), False

@@ -1,8 +1,19 @@
-"""Where in a sparse file a call changed something. Step: attribute.
+"""The place of an edit in a file of which only parts are known.
 
-A call that succeeded and names a text once proves that the file held it once, so one place in the
-known lines is the place, however little of the file is known. Several places, or none, prove that
-the known lines are not the file's: then the place is unknown.
+A successful call that names a text once proves that the file contained it once. So a single place
+in the known lines is the place, however little of the file is known. Several places, or none, prove
+that the known lines are outdated: then the place is unknown.
+
+    >>> from vacr.attribution.file_state import FileState
+    >>> from vacr.attribution.locate import apply_edits
+    >>> from vacr.edits import Edit
+    >>> state = FileState()
+    >>> state.observe(40, ["limit = 3\\n", "retry = 3\\n"], maker=0)
+    True
+    >>> apply_edits(state, [Edit("limit = 3", "limit = 5")], maker=-1)
+    [(40, 40)]
+    >>> apply_edits(state, [Edit("timeout", "delay")], maker=-2) is None
+    True
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,12 +35,12 @@ from vacr.edits import (
     strip_line_end,
 )
 
-# A shorter text may stand anywhere.
+# A shorter text may occur anywhere.
 MIN_DISTINCTIVE_LENGTH = 8
 
 
 def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
-    """Apply edits one after the other; `None` when the first of them has no certain place."""
+    """Apply edits in order; return nothing when the first of them has no certain place."""
     if len(edits) > 1:
         return _apply_edit_sequence(file, edits, maker)
     plan = _plan_edit(file, edits[0]) if edits else None
@@ -42,8 +53,9 @@ def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRange
 
 
 def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Take in that a line has lost its indentation since it was seen, if a text that is found
-    behind it is whole lines.
+    """Take in that a line has lost its indentation since it was seen.
+
+    That is so when an edit of whole lines is found only after the indentation. Return whether.
     """
     first, _, rest = edit.old.partition("\n")
     whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
@@ -59,9 +71,7 @@ def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Ch
 
 
 def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
-    """Apply edits to a whole text and take the sum as one change, as hosts record it; else apply
-    them where they are found.
-    """
+    """Apply several edits: to the whole text as one change, or else where each is found."""
     text = file.text
     if text is not None:
         for edit in edits:
@@ -76,16 +86,14 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
         plan = _plan_edit(file, edit)
         if plan is None:
             if any(rest.old.count("\n") != rest.new.count("\n") for rest in edits[number:]):
-                file.shake()  # it may have moved what the others made
+                file.shake()  # It may have moved the lines that the others wrote.
             return _list_maker_ranges(file, maker) or None
         _rewrite_hits(file, *plan, maker)
     return _list_maker_ranges(file, maker)
 
 
 def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
-    """Give the numbers of the lines that are a maker's now; a later edit may have moved what an
-    earlier one made.
-    """
+    """Return the ranges of a maker's lines; a later edit may have moved those of an earlier one."""
     return [
         pair
         for chunk in file.chunks
@@ -96,7 +104,7 @@ def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
 
 
 def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
-    """Find the places that an edit replaces, and spell it as the file does."""
+    """Find the places that an edit replaces, and give the edit the line ends of the file."""
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
@@ -117,8 +125,9 @@ def _convert_to_crlf(text: str) -> str:
 
 
 def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> bool:
-    """Tell whether an edit would join lines, which hardly anybody wants: then there is an empty
-    line that is not known.
+    """Return whether the edit would join two lines.
+
+    Hardly anybody wants that, so there must be an empty line that is not known.
     """
     return (
         edit.old[:1] == "\n" != edit.new[:1]
@@ -142,7 +151,7 @@ def _rewrite_hits(
 
 
 def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
-    """Tell whether all of a file is known, and is what hunks expect."""
+    """Return whether the whole file is known, and is what the hunks expect."""
     if not file.is_whole:
         return False
     lines = [strip_line_end(line) for line in file.chunks[0].lines] if file.chunks else []
@@ -154,9 +163,7 @@ def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
 
 
 def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
-    """Tell whether known lines say that hunks stand where they are told to, and none says they do
-    not.
-    """
+    """Return whether known lines confirm the places of hunks, and none contradicts them."""
     known = {
         chunk.first + i: strip_line_end(line)
         for chunk in file.chunks
@@ -193,7 +200,7 @@ def apply_recorded_hunks(
 def place_shown_edit(
     file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
 ) -> LineRanges | None:
-    """Place an edit by the numbered lines that its result shows."""
+    """Apply an edit at the place that the numbered lines of its result show."""
     for look in seen:
         text = "".join(look.lines)
         for edit in edits:
@@ -206,7 +213,7 @@ def place_shown_edit(
 
 
 def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -> LineRanges | None:
-    """Apply the parts of a patch, each after the one before; `None` when one has no place."""
+    """Apply the hunks of a patch, each after the one before; return nothing if one has no place."""
     places, after = [], 1
     for part in parts:
         place = _find_hunk_place(file, part, after)
@@ -215,7 +222,7 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
         places.append(place)
         after = place[0].first + place[1] + len(place[2])
     if file.shaken:
-        release_reverted_lines(file)  # what was reverted is nobody's again, before it is laid out
+        release_reverted_lines(file)  # Do so before the layout of lines changes.
     made: LineRanges = []
     moved: dict[int, int] = {}
     for chunk, found, old, lines in places:
@@ -223,9 +230,8 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
             if file.shaken and strip_line_end(chunk.lines[i]) != line:
-                reformat_line(
-                    file, chunk, i, line + _get_line_end(chunk, i)
-                )  # since it was seen, for the agent knows how it is spelled
+                # The agent spells the line as it is, so its layout changed since it was seen.
+                reformat_line(file, chunk, i, line + _get_line_end(chunk, i))
         new = [line + _get_line_end(chunk, at) for line in lines]
         made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
@@ -233,8 +239,9 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
 
 
 def _end_last_line(file: FileState, maker: int) -> LineRanges:
-    """End the last line, as the tool does whatever it was; of a file that is not known whole it may
-    have ended before.
+    """End the last line, as the patch tool always does.
+
+    Where the file is not known as a whole, the line may have had an end before.
     """
     chunk = file.chunks[-1] if file.chunks else None
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
@@ -254,7 +261,7 @@ def _get_line_end(chunk: Chunk, at: int) -> str:
 def _find_hunk_place(
     file: FileState, part: PatchHunk, after: int
 ) -> tuple[Chunk, int, list[str], list[str]] | None:
-    """Find where a part takes which lines away, and what it puts there."""
+    """Find where a hunk applies; return the chunk, the index, the old lines and the new lines."""
     for chunk in file.chunks:
         if chunk.next < after:
             continue
@@ -276,9 +283,7 @@ def _find_hunk_place(
 
 
 def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[Edit]:
-    """Give a change whose place is not known as texts in the place of others; what is added at the
-    end is in nothing's place.
-    """
+    """Return a change whose place is unknown as edits; appended text replaces nothing."""
     if isinstance(event, Replacement):
         return event.edits
     if isinstance(event, FileWrite):
@@ -287,11 +292,10 @@ def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[
 
 
 def anchor_loose_edits(file: FileState, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
-    """Find the places of changes that were made before their lines were first seen; gives the
-    makers that have one now.
+    """Find the places of changes that were made before their lines were first seen.
 
-    The changes are undone in a copy, the last first, and made again: lines that are then another's
-    are their maker's.
+    The changes are undone in a copy, the last one first, and made again: lines whose maker differs
+    then belong to the change. Return the makers that have a place now.
     """
     placed: set[int] = set()
     kept = {
@@ -327,9 +331,9 @@ def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
         if len(edit.new.strip()) < MIN_DISTINCTIVE_LENGTH or text.count(edit.new) != 1:
             return None
         if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
-            return None  # the empty line that it began with is not there any more
+            return None  # The empty line at its beginning is gone.
         if not edit.old and not ("\n" + text).endswith("\n" + edit.new):
-            return None  # what was added at the end may have been there before, elsewhere
+            return None  # The appended text may have been elsewhere before.
         text = text.replace(edit.new, edit.old)
     return text
 
@@ -337,9 +341,7 @@ def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
 def _assign_makers(
     file: FileState, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]
 ) -> None:
-    """Give lines their makers, but for those that these had found there: somebody may have laid
-    them out since.
-    """
+    """Assign makers to lines, except to lines that their change only kept."""
     for i, maker in enumerate(makers):
         if maker and not chunk.makers[i] and chunk.lines[i].strip() not in kept[maker]:
             file.base.forget(chunk.places[i])

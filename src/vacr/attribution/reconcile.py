@@ -1,19 +1,18 @@
-"""Changes that nobody's call explains. Step: attribute.
+"""Known lines reconciled with an observation that contradicts them.
 
-A look at a file that does not fit what is known is aligned with it. Lines that are there still stay
-what they are; so do lines that only a formatter changed, whose tokens are the same; lines between
-them are the work of somebody outside.
+Somebody outside the session changed the file: the user, a formatter, another program. The observed
+lines are aligned with the known ones. Equal lines keep their makers, and so do lines whose tokens a
+formatter only laid out differently. Lines in the place of known ones were written outside; lines
+that were unknown before belong to the base. Lines around the observation stay as a guess.
 
-What is left of a session's work, compared with the base. Step: attribute.
+Lines that are again what they were before the agent changed them are released: a revert leaves a
+trace only in the history.
 
-Lines that a session made and that are again what was there before are given back: a revert leaves
-no trace but in the history.
-
-A look at a file that contradicts what is known of it. Step: attribute.
-
-The lines that are the same stay what they are; what took the place of others is the work of
-somebody outside; what was unknown before is the base's. The lines around the look stay a guess,
-moved as its edges have moved.
+    >>> from vacr.attribution.reconcile import align_lines
+    >>> known = ["def f(a,b):\\n", "    return a\\n"]
+    >>> seen = ["import os\\n", "def f(a, b):\\n", "    return a\\n"]
+    >>> align_lines(known, seen, makers=[-1, 0])      # -1: the line is new
+    [-1, 0, 1]
 """
 
 from __future__ import annotations
@@ -33,12 +32,16 @@ from vacr.edits import (
     strip_line_end,
 )
 
+if TYPE_CHECKING:
+    from vacr.attribution.file_state import FileState
+
 _TOKEN_PATTERN = re.compile(r"\w+|[^\w\s]")
 
 
 def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
-    """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those
-    of the known lines.
+    """Return for each seen line the index of the known line that it is, or NO_ORIGIN.
+
+    `makers` are the makers of the known lines.
     """
     old, new = [strip_line_end(line) for line in known], [strip_line_end(line) for line in seen]
     found = find_line_origins(old, new)
@@ -51,8 +54,9 @@ def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
 
 
 def _slide_loose_matches(found: list[int], old: Sequence[str], new: Sequence[str]) -> None:
-    """Let lines that nothing before them holds be those next to the line after them: an empty line
-    may be any empty line.
+    """Match lines without a matched neighbour before them to the lines next to the one after them.
+
+    An empty line, for example, could be any empty line.
     """
     stop = len(found) - 1
     while stop >= 0:
@@ -75,7 +79,7 @@ def _slide_loose_matches(found: list[int], old: Sequence[str], new: Sequence[str
 
 
 def _find_new_line_gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
-    """Give each run of new lines, and the known lines between its neighbours."""
+    """Return each run of new lines, with the range of known lines between its neighbours."""
     gaps, at = [], 0
     while at < len(found):
         if found[at] != NO_ORIGIN:
@@ -94,7 +98,7 @@ def _find_new_line_gaps(found: Sequence[int], count: int) -> list[tuple[int, int
 def _match_same_tokens(
     known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines whose tokens are the same, laid out in another way."""
+    """Match lines that have the same tokens in another layout."""
     old, new = [_split_tokens(line) for line in known], [_split_tokens(line) for line in seen]
     if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
         return _match_reformatted_lines(old, new, makers)
@@ -111,8 +115,9 @@ def _split_tokens(line: str) -> list[str]:
 def _match_reformatted_lines(
     old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines of the same tokens; one that joins lines of several makers is nobody's, and so is
-    an empty one that is new.
+    """Match lines that a formatter laid out anew.
+
+    A line that joins lines of several makers has no origin, and neither has a new empty line.
     """
     sources = [i for i, tokens in enumerate(old) for _ in tokens]
     empty: dict[int, list[int]] = {}
@@ -135,23 +140,21 @@ def _match_reformatted_lines(
 def find_replaced_lines(
     found: Sequence[int], apart: Callable[[int, int], bool], count: int
 ) -> dict[int, range]:
-    """Give the new lines that took the place of known ones, with those: where nothing unknown lies
-    between their neighbours.
+    """Return the new lines that replaced known ones, each with the range of those.
+
+    Where unknown lines may lie between the neighbours of a new line, it may be one of them.
     """
     gaps = [gap for gap in _find_new_line_gaps(found, count) if not apart(gap[2] - 1, gap[3])]
     return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
 
 
 def is_similar_line(before: str, after: str) -> bool:
-    """Tell whether a line is another one with a part changed: more than half of its words are that
-    one's.
-    """
+    """Return whether a line is a changed version of another: more than half of its words are."""
     old, new = set(_split_tokens(before)), set(_split_tokens(after))
     return bool(new) and 2 * len(old & new) > len(new)
 
 
-if TYPE_CHECKING:
-    from vacr.attribution.file_state import FileState
+# --- reverted lines ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +171,9 @@ class LineRun:
 
 
 def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
-    """Give back the lines that are again what they were before an agent changed them; `ended` when
-    their ends are known.
+    """Release lines that are again what they were before an agent changed them.
+
+    `ended` when it is known how the lines end.
     """
     for chunk in file.chunks:
         _release_unmoved_lines(file, chunk, ended=ended)
@@ -183,7 +187,7 @@ def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
             while stop < len(chunk.makers) and chunk.makers[stop]:
                 stop += 1
             high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
-            # Where lines have moved, their places tell nothing.
+            # Where lines have moved, their places prove nothing.
             known = file.base.between(low, high) if ordered else file.base.order
             if known:
                 _release_moved_lines(file, chunk, at, stop, known, ended=ended)
@@ -191,7 +195,7 @@ def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
 
 
 def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
-    """Give back the lines that are in the very places where they were."""
+    """Release the lines that stand in their original places."""
     for i, maker in enumerate(chunk.makers):
         known = file.base.lines.get(chunk.places[i]) if maker else None
         if known is not None and _is_same_line(known, chunk.lines[i], ended=ended):
@@ -231,7 +235,7 @@ def _release_moved_lines(
 
 
 def list_line_runs(file: FileState) -> Iterator[LineRun]:
-    """Give the runs of lines that the base does not have, each of one maker."""
+    """Yield the runs of lines that the base does not have, each with one maker."""
     for chunk in file.chunks:
         makers = [
             (maker or file.outside.get(place, 0), 0 if maker else file.mixed.get(place, 0))
@@ -252,21 +256,18 @@ def list_line_runs(file: FileState) -> Iterator[LineRun]:
             at = stop
 
 
-if TYPE_CHECKING:
-    from vacr.attribution.file_state import FileState
+# --- contradicting observations ---
 
 
 def realign_lines(
     file: FileState, first: int, seen: Sequence[str], maker: int, *, whole: bool = False
 ) -> None:
-    """Put lines in the place of the stale ones that they contradict, which stay what they are where
-    they are the same.
+    """Replace the stale lines that an observation contradicts; equal lines keep their makers.
 
     When the `whole` file was known, each line that it did not have is new.
     """
-    release_reverted_lines(
-        file, ended=False
-    )  # what was reverted is nobody's again, before its neighbours change
+    # Release reverted lines first: afterwards their neighbours are different.
+    release_reverted_lines(file, ended=False)
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [
         (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))
@@ -284,7 +285,7 @@ def realign_lines(
             if chunk.makers[i] or strip_line_end(chunk.lines[i]) == strip_line_end(seen[at]):
                 window.places[at] = chunk.places[i]
             else:
-                laid_out[at] = chunk.places[i]  # it stays nobody's, in either layout
+                laid_out[at] = chunk.places[i]  # No agent made it, in either layout.
     theirs = find_replaced_lines(
         found, _is_never_apart if whole else _make_gap_check(numbers), len(known)
     )
@@ -320,7 +321,7 @@ def realign_lines(
 
 
 def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
-    """Take in that somebody laid out a line; it stays whose it is."""
+    """Take in that somebody changed the layout of a line; its maker stays the same."""
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
@@ -333,7 +334,7 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
 def _mark_mixed_line(
     file: FileState, place: int, line: str, before: Sequence[tuple[Chunk, int]]
 ) -> None:
-    """Keep whose line it was that somebody outside changed in part."""
+    """Remember the agent's call whose line somebody outside changed in part."""
     for chunk, i in before:
         if chunk.makers[i] and is_similar_line(chunk.lines[i], line):
             file.mixed[place] = chunk.makers[i]
@@ -347,7 +348,7 @@ def _keep_stale_neighbours(
     matched: Sequence[tuple[int, int]],
     first: int,
 ) -> None:
-    """Keep the stale lines around a window, moved as its edges have moved."""
+    """Keep the stale lines around a window, shifted as its edges have shifted."""
     if matched:
         (top, low), (bottom, high) = matched[0], matched[-1]
         up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
@@ -370,7 +371,7 @@ def _keep_stale_neighbours(
 
 
 def _drop_descending_places(places: list[int]) -> None:
-    """Let go of places that would not grow from line to line."""
+    """Clear places that do not grow from line to line."""
     last = 0
     for i, place in enumerate(places):
         if place and place <= last:
@@ -379,7 +380,7 @@ def _drop_descending_places(places: list[int]) -> None:
 
 
 def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
-    """Join a window with the chunks that it touches and agrees with."""
+    """Join a window with the chunks that it touches."""
     before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
     after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
     cut = window.first - before.first if before else 0
@@ -412,7 +413,7 @@ def _is_never_apart(_low: int, _high: int) -> bool:
 
 
 def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
-    """Give what tells whether unknown lines may lie between two known ones."""
+    """Return a function that tells whether unknown lines may lie between two known ones."""
 
     def apart(low: int, high: int) -> bool:
         if low < 0 or high >= len(numbers):

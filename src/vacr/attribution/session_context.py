@@ -1,15 +1,16 @@
-"""What the user asked for before a call. Step: blame.
+"""The context of a session's steps: the prompts, the newest commit, and the shell's folder.
 
-The newest commit that a session shows. Step: attribute.
+Shells of most agents begin anew with each call. Where an agent keeps its shell, a `cd` lasts. Such
+an agent may state the folder in each entry, and the next call runs there, unless the call failed.
+But there are stretches in which the stated folder does not follow the commands, and a sub-agent's
+shell may be put back silently. Where commands and stated folders disagree, the folder is unknown
+until an entry states another one, or until both agree again.
 
-Where the shell of a session was when each of its calls began. Step: attribute.
-
-The shells of Claude Code and Cursor go on from call to call, so that a `cd` holds. Claude Code
-tells the folder on each line, and the next call is in it, unless the call failed; but there are
-stretches in which what it tells does not follow, and a sub-agent's shell may be put back without a
-word. In its desktop application each prompt puts the shell back. Where the commands and the lines
-do not agree, the folder is not known until a line tells another one, or until both agree again. The
-shells of other agents begin anew with each call.
+    >>> from vacr.attribution.session_context import find_entry_prompts
+    >>> question = {"type": "user", "id": "u1", "content": "Fix the test."}
+    >>> answer = {"type": "assistant", "id": "a1", "content": "Done."}
+    >>> find_entry_prompts({"session": {"entries": [question, answer]}})
+    {'u1': 'Fix the test.', 'a1': 'Fix the test.'}
 """
 
 import re
@@ -37,9 +38,7 @@ from vacr.edits import make_absolute_path, make_path_key
 
 
 def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
-    """Give the user's message that preceded each entry, by the entry's name: its id, or else its
-    JSON Pointer.
-    """
+    """Return the prompt before each entry, by the entry's id or JSON Pointer."""
     agent = find_record_agent(record)
     found: dict[str, str] = {}
     prompt = ""
@@ -68,9 +67,7 @@ _PLAIN_LOG_OPTION = re.compile(
 
 
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
-    """Give the commit that a session made or looked at last, in full if the session spells it in
-    full anywhere.
-    """
+    """Return the last commit that a session made or showed; in full, if it is spelled so anywhere."""
     newest: str | None = None
     whole: dict[str, str] = {}
     for step in steps:
@@ -87,7 +84,7 @@ def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
 
 
 def _list_shown_commits(text: str, call: ToolCall) -> Iterator[str]:
-    """Give the commits that are the newest by what a script's commands print."""
+    """Yield the commits that a script's output shows as the newest."""
     script = parse_shell_script(text)
     verbs = [
         [word or "" for word in parse_git_arguments(command.words)[1]]
@@ -121,7 +118,7 @@ _GREP_OUTPUT_LINE = re.compile(r"\d+[:-]|--$")
 
 
 def locate_session_steps(record: dict[str, Any]) -> list[SessionStep]:
-    """Give the steps of a record, with what is known of where their shells were."""
+    """Return the steps of a record, marked where the folder of their shell is unknown."""
     agent, found = find_record_agent(record), list(walk_session_steps(record))
     if agent.shell.keeps_folder:
         shells: dict[str, _PersistentShell] = {}
@@ -135,8 +132,9 @@ def locate_session_steps(record: dict[str, Any]) -> list[SessionStep]:
 
 
 class _PersistentShell:
-    """A shell that goes on; `stuck` tells whether the folder that lines tell has not followed, once
-    that could be seen.
+    """A shell that lasts from call to call.
+
+    `stuck` tells whether the stated folder does not follow the commands; `None` until that shows.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -152,12 +150,12 @@ class _PersistentShell:
         self.calls = 0
 
     def hears(self, shown: ShownEntry) -> None:
-        """Take in a line that is no call."""
+        """Take in an entry that is not a call."""
         summary = self.agent.is_summary(shown.value)
         self.continued = self.continued or (summary and not self.calls)
         self._tell(shown.folder)
         if self.agent.restarts_shell(shown.value):
-            self.lost = self.continued = False  # each turn begins where the session does
+            self.lost = self.continued = False  # Each turn begins in the session's folder.
 
     def _tell(self, folder: str) -> None:
         if self.told is not None and folder != self.told:
@@ -165,10 +163,11 @@ class _PersistentShell:
         self.told = folder
 
     def runs(self, call: ToolCall, *, is_shell: bool) -> None:
-        """Take in a call that has ended."""
+        """Take in a call that ended."""
         self.calls += 1
         if call.began <= self.moved:
-            call.lost = call.lost or call.folder != self.told  # it ran beside the one that moved
+            # It ran at the same time as the call that changed the folder.
+            call.lost = call.lost or call.folder != self.told
         else:
             self._tell(call.folder)
         call.lost = call.lost or self.lost
@@ -199,18 +198,14 @@ class _PersistentShell:
         self.moved = call.ended
 
     def _doubts(self) -> None:
-        """Doubt where the shell is, and in a session that was begun elsewhere also where it was
-        before.
-        """
+        """Doubt the folder; in a continued session, also that of the calls before."""
         for call in self.early if self.stuck is None else ():
             call.lost = True
         self.stuck, self.lost, self.continued = True, True, False
 
 
 def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
-    """Tell whether the commands of a call may have changed the folder, and which one they left the
-    shell in.
-    """
+    """Return whether a call may have changed the folder, and the folder it left, if known."""
     text, _ = extract_command(call.input)
     if text is None or not _FOLDER_CHANGE_COMMAND.search(text):
         return False, None
@@ -240,7 +235,7 @@ def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
 
 
 def _may_have_failed(agent: Agent, script: ShellScript, text: str) -> bool:
-    """Tell whether a call that is called no error may be one."""
+    """Return whether a call may have failed although the agent does not report an error."""
     last = script.commands[-1] if script.commands and not script.opaque else None
     if last is None or last.name not in agent.shell.lenient_commands:
         return False
