@@ -192,7 +192,7 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
 def list_changed_files(
     replay: Replay, roots: Sequence[str]
 ) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
-    """Yield each file that the sessions changed: its path, its bytes if all are known, and evidence.
+    """Yield each file that the sessions changed: its path, its bytes if known, and evidence.
 
     With a base, these are all files that differ from the base, including moved files and files that
     others changed meanwhile.

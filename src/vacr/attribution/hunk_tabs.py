@@ -17,7 +17,7 @@ _LEADING_SPACE_PAIRS = re.compile(r"(?: {2})+")
 def restore_hunk_tabs(
     hunks: Sequence[Hunk], known: Callable[[int], str | None], edits: Sequence[Edit]
 ) -> list[Hunk]:
-    """Return hunks with the tabs of the file; `known` returns a line before the change by number."""
+    """Return hunks with the tabs of the file; `known` returns an earlier line by its number."""
     return [
         replace(hunk, lines=list(_restore_line_tabs(hunk, known, edits)))
         if hunk.tabs_as_spaces

@@ -67,7 +67,7 @@ _PLAIN_LOG_OPTION = re.compile(
 
 
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
-    """Return the last commit that a session made or showed; in full, if it is spelled so anywhere."""
+    """Return the last commit that a session made or showed, in full where it is spelled out."""
     newest: str | None = None
     whole: dict[str, str] = {}
     for step in steps:
