@@ -50,7 +50,7 @@ def test_elements_are_matched_in_order(cddl, good, bad):
         assert checker.findings(value), value
 
 
-def test_the_first_rule_to_fit_is_taken_also_through_named_groups():
+def test_first_matching_alternative_is_taken_through_named_groups():
     checker = compile_cddl("a = [* g, tstr]  g = (int, h)  h = (bool // int)").checker()
     assert checker.matches([1, True, 2, 3, "x"])
     assert checker.matches(["x"])

@@ -119,7 +119,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("cddl", "good", "bad"), CASES)
-def test_a_control_narrows_its_target(cddl, good, bad):
+def test_control_narrows_its_target(cddl, good, bad):
     checker = compile_cddl(f"a = {cddl}").checker()
     for value in good:
         assert checker.matches(value), value
@@ -154,7 +154,7 @@ def test_a_control_narrows_its_target(cddl, good, bad):
         ("\"x\" .cat h'ff'", "needs a value on either side"),
     ],
 )
-def test_a_controller_that_makes_no_sense_is_refused_with_its_place(cddl, message):
+def test_unusable_controller_is_refused_with_its_place(cddl, message):
     with pytest.raises(CddlError) as caught:
         compile_cddl(f"a = int\nb = {cddl}", name="x.cddl")
     assert message in caught.value.message

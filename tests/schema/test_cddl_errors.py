@@ -1,4 +1,4 @@
-"""Texts that are not CDDL, and schemas that cannot be meant: our error, with line and column."""
+"""Texts that are not CDDL and schemas that contradict themselves: errors with line and column."""
 
 import pytest
 from hypothesis import given, settings
@@ -83,20 +83,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("cddl", "place", "message"), CASES)
-def test_a_mistake_is_named_with_its_place(cddl, place, message):
+def test_mistake_is_reported_with_its_place(cddl, place, message):
     with pytest.raises(CddlError) as caught:
         compile_cddl(cddl, name="x.cddl").checker()
     assert message in caught.value.message
     assert f":{place}" in caught.value.where
 
 
-def test_a_near_miss_is_suggested():
+def test_similar_rule_name_is_suggested():
     with pytest.raises(CddlError) as caught:
         compile_cddl("start = {x: recrd}\nrecord = int")
     assert caught.value.hint == "did you mean 'record'?"
 
 
-def test_a_text_without_rules_is_a_schema_without_a_root():
+def test_text_without_rules_compiles_but_has_no_root():
     schema = compile_cddl("; nothing\n")
     assert schema.rules == ()
     with pytest.raises(CddlError, match="no rules"):
@@ -107,7 +107,7 @@ def test_a_text_without_rules_is_a_schema_without_a_root():
 @pytest.mark.parametrize(
     "rule", ["nope", "[* nope]", "int int", "", "{", "a = int", "g", "int .foo 1"]
 )
-def test_a_checker_of_nothing_is_refused(rule):
+def test_checker_of_an_invalid_expression_is_refused(rule):
     schema = compile_cddl("a = {g}  g = (x: int)")
     with pytest.raises(CddlError):
         schema.checker(rule)
@@ -174,13 +174,13 @@ TOKENS += [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS), max_size=30).map(lambda tokens: "a = " + " ".join(tokens)))
-def test_shuffled_tokens_are_a_schema_or_refused(text):
+def test_shuffled_tokens_compile_or_are_refused(text):
     _compile_and_use(text)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60))
-def test_random_text_is_a_schema_or_refused(text):
+def test_random_text_compiles_or_is_refused(text):
     _compile_and_use(text)
 
 

@@ -1,4 +1,4 @@
-"""What a finding says: where, which rule, what was found and what was expected."""
+"""Findings: the place, the rule, the value found and the type expected."""
 
 import cbor2
 import pytest
@@ -20,7 +20,7 @@ SCHEMA = compile_cddl(
 )
 
 
-def said(value, rule=None):
+def list_texts(value, rule=None):
     return [finding.text() for finding in SCHEMA.checker(rule).findings(value)]
 
 
@@ -117,8 +117,8 @@ def said(value, rule=None):
         ),
     ],
 )
-def test_a_finding_names_place_rule_found_and_expected(value, texts):
-    assert said(value) == texts
+def test_finding_names_place_rule_found_and_expected(value, texts):
+    assert list_texts(value) == texts
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_a_finding_names_place_rule_found_and_expected(value, texts):
         ("x" * 10**6, None),
     ],
 )
-def test_tags_and_embedded_cbor_are_looked_into(value, text):
-    (finding,) = said(value, "signed")
+def test_tags_and_embedded_cbor_are_explained(value, text):
+    (finding,) = list_texts(value, "signed")
     if text is not None:
         assert finding == text
     assert len(finding) < 200
@@ -171,19 +171,19 @@ def test_no_value_is_shown_whole(value):
         assert finding.text().isprintable()
 
 
-def test_a_finding_of_an_expression_names_the_expression():
+def test_finding_about_an_expression_names_the_expression():
     (finding,) = SCHEMA.checker("[* (int /\n tstr)]").findings([1, None])
     assert finding.text() == "/1: [* (int / tstr)]: null, expected int / tstr"
 
 
-def test_there_are_many_findings_but_not_without_end():
+def test_number_of_findings_is_limited():
     findings = SCHEMA.checker().findings({"entries": [{"type": "tool-call"}] * 1000})
     assert len(findings) == MAX_FINDINGS
     assert findings[0].pointer == "/entries/0"
     assert findings[-1].pointer == "/entries/49"
 
 
-def test_a_value_nested_too_deeply_is_a_finding():
+def test_too_deeply_nested_value_is_a_finding():
     value = {"type": "user"}
     for _ in range(50_000):
         value = {"type": "user", "children": [value]}
@@ -192,7 +192,7 @@ def test_a_value_nested_too_deeply_is_a_finding():
     assert "too deeply" in checker.findings(value)[0].found
 
 
-def test_a_cyclic_value_is_a_finding():
+def test_cyclic_value_is_a_finding():
     value = {"type": "user", "children": []}
     value["children"].append(value)
     assert "too deeply" in SCHEMA.checker("entry").findings(value)[0].found
@@ -207,7 +207,7 @@ def test_a_cyclic_value_is_a_finding():
         ("{1: 1, 2: int} / {1: 2, 2: tstr}", {1: 2, 2: 5}, "/2", "tstr"),
     ],
 )
-def test_an_integer_that_tells_alternatives_apart_decides_which_is_explained(
+def test_distinguishing_integer_decides_which_alternative_is_explained(
     cddl, value, pointer, expected
 ):
     (finding,) = compile_cddl(f"a = {cddl}").checker().findings(value)

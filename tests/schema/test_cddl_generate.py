@@ -1,6 +1,4 @@
-"""Instances that are made match; the same seed makes the same one; what cannot be made is
-refused.
-"""
+"""Generated instances: they match, a seed makes the same one, and impossible ones are refused."""
 
 import json
 
@@ -112,7 +110,7 @@ def test_what_json_cannot_hold_is_made_for_cbor_alone(cddl):
         'a = tstr .pcre "(?=x)y"',
     ],
 )
-def test_what_has_no_instance_is_refused(cddl):
+def test_type_without_an_instance_is_refused(cddl):
     with pytest.raises(CddlError, match="instance"):
         compile_cddl(cddl).generate(seed=1, json=False)
 
@@ -127,7 +125,7 @@ def test_records_are_made_that_match(seed, version, as_json):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
-def test_signed_records_are_made_that_match(seed):
+def test_generated_signed_records_match(seed):
     schema = load_record_schema("3")
     value = schema.generate("scitt-signed-agent-record", seed=seed, json=False)
     assert schema.checker("signed-agent-record").findings(value) == []
@@ -158,7 +156,7 @@ def mutated(value, random, replacement):
     st.randoms(),
     SCALARS | st.lists(SCALARS, max_size=2),
 )
-def test_a_mutated_record_matches_or_gives_findings(seed, version, random, replacement):
+def test_mutated_record_matches_or_has_findings(seed, version, random, replacement):
     schema = load_record_schema(version)
     value = mutated(schema.generate(seed=seed), random, replacement)
     checker = schema.checker(json=True)
@@ -179,7 +177,7 @@ JSONISH = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SCHEMAS + CBOR_ONLY), JSONISH)
-def test_any_value_matches_or_gives_findings(cddl, value):
+def test_any_value_matches_or_has_findings(cddl, value):
     checker = compile_cddl(cddl).checker()
     assert bool(checker.findings(value)) is not checker.matches(value)
 
@@ -214,25 +212,25 @@ def test_bignums_match_after_a_round_trip_through_cbor(cddl):
 @pytest.mark.parametrize(
     "cddl", ["a = {* (int => int, tstr => tstr)}", "a = {2*3 (int => int, tstr => tstr)}"]
 )
-def test_repeated_groups_are_made_in_step(cddl):
+def test_generated_entries_of_a_repeated_group_share_a_count(cddl):
     schema = compile_cddl(cddl)
     for seed in range(25):
         assert schema.checker().findings(schema.generate(seed=seed, json=False)) == []
 
 
-def test_a_tag_number_past_64_bits_has_no_instance():
+def test_tag_number_past_64_bits_has_no_instance():
     with pytest.raises(CddlError):
         compile_cddl("a = #6.<18446744073709551616>(int)").generate(seed=1, json=False)
 
 
-def test_what_json_cannot_hold_is_told_without_words_of_python():
+def test_hint_about_cbor_has_no_python_words():
     with pytest.raises(CddlError) as caught:
         compile_cddl("a = bstr").generate(seed=1)
     assert "CBOR" in str(caught.value.hint)
     assert "False" not in str(caught.value.hint)
 
 
-def test_what_takes_too_long_to_check_is_not_made(monkeypatch):
+def test_too_costly_instance_is_not_generated(monkeypatch):
     monkeypatch.setattr("vacr.cddl.regexp._MAX_TEXT_WORK", 10)
     with pytest.raises(CddlError, match="no instance"):
         compile_cddl('a = tstr .regexp "(a|b)*a(a|b){50}"').generate(seed=1)

@@ -148,7 +148,7 @@ def test_members_are_given_to_entries(cddl, good, bad):
 @pytest.mark.parametrize(
     "cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"]
 )
-def test_an_entry_without_a_key_is_refused(cddl):
+def test_map_entry_without_a_key_is_refused(cddl):
     with pytest.raises(Exception, match="needs a key"):
         compile_cddl(cddl)
 
@@ -161,7 +161,7 @@ def test_an_entry_without_a_key_is_refused(cddl):
         "m = {*9 (int => int // tstr => tstr, bool => int)}",
     ],
 )
-def test_repetitions_that_cannot_be_counted_are_refused_and_never_cut_short(cddl):
+def test_uncountable_repetitions_are_refused(cddl):
     with pytest.raises(CddlError, match="repeat"):
         compile_cddl(cddl)
 
@@ -199,13 +199,13 @@ d = {type: tstr, vendor: tstr, ? list: [* a]}
         (cbor2.CBORTag(98, {}), False),
     ],
 )
-def test_a_choice_of_maps_is_told_apart_by_a_literal_member(value, expected):
+def test_literal_member_decides_a_choice_of_maps(value, expected):
     checker = compile_cddl(CHOICES).checker()
     assert checker.matches(value) is expected
     assert bool(checker.findings(value)) is not expected
 
 
-def test_a_frozen_map_of_cbor2_is_a_map():
+def test_frozen_map_of_cbor2_is_a_map():
     value = cbor2.loads(cbor2.dumps({"x": 1}), immutable=True)
     key = cbor2.loads(bytes.fromhex("a1a1010202"))
     assert compile_cddl("m = {x: int}").checker().matches(value)

@@ -72,7 +72,7 @@ BAD += ["[b-a]", "(?:a)", "[a-z-[b]c]", "{", "a|*", "(" * 100 + ")" * 100, "[[a]
 
 
 @pytest.mark.parametrize(("pattern", "good", "bad"), CASES)
-def test_a_pattern_matches_whole_texts(pattern, good, bad):
+def test_pattern_matches_whole_texts(pattern, good, bad):
     matches = compile_pattern(pattern)
     automaton = Automaton(parse_pattern(pattern))
     for text in good:
@@ -84,18 +84,18 @@ def test_a_pattern_matches_whole_texts(pattern, good, bad):
 
 
 @pytest.mark.parametrize("pattern", BAD)
-def test_what_is_no_pattern_is_refused(pattern):
+def test_invalid_pattern_is_refused(pattern):
     with pytest.raises(PatternError):
         compile_pattern(pattern)
 
 
-def test_counts_that_multiply_are_refused():
+def test_multiplying_counts_are_refused():
     with pytest.raises((PatternError, PatternTooLargeError)):
         compile_pattern("((a?){100}){1000}")
 
 
 @pytest.mark.parametrize("pattern", [pattern for pattern, _, _ in CASES])
-def test_texts_are_made_that_match(pattern):
+def test_generated_texts_match(pattern):
     matches = compile_pattern(pattern)
     for seed in range(20):
         random = Random(seed)  # noqa: S311 - reproducible on purpose
@@ -129,7 +129,7 @@ def test_both_engines_agree_with_python(pattern, texts):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text("ab()[]{}|*+?^$-\\.,0123pLdw\n", max_size=25), st.booleans())
-def test_random_text_is_a_pattern_or_refused(pattern, pcre):
+def test_random_pattern_compiles_or_is_refused(pattern, pcre):
     try:
         matches = compile_pattern(pattern, pcre=pcre)
         automaton = Automaton(parse_pattern(pattern, pcre=pcre))

@@ -8,6 +8,12 @@ It stands alone: it imports no other part of vacr, and every error is a `CddlErr
     True
     >>> [finding.pointer for finding in schema.checker("[* person]").findings([{}])]
     ['/0']
+
+The modules in the order of the work, from a text to a verdict:
+
+    tokens ─▶ syntax ─▶ names ─▶ type_graph ─▶ compiler, maps, controls ─▶ schema
+                                     │
+                                     └─▶ explain (why not?), generator (random instances)
 """
 
 from vacr.cddl.descriptions import Finding, describe_value

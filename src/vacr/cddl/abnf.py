@@ -166,9 +166,9 @@ class AbnfGrammar:
         empty: set[str] = set()
         grown = True
         while grown:
-            found = {name for name in used if _may_be_empty(self.rules[name], empty)}
-            grown = found != empty
-            empty = found
+            known = empty
+            empty = {name for name in used if _may_be_empty(self.rules[name], known)}
+            grown = empty != known
         return empty
 
 

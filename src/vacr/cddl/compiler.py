@@ -123,7 +123,12 @@ _LIST_CHECK = "if not isinstance(v, LISTS): return False"
 
 
 class CheckProgram:
-    """The functions compiled so far, for values of CBOR or (`json`) of JSON."""
+    """The functions compiled so far, for values of CBOR or (`json`) of JSON.
+
+    Names in the source: `k1` is a constant, `f2` checks a type or matches a group, `f2m` does so
+    with remembered answers. `p` and `e` choose among maps, `a` is one alternative of a map, `w`
+    checks a member against wildcards, and `g` is one alternative of a group in an array.
+    """
 
     def __init__(self, *, json: bool) -> None:
         """Start with the helpers that generated code calls by name."""
@@ -144,10 +149,12 @@ class CheckProgram:
             self.names[helper.__name__] = helper
         # JSON has one kind of number: 1.0 is the integer 1 there.
         self.integer_value = "as_integer(x)" if json else "x"
+        # Written so far, by the identity of a node; `_kept` keeps these nodes alive.
         self._functions: dict[int, str] = {}
         self._remembered: dict[int, str] = {}
         self._expressions: dict[tuple[int, bool], str] = {}
         self._kept: list[object] = []
+        # Work for `_compile_waiting`.
         self._waiting: list[AnyNode] = []
         self._lines: list[str] = []
         self._wrapped: list[tuple[str, str]] = []
@@ -155,7 +162,7 @@ class CheckProgram:
         self._memories: list[dict[Any, Any]] = []
         self._depth = 0
 
-    # Run it.
+    # For those who check values.
 
     def compile_predicate(self, node: TypeNode) -> Predicate:
         """Return the function that checks values of a type, the same one each time.
@@ -184,6 +191,7 @@ class CheckProgram:
             code = compile("\n".join(self._lines), "<compiled schema>", "exec")
             exec(code, self.names)  # noqa: S102 - our own source; a schema only adds constants
             self._lines.clear()
+        # Wrappers and tables need the functions themselves, so they come after the code has run.
         for name, inner in self._wrapped:
             memory: dict[Any, Any] = {}
             self._memories.append(memory)
@@ -206,7 +214,7 @@ class CheckProgram:
             test = self._write_choice(flatten_choice(node), repeated=False)
             self.define(name, "x", [f"return {test}"])
 
-    # Write it.
+    # For those who write source.
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
         """Add a function to the source."""

@@ -300,13 +300,7 @@ class InstanceGenerator:
         sequences = expand_map_group(node.group)
         if not sequences:
             raise NoSampleError("an empty group choice")
-        heights = [
-            max(
-                (self._get_member_height(member) for member in entries if member.required),
-                default=0.0,
-            )
-            for entries in sequences
-        ]
+        heights = [self._get_entries_height(entries) for entries in sequences]
         sequence = self._pick(sequences, heights, room)
         members: dict[Any, Any] = {}
         copies: int | None = None
@@ -318,8 +312,7 @@ class InstanceGenerator:
                 # All entries of a repeated group use the same number of copies.
                 if copies is None:
                     copies = self._pick_count(share.fewest, share.copies, height, room)
-                least = share.least * copies
-                most = None if share.most is None and copies else (share.most or 0) * copies
+                least, most = share.multiply(copies)
             count = self._pick_count(least, most, height, room)
             if member.literal is None:
                 for _ in range(count):
@@ -327,6 +320,11 @@ class InstanceGenerator:
             elif count:
                 members[member.literal] = self.make(member.value, room)
         return members
+
+    def _get_entries_height(self, entries: MemberList) -> float:
+        """Return the height that the required entries need."""
+        required = [member for member in entries if member.required]
+        return max(map(self._get_member_height, required), default=0.0)
 
     def _get_member_height(self, member: MapMember) -> float:
         writable = self._heights.can_write_key(member.key)

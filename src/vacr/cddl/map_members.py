@@ -58,6 +58,13 @@ class GroupShare:
     fewest: int
     copies: int | None
 
+    def multiply(self, copies: int) -> tuple[int, int | None]:
+        """Return how many members, at least and at most, the entry takes in so many copies."""
+        if self.most is None and copies:
+            return self.least * copies, None
+        # Without copies, even an entry that takes any number takes none.
+        return self.least * copies, (self.most or 0) * copies
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapMember:
@@ -103,15 +110,17 @@ def find_discriminator(
     Returns its key, the maps that each of its values allows, and the maps without it.
     """
     literals = [_list_required_literals(node) for node in maps]
-    counts = Counter(key for found in literals for key in found)
+    counts = Counter(key for texts_by_key in literals for key in texts_by_key)
     if not counts:
         return None
     key = max(counts, key=lambda name: counts[name])
-    pairs = list(zip(maps, literals, strict=True))
-    others = [node for node, found in pairs if key not in found]
-    texts = dict.fromkeys(text for found in literals for text in found.get(key, ()))
+    # The texts that each map allows for this key; a map without the key allows any.
+    allowed_texts = [texts_by_key.get(key) for texts_by_key in literals]
+    pairs = list(zip(maps, allowed_texts, strict=True))
+    others = [node for node, allowed in pairs if allowed is None]
+    texts = dict.fromkeys(text for _, allowed in pairs for text in allowed or ())
     cases = {
-        text: [node for node, found in pairs if key not in found or text in found[key]]
+        text: [node for node, allowed in pairs if allowed is None or text in allowed]
         for text in texts
     }
     return key, cases, others

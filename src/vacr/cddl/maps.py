@@ -254,11 +254,8 @@ def _can_fill_entries(
     room: list[int] = []
     for limit in limits:
         least, most = limit.least, limit.most
-        share = limit.share
-        if share is not None:
-            least = share.least * copies
-            # Without copies, even an entry that takes any number takes none.
-            most = None if share.most is None and copies else (share.most or 0) * copies
+        if limit.share is not None:
+            least, most = limit.share.multiply(copies)
         required.append(least)
         room.append(member_count if most is None else most)
     # If one matching fills every requirement and another places every member, then some matching
