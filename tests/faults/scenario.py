@@ -47,7 +47,7 @@ class Running:
         self.sequencer = Sequencer(self.folder.ledger(), self.deliver)
         self.readers = ReaderPool(self.folder.reader)
         self.publisher = Publisher(
-            self.readers, self.folder.keyring, self.folder.public, pause=0, again=None
+            self.readers, self.folder.keyring, self.folder.public, pause=0, interval=None
         )
         self.publisher.start()
         self.published()
@@ -121,7 +121,7 @@ def turn(path, statements):
 def crash(path, statements):
     """Two batches by a process that ends at once when one fails."""
     ledger = open_log_folder(path).ledger()
-    ledger._recover = lambda: os._exit(1)
+    ledger._reopen_storage = lambda: os._exit(1)
     for batch in (statements[:1], statements[1:]):
         ledger.append([build_log_entry(parse_sign1(statement)) for statement in batch])
 

@@ -95,7 +95,7 @@ def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
 def test_a_writer_that_hangs_does_not_stop_the_others(database, tmp_path):
     log = create_log(str(tmp_path / "log"), database=database)
     with closing(log.ledger()) as hanging, closing(log.ledger()) as other:
-        hung = hanging.storage.writing()
+        hung = hanging.storage.transaction()
         hung.__enter__()
         assert [one.position for one in other.append(entries(2))] == [1, 2]
         with pytest.raises(StorageFailed):

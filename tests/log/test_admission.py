@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from vacr.log.registration import Problem, RegistrationPolicy
+from vacr.log.admission import Problem, RegistrationPolicy
 from vacr.signing.certificates import build_kccs
 from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
 from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
@@ -44,7 +44,7 @@ def admitted(data, policy=POLICIES[0]):
     try:
         return RegistrationPolicy(policy).admit(data)
     except Problem as problem:
-        return problem.status if problem.body() else None
+        return problem.status if problem.encode_body() else None
 
 
 def test_who_is_not_admitted_is_told_by_which_key():

@@ -22,17 +22,16 @@ from tests.log.running import Running
 from tests.log.statements import statement
 from vacr.errors import UsageError
 from vacr.log import connections, registration
+from vacr.log.admission import (
+    Problem,
+    RateLimiter,
+    RegistrationPolicy,
+    get_caller_address,
+)
 from vacr.log.connections import MAX_REQUEST_HEAD_SIZE, BoundedConnection
 from vacr.log.folder import create_log, rotate_log_keys
 from vacr.log.fsck import run_fsck
-from vacr.log.registration import (
-    Problem,
-    RateLimiter,
-    RegistrationEndpoint,
-    RegistrationPolicy,
-    ServiceMetrics,
-    get_caller_address,
-)
+from vacr.log.registration import RegistrationEndpoint, ServiceMetrics
 from vacr.log.storage import StorageFailed
 from vacr.transparency.tree import format_tile_path
 from vacr.verification.policy import Policy
@@ -193,7 +192,7 @@ def test_many_callers_take_no_memory():
     rates = RateLimiter(1, clock=lambda: 0.0)
     for number in range(30_000):
         rates.take(f"{number}")
-    assert len(rates.left) <= 10_000
+    assert len(rates.buckets) <= 10_000
     with pytest.raises(Problem):
         rates.take("29999")
 
@@ -344,10 +343,10 @@ def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolati
         ):
 
             def head():
-                with second.writing() as writing:
-                    return writing.head().head.size
+                with second.transaction() as transaction:
+                    return transaction.head().head.size
 
-            with first.storage.writing():
+            with first.storage.transaction():
                 waiting = pool.submit(head)
                 while not looking.execute(
                     "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"

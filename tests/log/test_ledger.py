@@ -47,7 +47,7 @@ def test_receipts_verify(folder):
         for given, placed in handed:
             logged = check_receipt(parse_sign1(given), placed.receipt, known, NOW)
             assert (logged.index, logged.subject) == (placed.position, ledger.keyring.origin)
-            assert logged.issuer == ledger.keyring.log
+            assert logged.issuer == ledger.keyring.log_identity
         (other,) = statements(1)
         with pytest.raises(InvalidStatement):
             check_receipt(parse_sign1(other), handed[0][1].receipt, known, NOW)
@@ -78,7 +78,7 @@ def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
             places = [placed.position for placed in ledger.append(given[: first + 7])]
             assert places == list(range(1, len(places) + 1))
         parts = [
-            ledger.storage._one(f"SELECT count(*) FROM {table}")  # noqa: S608
+            ledger.storage._fetch_value(f"SELECT count(*) FROM {table}")  # noqa: S608
             for table in _index_tables(ledger)
         ]
     assert parts == [50, 11]
@@ -144,10 +144,10 @@ def test_the_head_moves_only_from_where_it_was(folder):
         )
         size = ledger.head.head.size
         moved = Batch(before, [late], [hash_leaf(late)], {}, _at(stale.after, size + 1))
-        with pytest.raises(HeadMoved), ledger.storage.writing() as writing:
-            writing.append(moved)
+        with pytest.raises(HeadMoved), ledger.storage.transaction() as transaction:
+            transaction.append(moved)
         assert ledger.storage.head().head.size == size
-        assert ledger.storage.counts()["entries"] == size
+        assert ledger.storage.count_rows()["entries"] == size
     assert run_fsck(folder).findings.found == []
 
 
@@ -175,13 +175,13 @@ def test_new_keys_and_the_same_log(folder):
     first, second = statements(2)
     with closing(folder.ledger()) as running:
         (old,) = running.append([build_log_entry(parse_sign1(first))])
-        identity, old_signer = running.keyring.log, running.signer
+        identity, old_signer = running.keyring.log_identity, running.signer
         rotate_log_keys(folder)
         (new,) = running.append(
             [build_log_entry(parse_sign1(second))]
         )  # a service that runs takes the new keys
         assert running.signer.public_key != old_signer.public_key
-        assert (running.keyring.log, new.position) == (identity, old.position + 2)
+        assert (running.keyring.log_identity, new.position) == (identity, old.position + 2)
         with pytest.raises(InvalidStatement):
             check_receipt(parse_sign1(second), new.receipt, [old_signer.public_key], NOW)
     before, after = keys_of(folder)
@@ -194,14 +194,14 @@ def test_new_keys_and_the_same_log(folder):
 
 
 def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
-    write = LogKeyPair.write
+    write = LogKeyPair.save
 
     def meanwhile(made, path):
-        monkeypatch.setattr(LogKeyPair, "write", write)
+        monkeypatch.setattr(LogKeyPair, "save", write)
         rotate_log_keys(folder)
         write(made, path)
 
-    monkeypatch.setattr(LogKeyPair, "write", meanwhile)
+    monkeypatch.setattr(LogKeyPair, "save", meanwhile)
     with pytest.raises(UsageError, match="somebody else gave the log new keys"):
         rotate_log_keys(folder)
     assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
@@ -231,7 +231,7 @@ def test_a_database_that_is_older_than_what_was_seen(folder):
 def put_back(folder, head):
     """Take entries back, as an older copy of the database would."""
     schema, mark = ("vacr.", "%s") if folder.database else ("", "?")
-    with closing(folder.storage()) as storage, storage.writing():
+    with closing(folder.storage()) as storage, storage.transaction():
         change = f"UPDATE {schema}head SET size = {mark}, root = {mark}"  # noqa: S608 - names only
         storage.connection.execute(change, (head.head.size, head.head.root))
 
@@ -239,9 +239,9 @@ def put_back(folder, head):
 def signed_checkpoint(folder, size):
     with closing(folder.reader()) as reading:
         keyring = folder.keyring
-        keyring.learn(reading)
+        keyring.load_identity(reading)
         said = Checkpoint(keyring.origin, size, bytes(32))
-        return sign_checkpoint(said, keyring.checkpoint_key(reading, reading.head()))
+        return sign_checkpoint(said, keyring.load_checkpoint_key(reading, reading.head()))
 
 
 def test_a_log_without_its_keys(folder):
@@ -335,10 +335,10 @@ def test_a_folder_of_any_name(tmp_path):
 def test_the_same_log_elsewhere(tmp_path):
     folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
-        identity = ledger.keyring.log
+        identity = ledger.keyring.log_identity
     folder.path.rename(tmp_path / "moved")
     with closing(open_log_folder(str(tmp_path / "moved")).ledger()) as ledger:
-        assert ledger.keyring.log == identity
+        assert ledger.keyring.log_identity == identity
 
 
 def test_one_log_a_database(database, tmp_path):

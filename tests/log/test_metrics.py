@@ -29,7 +29,7 @@ def server():
 
 
 def test_numbers_are_exact():
-    text = ServiceMetrics().text(
+    text = ServiceMetrics().format_text(
         [
             MetricSample("log_size", "Entries.", 12_345_678),
             MetricSample("x_total", "All.", 2**60 + 1),

@@ -27,7 +27,7 @@ def add(log, count):
 
 def test_it_is_tried_again_until_it_is_published(log):
     readers = ReaderPool(log.reader)
-    publisher = Publisher(readers, log.keyring, log.public, pause=0, again=0.01)
+    publisher = Publisher(readers, log.keyring, log.public, pause=0, interval=0.01)
     log.public.write_text("in the way of a folder")
     publisher.start()
     while publisher.failure is None:

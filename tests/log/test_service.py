@@ -17,9 +17,9 @@ import pytest
 
 from tests.log.running import Running
 from tests.log.statements import SIGNER, statement, statements
+from vacr.log.admission import Problem, RateLimiter
 from vacr.log.folder import create_log, rotate_log_keys
 from vacr.log.fsck import run_fsck
-from vacr.log.registration import Problem, RateLimiter
 from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
 from vacr.signing.keys import (
     KeySigner,

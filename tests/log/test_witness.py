@@ -26,13 +26,8 @@ from tests.log.tiled_folder import ORIGIN, served
 from tests.vectors.certificates import with_key_identifiers
 from vacr.errors import InvalidStatement, Unreachable
 from vacr.log.folder import create_log
-from vacr.log.witness import (
-    CosignedCheckpoint,
-    Witness,
-    WitnessSizeDiffers,
-    open_witness_folder,
-    request_cosignature,
-)
+from vacr.log.publishing import WitnessSizeDiffers, request_cosignature
+from vacr.log.witness import CosignedCheckpoint, Witness, open_witness_folder
 from vacr.signing.keys import encode_private_pem, generate_key
 from vacr.transparency.checkpoint import (
     MAX_SUBMISSION_SIZE,
@@ -320,11 +315,11 @@ def test_a_state_that_moved_meanwhile(tmp_path):
             CosignedCheckpoint(5, bytes(32), 1, b"a"),
             CosignedCheckpoint(6, bytes(32), 2, b"b"),
         )
-        assert folder.store.move(ORIGIN, None, first)
-        assert not folder.store.move(ORIGIN, None, second)
-        assert folder.store.move(ORIGIN, first, second)
-        assert not folder.store.move(ORIGIN, first, CosignedCheckpoint(7, bytes(32), 3, b"c"))
-        assert folder.store.seen(ORIGIN) == second
+        assert folder.store.replace(ORIGIN, None, first)
+        assert not folder.store.replace(ORIGIN, None, second)
+        assert folder.store.replace(ORIGIN, first, second)
+        assert not folder.store.replace(ORIGIN, first, CosignedCheckpoint(7, bytes(32), 3, b"c"))
+        assert folder.store.get_last(ORIGIN) == second
     finally:
         folder.store.close()
 
@@ -336,7 +331,7 @@ def test_time_never_goes_back(log, tmp_path):
         witness = Witness(folder, [log.vkey], lambda: next(clock))
         times = []
         for old, size in [(0, 5), (5, 5), (5, 6), (6, 7), (7, 8)]:
-            line = witness.add(log.asks(old, size)).text.encode()
+            line = witness.handle_submission(log.asks(old, size)).text.encode()
             times.append(
                 verify_cosignature(parse_signed_note(log.note(size) + line), folder.public)
             )

@@ -84,7 +84,10 @@ class MadeLog:
     def write(self, path, data):
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        # A reader must never see half of it: tests write while a server reads.
+        temporary = file.with_name(f".{file.name}.new")
+        temporary.write_bytes(data)
+        temporary.replace(file)
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):

@@ -17,8 +17,8 @@ from vacr.transparency.log_keys import (
 )
 from vacr.transparency.receipt import build_log_entry
 
-LOG, OTHER = LogKeyPair.make(), LogKeyPair.make()
-DESCRIPTION = LOG.description("example.org/log", 1_700_000_000)
+LOG, OTHER = LogKeyPair.generate(), LogKeyPair.generate()
+DESCRIPTION = LOG.describe_log("example.org/log", 1_700_000_000)
 ENTRY = DESCRIPTION.statement(LOG.signer)
 IDENTITY = compute_log_identity(ENTRY)
 
@@ -45,13 +45,13 @@ def signed(protected, payload, signer=LOG.signer):
 
 def test_there_and_back():
     assert parse_first_description(ENTRY) == DESCRIPTION
-    after = OTHER.description("example.org/log", 1_700_000_001, IDENTITY)
+    after = OTHER.describe_log("example.org/log", 1_700_000_001, IDENTITY)
     assert parse_next_description(after.statement(LOG.signer), DESCRIPTION, IDENTITY) == after
 
 
 @pytest.mark.parametrize("name", ["who", "log", "origin", "not signed at all"])
 def test_only_the_previous_key_announces_a_new_one(name):
-    after = OTHER.description(
+    after = OTHER.describe_log(
         "example.org/log" + "x" * (name == "origin"), 1, IDENTITY + "x" * (name == "log")
     )
     entry = after.statement(OTHER.signer if name == "who" else LOG.signer)

@@ -6,15 +6,18 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.log.admission import AllowedTokens as AllowedTokens
+    from vacr.log.admission import RateLimiter as RateLimiter
+    from vacr.log.admission import RegistrationPolicy as RegistrationPolicy
     from vacr.log.folder import LogFolder as LogFolder
     from vacr.log.folder import create_log as create_log
     from vacr.log.folder import open_database_log as open_database_log
     from vacr.log.folder import open_log_folder as open_log_folder
     from vacr.log.folder import rotate_log_keys as rotate_log_keys
     from vacr.log.fsck import run_fsck as run_fsck
-    from vacr.log.http import ServiceStop as ServiceStop
-    from vacr.log.http import TlsFiles as TlsFiles
-    from vacr.log.http import serve_application as serve_application
+    from vacr.log.http_server import ServiceStop as ServiceStop
+    from vacr.log.http_server import TlsFiles as TlsFiles
+    from vacr.log.http_server import serve_application as serve_application
     from vacr.log.keyring import read_log_descriptions as read_log_descriptions
     from vacr.log.ledger import MAX_WAITING_ENTRIES as MAX_WAITING_ENTRIES
     from vacr.log.ledger import Ledger as Ledger
@@ -30,17 +33,14 @@ if TYPE_CHECKING:
     from vacr.log.monitor import load_monitor_state as load_monitor_state
     from vacr.log.monitor import lock_monitor_state as lock_monitor_state
     from vacr.log.monitor import save_monitor_state as save_monitor_state
+    from vacr.log.monitor import write_log_evidence as write_log_evidence
     from vacr.log.publishing import Publisher as Publisher
     from vacr.log.publishing import ReaderPool as ReaderPool
     from vacr.log.publishing import WitnessAddress as WitnessAddress
-    from vacr.log.registration import AllowedTokens as AllowedTokens
-    from vacr.log.registration import RateLimiter as RateLimiter
     from vacr.log.registration import RegistrationEndpoint as RegistrationEndpoint
-    from vacr.log.registration import RegistrationPolicy as RegistrationPolicy
     from vacr.log.registration import ServiceMetrics as ServiceMetrics
     from vacr.log.service import LogService as LogService
     from vacr.log.storage import LogReader as LogReader
-    from vacr.log.storage import write_log_evidence as write_log_evidence
     from vacr.log.witness import Witness as Witness
     from vacr.log.witness import create_witness_application as create_witness_application
     from vacr.log.witness import open_witness_folder as open_witness_folder
@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "admission": (
+            "AllowedTokens",
+            "RateLimiter",
+            "RegistrationPolicy",
+        ),
         "folder": (
             "LogFolder",
             "create_log",
@@ -56,7 +61,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "rotate_log_keys",
         ),
         "fsck": ("run_fsck",),
-        "http": (
+        "http_server": (
             "ServiceStop",
             "TlsFiles",
             "serve_application",
@@ -79,6 +84,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "load_monitor_state",
             "lock_monitor_state",
             "save_monitor_state",
+            "write_log_evidence",
         ),
         "publishing": (
             "Publisher",
@@ -86,17 +92,11 @@ __getattr__, __dir__, __all__ = export_lazily(
             "WitnessAddress",
         ),
         "registration": (
-            "AllowedTokens",
-            "RateLimiter",
             "RegistrationEndpoint",
-            "RegistrationPolicy",
             "ServiceMetrics",
         ),
         "service": ("LogService",),
-        "storage": (
-            "LogReader",
-            "write_log_evidence",
-        ),
+        "storage": ("LogReader",),
         "witness": (
             "Witness",
             "create_witness_application",

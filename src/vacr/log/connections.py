@@ -1,8 +1,8 @@
-"""Connections that hold nothing for longer than they may. Step: register. Needs the extra `log`.
+"""HTTP connections with limits, for uvicorn; needs the extra `log`.
 
-The server that this stands on waits for the head of a request for ever, however long it gets, and
-for whoever does not read its answer. That would cost memory, and connections, of which a process
-has few. Bodies are limited where they are read.
+uvicorn waits forever for a request head, however long it grows, and for clients that do not read
+their response. Either would let a client exhaust memory or connections. Request bodies are limited
+where they are read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_REQUEST_HEAD_SIZE = 1 << 16
 MAX_REQUEST_HEAD_SECONDS = 20.0
-"""How long the head of a request may take."""
 MAX_STALLED_SECONDS = 300.0
-"""How long somebody may not read what they asked for."""
+"""How long a client may leave its response unread."""
 _HEAD_TOO_LARGE_RESPONSE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\nconnection: close\r\n\r\n"
@@ -24,61 +23,61 @@ _HEAD_TOO_LARGE_RESPONSE = (
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection of HTTP/1.1."""
+    """An HTTP/1.1 connection that is closed when a request or a response takes too long."""
 
     in_head = True
-    """Whether what comes next belongs to the head of a request."""
-    size = 0
-    """How many bytes of it have come."""
-    late: asyncio.TimerHandle | None = None
-    stalled: asyncio.TimerHandle | None = None
+    """Whether the next bytes belong to a request head."""
+    received_size = 0
+    """How many bytes of the current request head have arrived."""
+    head_timer: asyncio.TimerHandle | None = None
+    stall_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Limit the time until the first request head is complete."""
         super().connection_made(transport)
-        self.late = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, transport.close)
+        self.head_timer = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
-        self._stop_waiting()
+        """Cancel both timers."""
+        self._cancel_head_timer()
         self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what came."""
-        self.size += len(data)
+        """Parse the data, then check the size and the time of an incomplete request head."""
+        self.received_size += len(data)
         super().data_received(data)
-        if not self.in_head or not self.size or self.transport.is_closing():
+        if not self.in_head or not self.received_size or self.transport.is_closing():
             return
-        if self.size > MAX_REQUEST_HEAD_SIZE:
+        if self.received_size > MAX_REQUEST_HEAD_SIZE:
             self.transport.write(_HEAD_TOO_LARGE_RESPONSE)
             self.transport.close()
-        elif self.late is None:
-            self.late = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, self.transport.close)
+        elif self.head_timer is None:
+            self.head_timer = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
-        self._stop_waiting()
-        self.in_head, self.size = False, 0
+        """Cancel the timer of the request head."""
+        self._cancel_head_timer()
+        self.in_head, self.received_size = False, 0
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Be ready for the next request."""
-        self.in_head, self.size = True, 0
+        """Expect the next request head."""
+        self.in_head, self.received_size = True, 0
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """Wait for somebody who has more to read than they may leave unread."""
-        self.stalled = self.loop.call_later(MAX_STALLED_SECONDS, self.transport.abort)
+        """Limit how long the client may take to read its response."""
+        self.stall_timer = self.loop.call_later(MAX_STALLED_SECONDS, self.transport.abort)
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on: they have read it."""
-        if self.stalled is not None:
-            self.stalled.cancel()
+        """Cancel the limit: the client reads again."""
+        if self.stall_timer is not None:
+            self.stall_timer.cancel()
         super().resume_writing()
 
-    def _stop_waiting(self) -> None:
-        if self.late is not None:
-            self.late.cancel()
-            self.late = None
+    def _cancel_head_timer(self) -> None:
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+            self.head_timer = None

@@ -1,18 +1,28 @@
-"""Whether a log has gone back behind what others have seen of it. Step: register.
+"""A log on disk: one folder with its keys and, unless it uses PostgreSQL, its database.
 
-Who restores an older copy of the database and goes on makes another log of it: its new entries are
-where others have receipts for entries that are lost. So what was last published is kept beside the
-database, and compared with it.
+    log.json           where the database is
+    log.db             the SQLite database: entries, tree, signed heads
+    log.lock           held by the process that writes to the database
+    keys/              the private keys
+    receipt-keys.pem   the public keys that verify receipts, to be given to others
+    public/            checkpoint and tiles, as any web server can serve them
 
-A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database.
-Step: register.
+This module creates such folders, opens them and rotates their keys. Creation is all or nothing: a
+folder appears under its name only when it is complete and synced.
 
-log.json           what the log is called, and where its database is
-log.db             the database: entries, tree, signed heads
-log.lock           held by the process that writes to it
-keys/              the private keys
-receipt-keys.pem   the keys that verify receipts, to be given to others
-public/            checkpoint and tiles, as any web server could serve them
+    >>> from contextlib import closing
+    >>> from vacr.log import create_log, open_log_folder
+    >>> folder = create_log("mylog", origin="log.example.org/agents")
+    >>> sorted(path.name for path in folder.path.iterdir())
+    ['keys', 'log.db', 'log.json', 'log.lock', 'receipt-keys.pem']
+    >>> with closing(open_log_folder("mylog").ledger()) as ledger:
+    ...     ledger.keyring.origin, ledger.head.head.size
+    ('log.example.org/agents', 1)
+
+Opening a log for appending also checks that its database was not rolled back. A log that continued
+from an older copy would fork: its new entries would take the positions of lost entries, and others
+still hold receipts for these. So the last published checkpoint is kept outside the database and
+compared with it.
 """
 
 from __future__ import annotations
@@ -48,39 +58,120 @@ from vacr.transparency import (
     verify_checkpoint,
 )
 
+_LOG_FILE_NAME = "log.json"
+_DATABASE_FILE_NAME = "log.db"
+_MAX_LOG_FILE_SIZE = 1 << 16
+_LOG_FILE_MODE = 0o644
+_SECRET_LOG_FILE_MODE = 0o600
+"""For a file with a database address, which may contain a password."""
+_UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _RESTORE_DATABASE_HINT = (
     "Put the newest copy of the database here. If there is none, what came after it is lost: "
-    "keep this log for those who have "
-    "receipts of it, and make a new one with vacr log init."
+    "keep this log for those who have receipts of it, and make a new one with vacr log init."
 )
 
 
-def check_not_rolled_back(reading: LogReader, said: Sequence[LogDescription], path: Path) -> None:
-    """Compare the checkpoint that was last published, if there is one, with the log.
+@dataclass(frozen=True, slots=True)
+class LogFolder:
+    """The folder of a log, or of the keys of a log in PostgreSQL."""
+
+    path: Path
+    database: str | None = None
+    """The PostgreSQL address; None if the database is in the folder."""
+
+    @property
+    def keyring(self) -> Keyring:
+        """The keys of the log."""
+        return Keyring(self.path)
+
+    @property
+    def public(self) -> Path:
+        """The folder of the published checkpoint and tiles."""
+        return self.path / "public"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The file of the last published checkpoint."""
+        return self.public / "checkpoint"
+
+    def storage(self) -> LogStorage:
+        """Open the database for reading and writing.
+
+        Raises:
+            StorageFailed: it cannot be opened.
+        """
+        if self.database is not None:
+            return _open_postgres_storage(self.database)
+        return SqliteStorage(self.path / _DATABASE_FILE_NAME)
+
+    def reader(self) -> LogStorage:
+        """Open the database for reading only.
+
+        Raises:
+            StorageFailed: it cannot be opened.
+        """
+        if self.database is not None:
+            return _open_postgres_storage(self.database, readonly=True)
+        return SqliteStorage(self.path / _DATABASE_FILE_NAME, readonly=True)
+
+    def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
+        """Open the log for appending, and complete a key rotation that was interrupted.
+
+        Raises:
+            StorageFailed: the database cannot be opened.
+            UsageError: the keys are missing.
+            LogDamaged: the database is older than the last published checkpoint.
+        """
+        ledger = Ledger(self.storage, self.keyring, clock)
+        try:
+            descriptions = read_log_descriptions(ledger.storage)
+            check_not_rolled_back(ledger.storage, descriptions, self.checkpoint)
+            ledger.keyring.sync_files(descriptions)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+
+def _open_postgres_storage(
+    address: str, *, create: bool = False, readonly: bool = False
+) -> LogStorage:
+    from vacr.log.postgres import PostgresStorage  # needs the extra `postgres`
+
+    return PostgresStorage(address, create=create, readonly=readonly)
+
+
+def check_not_rolled_back(
+    reader: LogReader, descriptions: Sequence[LogDescription], path: Path
+) -> None:
+    """Check that the log contains the tree of its last published checkpoint, if there is one.
 
     Raises:
-        Damaged: the log is not what was published, or not all of it.
+        LogDamaged: the log lacks published entries, or signed another root for that size.
     """
     if not path.exists():
         return
-    signers = [build_verifier_key(one.origin, one.checkpoint_key) for one in said]
+    keys = [
+        build_verifier_key(description.origin, description.checkpoint_key)
+        for description in descriptions
+    ]
     try:
-        published = verify_checkpoint(read_bytes(path), *signers)
+        published = verify_checkpoint(read_bytes(path), *keys)
     except VacrError as error:
-        told = (
+        message = (
             "what was published last is not by a key that the log names, so that the "
             f"database may be older: {error.message}"
         )
-        raise LogDamaged(told, where=str(path), hint=_RESTORE_DATABASE_HINT) from error
-    head = reading.head()
-    size = head.head.size if head is not None else 0
+        raise LogDamaged(message, where=str(path), hint=_RESTORE_DATABASE_HINT) from error
+    current = reader.head()
+    size = current.head.size if current is not None else 0
     if published.size > size:
-        told = (
+        message = (
             f"{published.size} entries were published, and the log has {size}: the database "
             "is older than what others have seen"
         )
-        raise LogDamaged(told, where=str(path), hint=_RESTORE_DATABASE_HINT)
-    signed = reading.head_until(published.size)
+        raise LogDamaged(message, where=str(path), hint=_RESTORE_DATABASE_HINT)
+    signed = reader.head_until(published.size)
     if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
         raise LogDamaged(
             "another root was published than the log has signed: this is another log",
@@ -89,135 +180,73 @@ def check_not_rolled_back(reading: LogReader, said: Sequence[LogDescription], pa
         )
 
 
-_LOG_FILE_NAME, _DATABASE_FILE_NAME = "log.json", "log.db"
-_UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
-_SECRET_ADDRESS_FILE_MODE = 0o600
-_MAX_LOG_FILE_SIZE = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class LogFolder:
-    """A folder that holds a log, or its keys."""
-
-    path: Path
-    database: str | None = None
-    """The address of a PostgreSQL, where the log is in one."""
-
-    @property
-    def keyring(self) -> Keyring:
-        """The keys."""
-        return Keyring(self.path)
-
-    @property
-    def public(self) -> Path:
-        """Where checkpoint and tiles are published."""
-        return self.path / "public"
-
-    @property
-    def checkpoint(self) -> Path:
-        """What was published last."""
-        return self.public / "checkpoint"
-
-    def storage(self) -> LogStorage:
-        """Open the database.
-
-        Raises:
-            StorageFailed: it cannot be opened.
-        """
-        if self.database is not None:
-            from vacr.log.postgres import PostgresStorage
-
-            return PostgresStorage(self.database)
-        return SqliteStorage(self.path / _DATABASE_FILE_NAME)
-
-    def reader(self) -> LogStorage:
-        """Open the database to read from it.
-
-        Raises:
-            StorageFailed: it cannot be opened.
-        """
-        if self.database is not None:
-            from vacr.log.postgres import PostgresStorage
-
-            return PostgresStorage(self.database, readonly=True)
-        return SqliteStorage(self.path / _DATABASE_FILE_NAME, readonly=True)
-
-    def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
-        """Open the log to add to it; what a change of keys left half done is done.
-
-        Raises:
-            StorageFailed: it cannot be opened.
-            UsageError: its keys are not here.
-            Damaged: it is behind what it has published.
-        """
-        ledger = Ledger(self.storage, self.keyring, clock)
-        try:
-            said = read_log_descriptions(ledger.storage)
-            check_not_rolled_back(ledger.storage, said, self.checkpoint)
-            ledger.keyring.settle(said)
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
+# --- Opening ---
 
 
 def open_log_folder(path: str, database: str | None = None) -> LogFolder:
-    """Find the log in a folder; `database` is where it is if the folder does not say so.
+    """Find the log in a folder; `database` overrides the address that the folder names.
 
     Raises:
-        UnreadableInput: there is no log.
+        UnreadableInput: the folder holds no log.
     """
-    about = Path(path) / _LOG_FILE_NAME
-    if not about.is_file():
+    log_file = Path(path) / _LOG_FILE_NAME
+    if not log_file.is_file():
         raise UnreadableInput(
             "there is no log in this folder", where=path, hint=f"vacr log init {path} makes one."
         )
     try:
-        stored = json.loads(read_bytes(about, _MAX_LOG_FILE_SIZE))["database"]
+        stored = json.loads(read_bytes(log_file, _MAX_LOG_FILE_SIZE))["database"]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableInput(
-            "it does not say where the log's database is", where=str(about)
+            "it does not say where the log's database is", where=str(log_file)
         ) from error
     return LogFolder(Path(path), database or (str(stored) if stored is not None else None))
 
 
 def open_database_log(database: str, *, create: bool = False) -> LogFolder:
-    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's
-    data, which may be made with the log if there is none yet.
+    """Find the keys of a PostgreSQL log in the user's data folder, where no folder is named.
+
+    With `create`, the log and its folder are created if the database holds no log.
 
     Raises:
-        UsageError: there is a log in the database, and its keys are not here.
-        UnreadableInput: there is no log in it, and none is to be made.
+        UsageError: the database holds a log, but its keys are not in the user's data folder.
+        UnreadableInput: the database holds no log, and `create` is not set.
         StorageFailed: it cannot be reached.
     """
-    from vacr.log.postgres import PostgresStorage
+    from vacr.log.postgres import PostgresStorage, get_database_name
 
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
-    there = (place / _LOG_FILE_NAME).is_file()
-    if (create or not there) and not PostgresStorage.holds_log(database):
+    data_folder = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    place = data_folder / "vacr" / "logs" / get_database_name(database)
+    has_folder = (place / _LOG_FILE_NAME).is_file()
+    if (create or not has_folder) and not PostgresStorage.holds_log(database):
         if create:
             return create_log(str(place), database=database)
         hint = "vacr log init FOLDER --database URL makes one."
         raise UnreadableInput(
-            "there is no log in this database", where=PostgresStorage.name_of(database), hint=hint
+            "there is no log in this database", where=get_database_name(database), hint=hint
         )
-    if not there:
+    if not has_folder:
         hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
     return LogFolder(place, database)
 
 
+# --- Creating ---
+
+
 def create_log(path: str, *, origin: str | None = None, database: str | None = None) -> LogFolder:
-    """Make a log: all of it or nothing. One in a PostgreSQL may be half made when that fails, and
-    is finished the next time.
+    """Create a log, completely or not at all.
+
+    With PostgreSQL, a failure may leave the folder without a log in the database. Creating the same
+    log again then finishes it.
 
     Raises:
-        UsageError: there is something already.
+        UsageError: the folder or the database is in use already.
         UnreadableInput: the folder cannot be written.
         StorageFailed: the database cannot be reached.
     """
-    place = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
+    # Unlike Path.resolve, abspath keeps symbolic links in the path.
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - see above
     if origin is not None:
         check_log_origin(origin)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
@@ -227,20 +256,7 @@ def create_log(path: str, *, origin: str | None = None, database: str | None = N
         temporary = Path(tempfile.mkdtemp(".vacr-new", f".{place.name}.", place.parent))
         try:
             temporary.chmod(0o755)
-            made = _write_folder_files(temporary, database)
-            if database is None:
-                with closing(
-                    SqliteStorage(temporary / _DATABASE_FILE_NAME, create=True)
-                ) as embedded:
-                    _write_first_entry(embedded, made, origin, place.name)
-                sync_folder(temporary)
-                _move_folder_durably(temporary, place)
-            else:
-                # The keys are where they are looked for, for good, before a log names them: nobody
-                # could make them again.
-                with closing(_create_postgres_storage(database)) as storage:
-                    _move_folder_durably(temporary, place)
-                    _write_first_entry(storage, made, origin, place.name)
+            _fill_new_folder(temporary, place, origin, database)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -251,10 +267,95 @@ def create_log(path: str, *, origin: str | None = None, database: str | None = N
     return LogFolder(place, database)
 
 
+def _fill_new_folder(
+    temporary: Path, place: Path, origin: str | None, database: str | None
+) -> None:
+    """Create a log in a temporary folder and move the folder to its place."""
+    keys = _write_folder_files(temporary, database)
+    if database is None:
+        with closing(SqliteStorage(temporary / _DATABASE_FILE_NAME, create=True)) as embedded:
+            _write_first_entry(embedded, keys, origin, place.name)
+        sync_folder(temporary)
+        _move_folder_durably(temporary, place)
+        return
+    # The keys are durable and in their final place before a log in the database names them: a log
+    # whose keys are lost can never be continued.
+    with closing(_open_postgres_storage(database, create=True)) as storage:
+        _move_folder_durably(temporary, place)
+        _write_first_entry(storage, keys, origin, place.name)
+
+
+def _write_folder_files(folder: Path, database: str | None) -> LogKeyPair:
+    """Write everything but the database, and return the new keys."""
+    keys = LogKeyPair.generate()
+    keys.save(folder)
+    write_receipt_keys(folder, [keys.receipt.public_key()])
+    write_durable_file(
+        folder / _LOG_FILE_NAME,
+        json.dumps({"database": database}).encode() + b"\n",
+        mode=_SECRET_LOG_FILE_MODE if database else _LOG_FILE_MODE,
+    )
+    return keys
+
+
+def _move_folder_durably(folder: Path, place: Path) -> None:
+    folder.replace(place)
+    sync_folder(place.parent)
+
+
+def _write_first_entry(
+    storage: LogStorage, keys: LogKeyPair, origin: str | None, folder_name: str
+) -> None:
+    """Write the first entry of a log: its description of itself."""
+    origin = check_log_origin(origin or _make_local_origin(folder_name, keys))
+    now = int(time.time())
+    signer = keys.signer
+    statement = keys.describe_log(origin, now).statement(signer)
+    entry = build_log_entry(parse_sign1(statement))
+    leaf = hash_leaf(entry)
+    tree = GrowingTree(0, [], _refuse_older_tile)
+    tree.add(leaf)
+    header = encode_receipt_header(signer, compute_log_identity(entry), origin, now)
+    head = StoredHead(sign_tree_head(signer, header, 1, tree.root()), now, 0)
+    with storage.transaction() as transaction:
+        # Another process may have created the log meanwhile, or an interrupted one before.
+        if transaction.head() is not None:
+            raise UsageError(
+                "there is a log in this database already",
+                hint="vacr log serve FOLDER --database … serves it.",
+            )
+        transaction.append(Batch(None, [entry], [leaf], tree.settle(), head))
+
+
+def _make_local_origin(folder_name: str, keys: LogKeyPair) -> str:
+    """Return a name for a log from its folder, which may contain letters that a log's may not."""
+    safe_name = _UNSAFE_NAME_CHARACTERS.sub("-", folder_name)
+    thumbprint = compute_thumbprint(keys.receipt.public_key()).hex()
+    return f"localhost/{safe_name}-{thumbprint[:8]}"
+
+
+def check_log_origin(origin: str) -> str:
+    """Return the name of a log if checkpoints can carry it.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
+        hint = "For example: --origin log.example.org/agents"
+        raise UsageError(
+            f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint
+        )
+    return origin
+
+
+def _refuse_older_tile(level: int, number: int) -> Tile:
+    raise KeyError(level, number)
+
+
 def _finish_log_creation(
     place: Path, path: str, origin: str | None, database: str | None
 ) -> LogFolder:
-    """Make the log of a folder that has its keys, if there is none yet in its database."""
+    """Create the PostgreSQL log of a folder that has keys but no log yet."""
     if not (place / _LOG_FILE_NAME).is_file():
         raise UsageError(f"there is something at {path} already", hint="Give another folder.")
     folder = open_log_folder(path, database)
@@ -269,104 +370,38 @@ def _finish_log_creation(
         raise UsageError(
             f"there is a log at {path} already, and its database is to have it", hint=hint
         )
-    with closing(_create_postgres_storage(folder.database)) as storage:
-        _write_first_entry(storage, LogKeyPair.read(place), origin, place.name)
+    with closing(_open_postgres_storage(folder.database, create=True)) as storage:
+        _write_first_entry(storage, LogKeyPair.load(place), origin, place.name)
     return LogFolder(place, folder.database)
 
 
-def _create_postgres_storage(database: str) -> LogStorage:
-    from vacr.log.postgres import PostgresStorage
-
-    return PostgresStorage(database, create=True)
-
-
-def _move_folder_durably(folder: Path, place: Path) -> None:
-    folder.replace(place)
-    sync_folder(place.parent)
-
-
-def _write_folder_files(folder: Path, database: str | None) -> LogKeyPair:
-    """Write all but the database."""
-    made = LogKeyPair.make()
-    made.write(folder)
-    write_receipt_keys(folder, [made.receipt.public_key()])
-    about = {"database": database}
-    write_durable_file(
-        folder / _LOG_FILE_NAME,
-        json.dumps(about).encode() + b"\n",
-        mode=_SECRET_ADDRESS_FILE_MODE if database else 0o644,
-    )
-    return made
-
-
-def _write_first_entry(storage: LogStorage, made: LogKeyPair, given: str | None, name: str) -> None:
-    """Write the first entry: what the log says of itself."""
-    # A folder may have any name; a log may not.
-    origin = check_log_origin(
-        given
-        or f"localhost/{_UNSAFE_NAME_CHARACTERS.sub('-', name)}-{compute_thumbprint(made.receipt.public_key()).hex()[:8]}"
-    )
-    now = int(time.time())
-    entry = build_log_entry(parse_sign1(made.description(origin, now).statement(made.signer)))
-    leaf = hash_leaf(entry)
-    growing = GrowingTree(0, [], _refuse_older_tile)
-    growing.add(leaf)
-    header = encode_receipt_header(made.signer, compute_log_identity(entry), origin, now)
-    head = StoredHead(sign_tree_head(made.signer, header, 1, growing.root()), now, 0)
-    with storage.writing() as writing:
-        if (
-            writing.head() is not None
-        ):  # of another who made it at the same time, or of one who was cut off
-            raise UsageError(
-                "there is a log in this database already",
-                hint="vacr log serve FOLDER --database … serves it.",
-            )
-        writing.append(Batch(None, [entry], [leaf], growing.settle(), head))
-
-
-def _refuse_older_tile(level: int, number: int) -> Tile:
-    raise KeyError(level, number)
-
-
-def check_log_origin(origin: str) -> str:
-    """Check the name of a log: one line of text, as checkpoints have it.
-
-    Raises:
-        UsageError: it cannot be one.
-    """
-    if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
-        hint = "For example: --origin log.example.org/agents"
-        raise UsageError(
-            f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint
-        )
-    return origin
+# --- Key rotation ---
 
 
 def rotate_log_keys(folder: LogFolder) -> PublicKey:
-    """Give a log new keys: they are told by an entry that the old key signs, and the next head is
-    signed by the new one.
+    """Replace the keys of a log and return the new receipt key.
+
+    The old key signs an entry that announces the new ones, and the new key signs the next head. The
+    new keys are on disk before the log names them.
 
     Raises:
         StorageFailed: the log cannot be written.
-        UsageError: the old key is not here.
+        UsageError: the old key is missing, or somebody else has rotated the keys meanwhile.
     """
-    made = LogKeyPair.make()
+    new_keys = LogKeyPair.generate()
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
             raise UsageError("the key of the log is not at hand")
         replaced = ledger.head.description
-        old, keyring = ledger.signer, ledger.keyring
-        made.write(folder.path)
-        entry = build_log_entry(
-            parse_sign1(
-                made.description(keyring.origin, int(time.time()), keyring.log).statement(old)
-            )
-        )
-        keyring.next_signer = made.signer
+        old_signer, keyring = ledger.signer, ledger.keyring
+        new_keys.save(folder.path)
+        description = new_keys.describe_log(keyring.origin, int(time.time()), keyring.log_identity)
+        entry = build_log_entry(parse_sign1(description.statement(old_signer)))
+        keyring.next_signer = new_keys.signer
         try:
             ledger.append([entry], replaced=replaced)
         except UsageError:
-            made.discard(folder.path)
+            new_keys.delete(folder.path)
             raise
-        keyring.settle(read_log_descriptions(ledger.storage))
-    return made.receipt.public_key()
+        keyring.sync_files(read_log_descriptions(ledger.storage))
+    return new_keys.receipt.public_key()

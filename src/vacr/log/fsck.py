@@ -1,21 +1,30 @@
-"""What a log has published as files, compared with its database. Step: register.
+"""Check that the stored bytes of a log still match everything that the log has signed.
 
-Every head that a log has signed, compared with the tree that its entries give. Step:
-register.
+Disks lose bits and administrators restore wrong copies, so a log must be able to prove its own
+integrity. The check reads all entries once, in bounded memory, and compares
 
-Whether every stored byte still hashes to what the log has signed. Step: register.
+- their leaf hashes with the tiles and with the index,
+- the roots of the growing tree with every signed head, and
+- the published files with the database.
 
-All entries are read once, in bounded memory: their leaves are compared with the tiles and with the
-index, the roots of the tree with every head that is kept, and the files that are published with the
-database. A head that was removed is missed where a tree of its size was published: nothing that was
-handed out depends on the others.
+A head that was deleted is noticed if a tree of its size was published. No receipt or checkpoint
+that was handed out depends on the other heads.
+
+    >>> from contextlib import closing
+    >>> from vacr.log import create_log, run_fsck
+    >>> folder = create_log("mylog")
+    >>> with closing(folder.ledger()) as ledger:
+    ...     placed = ledger.append([b"a", b"b"])
+    >>> result = run_fsck(folder)
+    >>> result.size, result.heads, result.findings.found
+    (3, 2, [])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
@@ -30,7 +39,6 @@ from vacr.log.publishing import (
     read_tile_bytes,
 )
 from vacr.log.storage import (
-    Findings,
     LogDamaged,
     LogReader,
     LogStorage,
@@ -64,187 +72,47 @@ from vacr.transparency import (
     parse_tile_path,
 )
 
+_MAX_LISTED_FINDINGS = 100
 
-def check_published_files(storage: LogReader, folder: LogFolder, findings: Findings) -> int:
-    """Compare the files of a log with its database; gives how many there are."""
-    try:
-        said = read_log_descriptions(storage)
-    except VacrError as error:
-        findings.add(str(error))
-        return 0
-    public = folder.path / RECEIPT_KEYS_FILE
-    wanted = [compute_thumbprint(one.receipt_key) for one in said]
-    try:
-        if [compute_thumbprint(key) for key in parse_public_keys(read_bytes(public))] != wanted:
-            findings.add(f"{public} does not hold the keys that the log names")
-    except VacrError as error:
-        findings.add(f"{public}: {error.message}")
-    if not folder.public.is_dir():
-        return 0
-    _check_published_checkpoint(storage, folder, said, findings)
-    count = 0
-    for path in sorted((folder.public / "tile").rglob("*")):
-        if path.is_file() and not path.name.startswith("."):
-            count += 1
-            _check_published_file(storage, path, folder.public / "tile", findings)
-    return count
+ProgressCallback = Callable[[int, int], None]
+"""Called with the number of checked entries and the number of all entries."""
 
 
-def _check_published_checkpoint(
-    storage: LogReader, folder: LogFolder, said: list[LogDescription], findings: Findings
-) -> None:
-    """Check that what was published last is of this log, and that the tiles it needs are there."""
-    try:
-        check_not_rolled_back(storage, said, folder.checkpoint)
-    except VacrError as error:
-        findings.add(str(error))
-        return
-    for name, _ in list_changed_tiles(storage, 0, read_published_size(folder.public)):
-        if not (folder.public / "tile" / name).is_file():
-            findings.add(
-                f"{folder.public / 'tile' / name} is missing: vacr log serve makes it again"
-            )
+@dataclass
+class Findings:
+    """The problems of a log: a limited list, and the number of all further ones."""
 
+    found: list[str] = field(default_factory=list)
+    more: int = 0
 
-def _check_published_file(storage: LogReader, path: Path, folder: Path, findings: Findings) -> None:
-    level, _, name = path.relative_to(folder).as_posix().partition("/")
-    try:
-        number, width = parse_tile_path(name)
-        wanted = (
-            read_bundle_bytes(storage, number, width)
-            if level == ENTRIES_LEVEL
-            else read_tile_bytes(storage, int(level), number, width)
-        )
-    except (VacrError, ValueError) as error:
-        findings.add(f"{path}: {error}")
-        return
-    if read_bytes(path) != wanted:
-        findings.add(f"{path} is not what the log has")
-    elif level == ENTRIES_LEVEL and width < TILE_WIDTH:
-        _check_head_is_kept(storage, path, number * TILE_WIDTH + width, findings)
-
-
-def _check_head_is_kept(storage: LogReader, path: Path, size: int, findings: Findings) -> None:
-    """Check that the head is kept of which a bundle was the last: it ends where a tree that was
-    published ended.
-    """
-    stored = storage.head_until(size)
-    if stored is None or stored.head.size != size:
-        findings.add(
-            f"{path} was published for a tree of {size} entries, and the head of that size is gone"
-        )
-
-
-class SignedHeadChecker:
-    """The heads that were signed, each compared with the tree when it has grown to its size."""
-
-    def __init__(self, storage: LogReader, findings: Findings) -> None:
-        """Begin with the first head."""
-        self.findings = findings
-        self.left: Iterator[StoredHead] = storage.heads()
-        self.next = next(self.left, None)
-        self.log = ""
-        self.said: list[LogDescription] = []
-        self.positions: list[int] = []
-        self.wrong: list[int] = []
-        self.count = 0
-        self.last: StoredHead | None = None
-
-    def reach(self, growing: GrowingTree, entry: bytes) -> None:
-        """Compare the head of this size, if there is one."""
-        self._describe(entry, growing.size - 1)
-        while self.next is not None and self.next.head.size <= growing.size:
-            if self.next.head.size == growing.size:
-                self._compare(self.next, growing.root())
-            else:
-                self.findings.add(f"a head of size {self.next.head.size} is stored out of order")
-            self.count += 1
-            self.last, self.next = self.next, next(self.left, None)
-
-    def _describe(self, entry: bytes, position: int) -> None:
-        if position == 0:
-            self.log = compute_log_identity(entry)
-            try:
-                self.said.append(parse_first_description(entry))
-                self.positions.append(0)
-            except InvalidStatement as error:
-                self.findings.add(str(error))
-        elif (
-            self.said
-            and (after := parse_next_description(entry, self.said[-1], self.log)) is not None
-        ):
-            self.said.append(after)
-            self.positions.append(position)
-
-    def _compare(self, stored: StoredHead, root: bytes) -> None:
-        head = stored.head
-        if head.root != root:
-            self.wrong.append(head.size)
-        if self.last is not None and stored.time < self.last.time:
-            self.findings.add(f"the head of size {head.size} is older than the one before")
-        if not self.said or self.positions[-1] != stored.description:
-            self.findings.add(
-                f"the head of size {head.size} names entry {stored.description}, which does "
-                "not "
-                "describe the log"
-            )
-            return
-        try:
-            _check_head_signature(stored, self.said[-1], self.log)
-        except VacrError as error:
-            self.findings.add(f"the head of size {head.size}: {error}")
-
-    def finish(self, head: StoredHead) -> None:
-        """Check that the last head is the log's, and tell which roots were wrong."""
-        if self.wrong:
-            told = f"the entries do not give the root that was signed for size {self.wrong[0]}"
-            self.findings.add(
-                told
-                + (f", nor {len(self.wrong) - 1} roots after it" if len(self.wrong) > 1 else "")
-            )
-        if self.next is not None:
-            self.findings.add(
-                f"a head of size {self.next.head.size} was signed, and the log has "
-                f"{head.head.size} entries"
-            )
-        if self.last != head:
-            self.findings.add("the head of the log is not the last one that was signed")
-
-
-def _check_head_signature(stored: StoredHead, said: LogDescription, log: str) -> None:
-    head = stored.head
-    verify_signature(
-        choose_algorithm_number(said.receipt_key),
-        said.receipt_key,
-        head.signature,
-        encode_sig_structure(head.protected, head.root),
-    )
-    protected = parse_sign1(head.inclusion(0, [])).protected
-    claims = {CLAIM_ISS: log, CLAIM_SUB: said.origin, CLAIM_IAT: stored.time}
-    if protected.get(HEADER_CWT_CLAIMS) != claims:
-        raise InvalidStatement("it names another log or another time", reason="log-damaged")
+    def add(self, problem: str) -> None:
+        """Add a problem."""
+        if len(self.found) < _MAX_LISTED_FINDINGS:
+            self.found.append(problem)
+        else:
+            self.more += 1
 
 
 @dataclass(frozen=True)
 class FsckResult:
-    """What was checked, and what was found."""
+    """How much was checked, and which problems were found."""
 
     size: int
     heads: int
     files: int
     findings: Findings
     remarks: tuple[str, ...] = ()
-    """What whoever looks after the log may want to know, though nothing is wrong with it."""
+    """Notes for the administrator that are not problems of the log."""
 
 
 def run_fsck(
-    folder: LogFolder, progress: Callable[[int, int], None] = lambda _done, _of: None
+    folder: LogFolder, progress: ProgressCallback = lambda _done, _total: None
 ) -> FsckResult:
-    """Check a log; `progress` is told how many entries are done, of how many.
+    """Check a log; it may be in use meanwhile.
 
     Raises:
-        StorageFailed: it cannot be read.
-        UnreadableInput: there is no log.
+        StorageFailed: the database cannot be read.
+        UnreadableInput: the database is missing.
     """
     findings = Findings()
     try:
@@ -256,46 +124,50 @@ def run_fsck(
 
 
 def _check_storage(
-    storage: LogStorage, folder: LogFolder, findings: Findings, progress: Callable[[int, int], None]
+    storage: LogStorage, folder: LogFolder, findings: Findings, progress: ProgressCallback
 ) -> FsckResult:
-    for told in storage.check():
-        findings.add(f"the database: {told}")
+    for complaint in storage.check_database():
+        findings.add(f"the database: {complaint}")
     head = storage.head()
     if head is None:
         findings.add("the head of the log is missing, or is not one that was signed")
         return FsckResult(0, 0, 0, findings)
-    heads = _check_stored_tree(storage, head, findings, progress)
-    # What is published meanwhile is of a later moment than the snapshot, so that it is compared
-    # with the log as it is then.
-    with closing(folder.reader()) as present:
-        files = check_published_files(present, folder, findings)
-    return FsckResult(
-        head.head.size, heads, files, findings, tuple(_describe_missing_keys(storage, folder, head))
-    )
+    head_count = _check_stored_tree(storage, head, findings, progress)
+    # Files may have been published after the snapshot was taken, so they are compared with the
+    # database as it is now.
+    with closing(folder.reader()) as current:
+        file_count = _check_published_files(current, folder, findings)
+    remarks = tuple(_describe_missing_keys(storage, folder, head))
+    return FsckResult(head.head.size, head_count, file_count, findings, remarks)
 
 
 def _describe_missing_keys(
     storage: LogStorage, folder: LogFolder, head: StoredHead
 ) -> Iterator[str]:
-    """Tell which keys of the log cannot be used here: a copy may well be without them, and a log
-    that is added to may not.
-    """
+    """Yield a remark for each private key that is missing: a copy of a log may lack them."""
     keyring = folder.keyring
-    for find in (keyring.signer, keyring.checkpoint_key):
+    for load_key in (keyring.load_signer, keyring.load_checkpoint_key):
         try:
-            find(storage, head)
+            load_key(storage, head)
         except (UsageError, UnreadableInput) as error:
             yield f"{error.message}: the log can be verified here, and not added to"
         except InvalidStatement:
-            return  # the log does not say which keys it has, which is among the findings
+            return  # the description of the log is damaged, which is among the findings
+
+
+# --- Entries, tiles and index ---
 
 
 def _check_stored_tree(
-    storage: LogStorage, head: StoredHead, findings: Findings, progress: Callable[[int, int], None]
+    storage: LogStorage, head: StoredHead, findings: Findings, progress: ProgressCallback
 ) -> int:
+    """Rebuild the tree from the entries, compare it with the storage, and return the heads' count.
+
+    Entries are read a bundle at a time, so that memory use does not depend on the size of the log.
+    """
     size = head.head.size
-    heads = SignedHeadChecker(storage, findings)
-    growing = GrowingTree(0, [], lambda level, number: _read_stored_tile(storage, level, number))
+    heads = _HeadChecker(storage, findings)
+    tree = GrowingTree(0, [], lambda level, number: Tile(storage.tile(level, number) or b""))
     for first in range(0, size, TILE_WIDTH):
         entries = storage.entries(first, min(first + TILE_WIDTH, size))
         if len(entries) != min(TILE_WIDTH, size - first):
@@ -307,51 +179,226 @@ def _check_stored_tree(
         leaves = list(map(hash_leaf, entries))
         _check_leaf_hashes(storage, first, leaves, findings)
         for entry, leaf in zip(entries, leaves, strict=True):
-            growing.add(leaf)
-            heads.reach(growing, entry)
-        for (level, number), tile in growing.settle().items():
+            tree.add(leaf)
+            heads.check_entry(tree, entry)
+        for (level, number), tile in tree.settle().items():
             if tile.is_full:
-                _compare_stored_tile(storage, level, number, tile, findings)
-        progress(growing.size, size)
+                _check_stored_tile(storage, level, number, tile, findings)
+        progress(tree.size, size)
     for level, number, width in list_last_tiles(size):
         if width:
-            _compare_stored_tile(storage, level, number, growing.last[level], findings)
+            _check_stored_tile(storage, level, number, tree.last[level], findings)
     heads.finish(head)
     _check_row_counts(storage, size, heads.count, findings)
     return heads.count
 
 
-def _read_stored_tile(storage: LogReader, level: int, number: int) -> Tile:
-    return Tile(storage.tile(level, number) or b"")
+def _check_leaf_hashes(
+    storage: LogReader, first: int, leaves: list[bytes], findings: Findings
+) -> None:
+    """Compare the leaf hashes of one bundle with its tile and with the index."""
+    stored = storage.tile(0, first // TILE_WIDTH) or b""
+    indexed = set(storage.positions([compute_index_prefix(leaf) for leaf in leaves]))
+    for index, leaf in enumerate(leaves):
+        position = first + index
+        if stored[index * HASH_SIZE : (index + 1) * HASH_SIZE] != leaf:
+            findings.add(f"entry {position} is not the one whose hash is in the tree")
+        elif (compute_index_prefix(leaf), position) not in indexed:
+            findings.add(f"entry {position} is not in the index: it could be registered twice")
 
 
-def _compare_stored_tile(
+def _check_stored_tile(
     storage: LogReader, level: int, number: int, tile: Tile, findings: Findings
 ) -> None:
     if storage.tile(level, number) != tile.encode():
         findings.add(f"tile {level}/{number} is not what the entries under it give")
 
 
-def _check_leaf_hashes(
-    storage: LogReader, first: int, leaves: list[bytes], findings: Findings
-) -> None:
-    """Compare what a bundle of entries hashes to with the tree and with the index."""
-    stored = storage.tile(0, first // TILE_WIDTH) or b""
-    indexed = set(storage.positions([compute_index_prefix(leaf) for leaf in leaves]))
-    for at, leaf in enumerate(leaves):
-        if stored[at * HASH_SIZE : (at + 1) * HASH_SIZE] != leaf:
-            findings.add(f"entry {first + at} is not the one whose hash is in the tree")
-        elif (compute_index_prefix(leaf), first + at) not in indexed:
-            findings.add(f"entry {first + at} is not in the index: it could be registered twice")
-
-
-def _check_row_counts(storage: LogReader, size: int, heads: int, findings: Findings) -> None:
-    tiles = 0
+def _check_row_counts(storage: LogReader, size: int, head_count: int, findings: Findings) -> None:
+    tile_count = 0
     width = size
     while width:
-        tiles += (width + TILE_WIDTH - 1) // TILE_WIDTH
+        tile_count += (width + TILE_WIDTH - 1) // TILE_WIDTH
         width //= TILE_WIDTH
-    expected = {"entries": size, "leaves": size, "tiles": tiles, "heads": heads}
-    for name, count in storage.counts().items():
-        if count != expected[name]:
-            findings.add(f"{count} {name} are stored, not {expected[name]}")
+    expected = {"entries": size, "leaves": size, "tiles": tile_count, "heads": head_count}
+    for table, count in storage.count_rows().items():
+        if count != expected[table]:
+            findings.add(f"{count} {table} are stored, not {expected[table]}")
+
+
+# --- Signed heads ---
+
+
+class _HeadChecker:
+    """Compares each signed head with the tree when it has grown to the size of the head."""
+
+    def __init__(self, storage: LogReader, findings: Findings) -> None:
+        """Begin with the oldest head."""
+        self.findings = findings
+        self.remaining: Iterator[StoredHead] = storage.heads()
+        self.next_head = next(self.remaining, None)
+        self.last_head: StoredHead | None = None
+        self.count = 0
+        self.log_identity = ""
+        self.descriptions: list[LogDescription] = []
+        self.description_positions: list[int] = []
+        self.wrong_root_sizes: list[int] = []
+
+    def check_entry(self, tree: GrowingTree, entry: bytes) -> None:
+        """Note the newest entry of the tree, and compare the head of this size if there is one."""
+        self._note_description(entry, tree.size - 1)
+        while self.next_head is not None and self.next_head.head.size <= tree.size:
+            size = self.next_head.head.size
+            if size == tree.size:
+                self._check_head(self.next_head, tree.root())
+            else:
+                self.findings.add(f"a head of size {size} is stored out of order")
+            self.count += 1
+            self.last_head, self.next_head = self.next_head, next(self.remaining, None)
+
+    def _note_description(self, entry: bytes, position: int) -> None:
+        if position == 0:
+            self.log_identity = compute_log_identity(entry)
+            try:
+                self.descriptions.append(parse_first_description(entry))
+                self.description_positions.append(0)
+            except InvalidStatement as error:
+                self.findings.add(str(error))
+        elif self.descriptions:
+            last = self.descriptions[-1]
+            description = parse_next_description(entry, last, self.log_identity)
+            if description is not None:
+                self.descriptions.append(description)
+                self.description_positions.append(position)
+
+    def _check_head(self, stored: StoredHead, root: bytes) -> None:
+        head = stored.head
+        if head.root != root:
+            self.wrong_root_sizes.append(head.size)
+        if self.last_head is not None and stored.time < self.last_head.time:
+            self.findings.add(f"the head of size {head.size} is older than the one before")
+        if not self.descriptions or self.description_positions[-1] != stored.description:
+            self.findings.add(
+                f"the head of size {head.size} names entry {stored.description}, which does "
+                "not describe the log"
+            )
+            return
+        try:
+            _check_head_signature(stored, self.descriptions[-1], self.log_identity)
+        except VacrError as error:
+            self.findings.add(f"the head of size {head.size}: {error}")
+
+    def finish(self, head: StoredHead) -> None:
+        """Report wrong roots, and check that the newest signed head is the current one."""
+        if self.wrong_root_sizes:
+            first_size, *later_sizes = self.wrong_root_sizes
+            problem = f"the entries do not give the root that was signed for size {first_size}"
+            if later_sizes:
+                # One changed entry spoils every later root, so the rest are only counted.
+                problem += f", nor {len(later_sizes)} roots after it"
+            self.findings.add(problem)
+        if self.next_head is not None:
+            self.findings.add(
+                f"a head of size {self.next_head.head.size} was signed, and the log has "
+                f"{head.head.size} entries"
+            )
+        if self.last_head != head:
+            self.findings.add("the head of the log is not the last one that was signed")
+
+
+def _check_head_signature(
+    stored: StoredHead, description: LogDescription, log_identity: str
+) -> None:
+    head = stored.head
+    verify_signature(
+        choose_algorithm_number(description.receipt_key),
+        description.receipt_key,
+        head.signature,
+        encode_sig_structure(head.protected, head.root),
+    )
+    protected = parse_sign1(head.inclusion(0, [])).protected
+    claims = {CLAIM_ISS: log_identity, CLAIM_SUB: description.origin, CLAIM_IAT: stored.time}
+    if protected.get(HEADER_CWT_CLAIMS) != claims:
+        raise InvalidStatement("it names another log or another time", reason="log-damaged")
+
+
+# --- Published files ---
+
+
+def _check_published_files(storage: LogReader, folder: LogFolder, findings: Findings) -> int:
+    """Compare the files of a log with its database, and return the number of published tiles."""
+    try:
+        descriptions = read_log_descriptions(storage)
+    except VacrError as error:
+        findings.add(str(error))
+        return 0
+    _check_receipt_keys_file(folder.path / RECEIPT_KEYS_FILE, descriptions, findings)
+    if not folder.public.is_dir():
+        return 0
+    _check_published_checkpoint(storage, folder, descriptions, findings)
+    tile_folder = folder.public / "tile"
+    file_count = 0
+    for path in sorted(tile_folder.rglob("*")):
+        if path.is_file() and not path.name.startswith("."):
+            file_count += 1
+            _check_published_tile(storage, path, tile_folder, findings)
+    return file_count
+
+
+def _check_receipt_keys_file(
+    path: Path, descriptions: list[LogDescription], findings: Findings
+) -> None:
+    expected = [compute_thumbprint(description.receipt_key) for description in descriptions]
+    try:
+        thumbprints = [compute_thumbprint(key) for key in parse_public_keys(read_bytes(path))]
+    except VacrError as error:
+        findings.add(f"{path}: {error.message}")
+        return
+    if thumbprints != expected:
+        findings.add(f"{path} does not hold the keys that the log names")
+
+
+def _check_published_checkpoint(
+    storage: LogReader,
+    folder: LogFolder,
+    descriptions: list[LogDescription],
+    findings: Findings,
+) -> None:
+    """Check that the last published checkpoint belongs to this log and has all its tiles."""
+    try:
+        check_not_rolled_back(storage, descriptions, folder.checkpoint)
+    except VacrError as error:
+        findings.add(str(error))
+        return
+    for name, _ in list_changed_tiles(storage, 0, read_published_size(folder.public)):
+        path = folder.public / "tile" / name
+        if not path.is_file():
+            findings.add(f"{path} is missing: vacr log serve makes it again")
+
+
+def _check_published_tile(
+    storage: LogReader, path: Path, tile_folder: Path, findings: Findings
+) -> None:
+    level, _, name = path.relative_to(tile_folder).as_posix().partition("/")
+    try:
+        number, width = parse_tile_path(name)
+        if level == ENTRIES_LEVEL:
+            expected = read_bundle_bytes(storage, number, width)
+        else:
+            expected = read_tile_bytes(storage, int(level), number, width)
+    except (VacrError, ValueError) as error:
+        findings.add(f"{path}: {error}")
+        return
+    if read_bytes(path) != expected:
+        findings.add(f"{path} is not what the log has")
+    elif level == ENTRIES_LEVEL and width < TILE_WIDTH:
+        # A partial bundle ends where a published tree ended, so a head of that size was signed.
+        _check_head_is_stored(storage, path, number * TILE_WIDTH + width, findings)
+
+
+def _check_head_is_stored(storage: LogReader, path: Path, size: int, findings: Findings) -> None:
+    stored = storage.head_until(size)
+    if stored is None or stored.head.size != size:
+        findings.add(
+            f"{path} was published for a tree of {size} entries, and the head of that size is gone"
+        )

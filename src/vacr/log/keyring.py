@@ -1,8 +1,20 @@
-"""The keys of a log: files that only its owner can read, found by what the log says of itself.
-Step: register.
+"""The signing keys of a log, kept as files next to its database.
 
-The last description in the log names the key that signs receipts and the one that signs
-checkpoints. Keys that were replaced are kept in public form, for those who verify older receipts.
+A log signs receipts with an ES256 key and checkpoints with an Ed25519 key. Which keys are current
+is written in the log itself: its first entry describes the log, and each rotation appends a new
+description that the previous key signs. The keyring reads the newest description and loads the
+private keys that it names. Replaced keys stay available in public form, so that older receipts can
+still be verified:
+
+    >>> from contextlib import closing
+    >>> from vacr.log import create_log, read_log_descriptions, rotate_log_keys
+    >>> folder = create_log("mylog", origin="log.example.org/agents")
+    >>> new_key = rotate_log_keys(folder)
+    >>> with closing(folder.reader()) as reader:
+    ...     [description.origin for description in read_log_descriptions(reader)]
+    ['log.example.org/agents', 'log.example.org/agents']
+    >>> (folder.path / "receipt-keys.pem").read_text().count("BEGIN PUBLIC KEY")
+    2
 """
 
 from __future__ import annotations
@@ -39,187 +51,197 @@ from vacr.transparency import (
 )
 
 _KEYS_FOLDER_NAME = "keys"
+_KEYS_FOLDER_MODE = 0o700
 _KEY_FILE_MODE = 0o600
+_KEYS_OF_NEW_LOG = 2
+
+
+class Keyring:
+    """The private keys of one log, loaded from its folder when they are needed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Remember the folder; keys are read later."""
+        self.folder = folder
+        self.next_signer: Signer | None = None
+        """During a key rotation: the signer of the first head after it."""
+        self.origin = ""
+        self.log_identity = ""
+
+    def load_identity(self, reader: LogReader) -> None:
+        """Set `origin` and `log_identity` from the log's first entry, unless they are set.
+
+        Raises:
+            LogDamaged: the first entry is missing.
+            InvalidStatement: the first entry does not describe a log.
+        """
+        if not self.log_identity:
+            entry = _read_log_entry(reader, 0)
+            self.origin = parse_first_description(entry).origin
+            self.log_identity = compute_log_identity(entry)
+
+    def load_signer(self, reader: LogReader, head: StoredHead) -> Signer:
+        """Return the receipt signer that was current at a head.
+
+        Raises:
+            UsageError: the private key is not in the folder.
+        """
+        self.load_identity(reader)
+        description = _read_description_at(reader, head)
+        return KeySigner(self._load_private_key(description.receipt_key, "receipt"))
+
+    def load_checkpoint_key(self, reader: LogReader, head: StoredHead) -> ed25519.Ed25519PrivateKey:
+        """Return the checkpoint key that was current at a head.
+
+        Raises:
+            UsageError: the private key is not in the folder.
+        """
+        description = _read_description_at(reader, head)
+        key: ed25519.Ed25519PrivateKey = self._load_private_key(
+            description.checkpoint_key, "checkpoint"
+        )
+        return key
+
+    def _load_private_key(self, key: PublicKey, use: str) -> PrivateKey:
+        path = _build_key_path(self.folder, key)
+        if not path.is_file():
+            hint = (
+                f"Copy {_KEYS_FOLDER_NAME}/{path.name} from the folder of the log, "
+                "or name that folder."
+            )
+            raise UsageError(
+                f"the {use} key of the log is not here", where=str(self.folder), hint=hint
+            )
+        check_key_permissions(str(path))
+        private_key = parse_private_key(read_bytes(path))
+        if compute_thumbprint(private_key.public_key()) != compute_thumbprint(key):
+            raise UnreadableInput("another key than its name says", where=str(path))
+        return private_key
+
+    def sync_files(self, descriptions: Sequence[LogDescription]) -> None:
+        """Bring the key files in line with the log's descriptions of itself, oldest first.
+
+        This also completes a rotation that was interrupted: the file of public receipt keys is
+        written, and private keys that were replaced are removed.
+
+        Raises:
+            UnreadableInput: the public keys cannot be written.
+        """
+        receipt_keys = [description.receipt_key for description in descriptions]
+        write_receipt_keys(self.folder, receipt_keys)
+        for replaced in descriptions[:-1]:
+            for key in (replaced.receipt_key, replaced.checkpoint_key):
+                with suppress(OSError):
+                    _build_key_path(self.folder, key).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class LogKeyPair:
-    """A pair of keys for a log: ES256 for receipts, Ed25519 for checkpoints."""
+    """The two private keys of a log: ES256 for receipts, Ed25519 for checkpoints."""
 
     receipt: PrivateKey
     checkpoint: ed25519.Ed25519PrivateKey
 
     @classmethod
-    def make(cls) -> LogKeyPair:
-        """Make a pair."""
+    def generate(cls) -> LogKeyPair:
+        """Generate two new keys."""
         return cls(generate_key("es256"), generate_key("eddsa"))
 
-    @property
-    def signer(self) -> Signer:
-        """What signs receipts."""
-        return KeySigner(self.receipt)
-
-    def description(self, origin: str, created: int, log: str | None = None) -> LogDescription:
-        """Describe a log that has these keys."""
-        return LogDescription(
-            origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log
-        )
-
     @classmethod
-    def read(cls, folder: Path) -> LogKeyPair:
-        """Find the pair in a folder where it was written, and nothing else.
+    def load(cls, folder: Path) -> LogKeyPair:
+        """Load the keys of a log folder that has had no rotation yet.
 
         Raises:
-            UnreadableInput: it is not there.
+            UnreadableInput: the folder does not hold exactly one key of each kind.
         """
-        found = [
-            parse_private_key(read_bytes(path))
-            for path in sorted((folder / _KEYS_FOLDER_NAME).glob("*.pem"))
-        ]
-        pair = sorted(found, key=lambda key: not isinstance(key, ed25519.Ed25519PrivateKey))
-        if len(pair) != len(("receipt", "checkpoint")) or isinstance(
-            pair[1], ed25519.Ed25519PrivateKey
+        paths = sorted((folder / _KEYS_FOLDER_NAME).glob("*.pem"))
+        keys = [parse_private_key(read_bytes(path)) for path in paths]
+        checkpoint_first = sorted(
+            keys, key=lambda key: not isinstance(key, ed25519.Ed25519PrivateKey)
+        )
+        if len(keys) != _KEYS_OF_NEW_LOG or isinstance(
+            checkpoint_first[1], ed25519.Ed25519PrivateKey
         ):
             raise UnreadableInput(
                 "not the two keys of a new log", where=str(folder / _KEYS_FOLDER_NAME)
             )
-        checkpoint, receipt = pair
+        checkpoint, receipt = checkpoint_first
         return cls(receipt, checkpoint)
 
-    def write(self, folder: Path) -> None:
-        """Write them so that nobody else can read them, and so that they outlast a loss
-        of power.
-        """
-        place = folder / _KEYS_FOLDER_NAME
-        place.mkdir(mode=0o700, exist_ok=True)
+    def save(self, folder: Path) -> None:
+        """Write both keys durably, readable by the owner only."""
+        (folder / _KEYS_FOLDER_NAME).mkdir(mode=_KEYS_FOLDER_MODE, exist_ok=True)
         for key in (self.receipt, self.checkpoint):
-            write_durable_file(
-                place / _format_key_file_name(key.public_key()),
-                encode_private_pem(key),
-                mode=_KEY_FILE_MODE,
-            )
+            path = _build_key_path(folder, key.public_key())
+            write_durable_file(path, encode_private_pem(key), mode=_KEY_FILE_MODE)
 
-    def discard(self, folder: Path) -> None:
-        """Remove them: no log has come to name them."""
+    def delete(self, folder: Path) -> None:
+        """Delete both files; only for keys that no log has come to name."""
         for key in (self.receipt, self.checkpoint):
-            (folder / _KEYS_FOLDER_NAME / _format_key_file_name(key.public_key())).unlink(
-                missing_ok=True
-            )
+            _build_key_path(folder, key.public_key()).unlink(missing_ok=True)
 
+    @property
+    def signer(self) -> Signer:
+        """The receipt signer."""
+        return KeySigner(self.receipt)
 
-class Keyring:
-    """The keys of a log, in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        """Look into a folder when a key is asked for."""
-        self.folder = folder
-        self.next_signer: Signer | None = None
-        self.origin = self.log = ""
-
-    def learn(self, reading: LogReader) -> None:
-        """Learn which log it is from its first entry.
-
-        Raises:
-            Damaged: it does not describe a log.
-        """
-        if not self.log:
-            entry = _read_log_entry(reading, 0)
-            self.origin, self.log = (
-                parse_first_description(entry).origin,
-                compute_log_identity(entry),
-            )
-
-    def signer(self, reading: LogReader, head: StoredHead) -> Signer:
-        """Give what signs receipts.
-
-        Raises:
-            UsageError: the key is not here.
-        """
-        self.learn(reading)
-        return KeySigner(self._private(self._description(reading, head).receipt_key, "receipt"))
-
-    def checkpoint_key(self, reading: LogReader, head: StoredHead) -> ed25519.Ed25519PrivateKey:
-        """Give the key that signs checkpoints.
-
-        Raises:
-            UsageError: the key is not here.
-        """
-        key: ed25519.Ed25519PrivateKey = self._private(
-            self._description(reading, head).checkpoint_key, "checkpoint"
+    def describe_log(self, origin: str, created: int, log: str | None = None) -> LogDescription:
+        """Return the description of a log that uses these keys."""
+        return LogDescription(
+            origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log
         )
-        return key
-
-    def _description(self, reading: LogReader, head: StoredHead) -> LogDescription:
-        return parse_description(_read_log_entry(reading, head.description))
-
-    def _private(self, key: PublicKey, use: str) -> PrivateKey:
-        path = self.folder / _KEYS_FOLDER_NAME / _format_key_file_name(key)
-        if not path.is_file():
-            hint = f"Copy {_KEYS_FOLDER_NAME}/{path.name} from the folder of the log, or name that folder."
-            raise UsageError(
-                f"the {use} key of the log is not here", where=str(self.folder), hint=hint
-            )
-        check_key_permissions(str(path))
-        found = parse_private_key(read_bytes(path))
-        if compute_thumbprint(found.public_key()) != compute_thumbprint(key):
-            raise UnreadableInput("another key than its name says", where=str(path))
-        return found
-
-    def settle(self, said: Sequence[LogDescription]) -> None:
-        """Bring the files in line with what the log says of itself, also where a change of keys was
-        interrupted.
-
-        The keys that verify receipts are written for others to have; what remains of keys that were
-        replaced is removed.
-
-        Raises:
-            UnreadableInput: they cannot be written.
-        """
-        write_receipt_keys(self.folder, [one.receipt_key for one in said])
-        for key in (key for one in said[:-1] for key in (one.receipt_key, one.checkpoint_key)):
-            with suppress(OSError):
-                (self.folder / _KEYS_FOLDER_NAME / _format_key_file_name(key)).unlink(
-                    missing_ok=True
-                )
 
 
-def write_receipt_keys(folder: Path, found: Iterable[PublicKey]) -> None:
-    """Write the keys that verify receipts, the present one last, unless they are there."""
-    path, data = folder / RECEIPT_KEYS_FILE, b"".join(map(encode_public_pem, found))
+def write_receipt_keys(folder: Path, keys: Iterable[PublicKey]) -> None:
+    """Write the public receipt keys, the current one last, unless the file has them already."""
+    path = folder / RECEIPT_KEYS_FILE
+    data = b"".join(map(encode_public_pem, keys))
     with suppress(VacrError):
         if read_bytes(path) == data:
             return
     write_durable_file(path, data)
 
 
-def read_log_descriptions(reading: LogReader) -> list[LogDescription]:
-    """Give all that a log said of itself, from the first on, each signed by the key before.
+def read_log_descriptions(reader: LogReader) -> list[LogDescription]:
+    """Return a log's descriptions of itself, oldest first, each signed by the key before.
 
     Raises:
-        Damaged: one of them is not.
+        LogDamaged: an entry that should be a description is not.
     """
-    entry = _read_log_entry(reading, 0)
-    found, log = [parse_first_description(entry)], compute_log_identity(entry)
+    first_entry = _read_log_entry(reader, 0)
+    log_identity = compute_log_identity(first_entry)
+    descriptions = [parse_first_description(first_entry)]
+    for position in _list_later_descriptions(reader):
+        entry = _read_log_entry(reader, position)
+        description = parse_next_description(entry, descriptions[-1], log_identity)
+        if description is None:
+            raise LogDamaged(f"entry {position} is no description that the key before has signed")
+        descriptions.append(description)
+    return descriptions
+
+
+def _list_later_descriptions(reader: LogReader) -> list[int]:
+    """Return the positions of all descriptions but the first, in ascending order."""
     positions = []
-    head = reading.head()
+    head = reader.head()
     while head is not None and head.description:
         positions.append(head.description)
-        head = reading.head_until(head.description)
-    for position in reversed(positions):
-        after = parse_next_description(_read_log_entry(reading, position), found[-1], log)
-        if after is None:
-            raise LogDamaged(f"entry {position} is no description that the key before has signed")
-        found.append(after)
-    return found
+        # A tree of N entries ends just before position N, so its head names the description before.
+        head = reader.head_until(head.description)
+    return positions[::-1]
 
 
-def _format_key_file_name(key: PublicKey) -> str:
-    kind = "checkpoint" if isinstance(key, ed25519.Ed25519PublicKey) else "receipt"
-    return f"{kind}-{compute_thumbprint(key).hex()[:16]}.pem"
+def _read_description_at(reader: LogReader, head: StoredHead) -> LogDescription:
+    return parse_description(_read_log_entry(reader, head.description))
 
 
-def _read_log_entry(reading: LogReader, position: int) -> bytes:
-    found = reading.entries(position, position + 1)
-    if not found:
+def _read_log_entry(reader: LogReader, position: int) -> bytes:
+    entries = reader.entries(position, position + 1)
+    if not entries:
         raise LogDamaged(f"entry {position} is missing")
-    return found[0]
+    return entries[0]
+
+
+def _build_key_path(folder: Path, key: PublicKey) -> Path:
+    use = "checkpoint" if isinstance(key, ed25519.Ed25519PublicKey) else "receipt"
+    name = f"{use}-{compute_thumbprint(key).hex()[:16]}.pem"
+    return folder / _KEYS_FOLDER_NAME / name

@@ -1,17 +1,22 @@
-"""The log itself: entries in, receipts out. Step: register.
+"""The log itself: entries in, receipts out.
 
-One batch is one transaction: its entries, the tiles that change and one signed head. Receipts are
-made after it is committed. Whatever fails, memory is thrown away and read again from the storage:
-the storage is the truth.
+A ledger appends entries in batches. One batch is one transaction with its entries, the tiles that
+they change, and one signed tree head; receipts are built only after it is committed. After any
+error the ledger drops its state in memory and reads it again: the storage is the truth. An
+entry that is in the log already keeps its position:
 
-Proofs from a log, as receipts: for an entry, and that the log only grew. Step: register.
+    >>> from contextlib import closing
+    >>> from vacr.log import create_log
+    >>> with closing(create_log("mylog").ledger()) as ledger:
+    ...     [(entry.position, entry.new) for entry in ledger.append([b"a", b"b", b"a"])]
+    ...     [(entry.position, entry.new) for entry in ledger.append([b"b"])]
+    [(1, True), (2, True), (1, True)]
+    [(2, False)]
 
-The one place where entries get their order: a thread that takes what is waiting, a batch at a
-time. Step: register.
-
-What waits is bounded: who comes when it is full is told so at once. An error of the storage ends
-the batch; the storage is opened again and the batch is tried once more, which adds nothing twice,
-since entries are known by their hashes.
+The log has exactly one place where entries get their order: the `Sequencer`, a thread that takes
+the waiting entries, one batch at a time. Its queue is bounded, and a caller who finds it full is
+refused at once. When the storage fails, the batch is tried once more on a fresh connection. That
+cannot add an entry twice, since entries are recognised by their hashes.
 """
 
 from __future__ import annotations
@@ -58,51 +63,39 @@ from vacr.transparency import (
 )
 
 MAX_BATCH_ENTRIES = 512
-"""How many entries a batch may have."""
+MAX_WAITING_ENTRIES = 4096
+"""How many entries may wait for their batch, unless the sequencer is given another limit."""
 _MAX_APPEND_TRIES = 5
 _MAX_CACHED_TILES = 128
+_RETRY_PAUSE_SECONDS = 0.25
+_PROBE_INTERVAL_SECONDS = 1.0
+"""How often a failing log is tried again while no entries wait."""
+_log = logging.getLogger("vacr.log")
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedEntry:
-    """Where an entry is, with its receipt."""
+    """The position of an entry in the log, with its receipt."""
 
     position: int
     receipt: bytes
-    """Nothing for the first entry of a log that has no other."""
+    """Empty for the only entry of a log, which cannot have a receipt yet."""
     new: bool
+    """False if the entry was in the log before."""
 
 
-class TileCache:
-    """The tiles of a storage; full ones never change, and some of them are kept in memory."""
+Ticket = TypeVar("Ticket")
+BatchResults = list[tuple[Ticket, PlacedEntry | VacrError]]
+"""The outcome for each entry of a batch: its place, or the error that kept it out."""
 
-    def __init__(self, storage: LogReader) -> None:
-        """Read from a storage."""
-        self.storage = storage
-        self.kept: dict[tuple[int, int], Tile] = {}
 
-    def __call__(self, level: int, number: int) -> Tile:
-        """Give a tile.
-
-        Raises:
-            Damaged: it is not there.
-        """
-        found = self.kept.get((level, number))
-        if found is None:
-            hashes = self.storage.tile(level, number)
-            if hashes is None or len(hashes) % HASH_SIZE:
-                raise LogDamaged(f"tile {level}/{number} is missing or cut")
-            found = Tile(hashes)
-            if len(self.kept) >= _MAX_CACHED_TILES:
-                self.kept.pop(next(iter(self.kept)))
-            if found.is_full:
-                self.kept[level, number] = found
-        return found
+# --- Appending ---
 
 
 class Ledger:
-    """A log that can be added to. One thread at a time uses it; other processes may add to the same
-    log.
+    """A log open for appending.
+
+    One thread at a time may use it. Other processes may append to the same log.
     """
 
     def __init__(
@@ -115,268 +108,288 @@ class Ledger:
 
         Raises:
             StorageFailed: it cannot be read.
-            Damaged: what is stored is not what was.
-            UsageError: the keys of the log are not at hand.
+            LogDamaged: the stored data differs from the data that was written.
+            UsageError: the log has not been created, or its keys are missing.
         """
         self.open_storage = open_storage
         self.keyring = keyring
         self.clock = clock
         self.storage = open_storage()
         self.head: StoredHead | None = None
-        self.known: TreeHead | None = None
-        """The last head that was found or committed: the log may only grow from there."""
-        self.growing: GrowingTree | None = None
+        """The head that `tree` belongs to; None after an error."""
+        self.last_head: TreeHead | None = None
+        """The newest head that was read or committed: the log may only grow from there."""
+        self.tree: GrowingTree | None = None
         self.signer: Signer | None = None
         try:
-            self._load(self.storage, self._stored_head(self.storage))
+            self._load_tree(self.storage, _read_head(self.storage))
         except BaseException:
             self.storage.close()
             raise
-
-    @staticmethod
-    def _stored_head(reading: LogReader) -> StoredHead:
-        head = reading.head()
-        if head is None:
-            raise UsageError("there is no log in the database", hint="vacr log init makes one.")
-        return head
 
     def close(self) -> None:
         """Close the storage."""
         self.storage.close()
 
-    def _load(self, storage: LogReader, head: StoredHead) -> GrowingTree:
-        """Read the right edge of the tree, and check that it leads to the root that was signed."""
+    def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[PlacedEntry]:
+        """Append entries, all or none; an entry that is in the log already keeps its position.
+
+        In a key rotation, the last entry is a new description of the log. Then `replaced` is the
+        position of the description that it follows, whose key has signed it.
+
+        Raises:
+            UsageError: the description at `replaced` is not the newest any more.
+            StorageFailed: appending failed, or its outcome is unknown; the storage was reopened.
+        """
+        for _ in range(_MAX_APPEND_TRIES):
+            try:
+                return self._append_once(entries, replaced)
+            except HeadMoved:
+                self._forget_tree()
+            except StorageFailed:
+                self._forget_tree()
+                self._reopen_storage()
+                raise
+            except BaseException:
+                self._forget_tree()
+                raise
+        raise StorageFailed("other writers keep moving the head of the log")
+
+    def _append_once(self, entries: Sequence[bytes], replaced: int | None) -> list[PlacedEntry]:
+        leaves = list(map(hash_leaf, entries))
+        with self.storage.transaction() as transaction:
+            tree, before = self._load_current_tree(transaction)
+            if replaced not in (None, before.description):
+                raise UsageError(
+                    "somebody else gave the log new keys meanwhile",
+                    hint="Run the same again, if you still want to.",
+                )
+            positions_by_leaf = find_leaf_positions(transaction, tree.node, leaves)
+            new_indexes: list[int] = []
+            positions = []
+            for index, leaf in enumerate(leaves):
+                position = positions_by_leaf.get(leaf)
+                if position is None:
+                    position = positions_by_leaf[leaf] = tree.add(leaf)
+                    new_indexes.append(index)
+                positions.append(position)
+            if new_indexes:
+                description = positions[-1] if replaced is not None else before.description
+                after = self._sign_head(tree, before, description)
+                batch = Batch(
+                    before,
+                    [entries[index] for index in new_indexes],
+                    [leaves[index] for index in new_indexes],
+                    tree.settle(),
+                    after,
+                )
+                transaction.append(batch)
+                self.head = after
+        # Only now is the batch committed, and only now may a receipt exist.
+        self.last_head = after.head if new_indexes else before.head
+        return self._build_placed_entries(tree, positions, before.head.size)
+
+    def _load_current_tree(self, transaction: LogTransaction) -> tuple[GrowingTree, StoredHead]:
+        """Return the tree and its head, reloaded if another writer has appended to the log."""
+        head = _read_head(transaction)
+        if self.tree is None or self.head != head:
+            return self._load_tree(transaction, head), head
+        return self.tree, head
+
+    def _load_tree(self, reader: LogReader, head: StoredHead) -> GrowingTree:
+        """Load the right edge of the tree, and check it against the signed root."""
         size = head.head.size
-        last = []
+        last_tiles = []
         for level, number, width in list_last_tiles(size):
-            hashes = (storage.tile(level, number) if width else b"") or b""
+            hashes = (reader.tile(level, number) if width else b"") or b""
             if len(hashes) < width * HASH_SIZE:
                 raise LogDamaged(f"tile {level}/{number} is missing or cut")
-            last.append(Tile(hashes[: width * HASH_SIZE]))
-        growing = GrowingTree(size, last, TileCache(storage))
-        if growing.root() != head.head.root:
+            last_tiles.append(Tile(hashes[: width * HASH_SIZE]))
+        tree = GrowingTree(size, last_tiles, TileCache(reader))
+        if tree.root() != head.head.root:
             raise LogDamaged("the tree that is stored does not lead to the root that was signed")
-        known = self.known
-        if known is not None and (
-            known.size > size or compute_root(growing.node, known.size) != known.root
-        ):
+        self._check_only_grew(tree, size)
+        if self.head is None or self.head.description != head.description:
+            self.signer = self.keyring.load_signer(reader, head)
+        self.head, self.last_head, self.tree = head, head.head, tree
+        return tree
+
+    def _check_only_grew(self, tree: GrowingTree, size: int) -> None:
+        last = self.last_head
+        if last is None:
+            return
+        if last.size > size or compute_root(tree.node, last.size) != last.root:
             raise LogDamaged(
                 (
-                    f"the log had {known.size} entries, and the database no longer has them: it "
-                    "was "
-                    "set back to an older state"
+                    f"the log had {last.size} entries, and the database no longer has them: it "
+                    "was set back to an older state"
                 ),
                 hint=(
                     "Put the newest state of the database back. To go on would make another "
                     "log of it."
                 ),
             )
-        if self.head is None or self.head.description != head.description:
-            self.signer = self.keyring.signer(storage, head)
-        self.head, self.known, self.growing = head, head.head, growing
-        return growing
 
-    def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[PlacedEntry]:
-        """Add entries, all or none; one that is in the log already keeps its place.
-
-        The last may be a new description of the log, in the place of the one at `replaced`, whose
-        key has signed it.
-
-        Raises:
-            UsageError: the log has another description by now.
-            StorageFailed: that could not be done, or it is not known whether it was; the storage
-                has been opened again.
-        """
-        for _ in range(_MAX_APPEND_TRIES):
-            try:
-                return self._append(entries, replaced)
-            except HeadMoved:
-                self._forget()
-            except StorageFailed:
-                self._forget()
-                self._recover()
-                raise
-            except BaseException:
-                self._forget()
-                raise
-        raise StorageFailed("other writers keep moving the head of the log")
-
-    def _append(self, entries: Sequence[bytes], replaced: int | None) -> list[PlacedEntry]:
-        leaves = list(map(hash_leaf, entries))
-        with self.storage.writing() as writing:
-            growing, before = self._current(writing)
-            if replaced not in (None, before.description):
-                raise UsageError(
-                    "somebody else gave the log new keys meanwhile",
-                    hint="Run the same again, if you still want to.",
-                )
-            known = find_leaf_positions(writing, growing.node, leaves)
-            fresh: list[int] = []
-            positions = []
-            for at, leaf in enumerate(leaves):
-                position = known.get(leaf)
-                if position is None:
-                    position = known[leaf] = growing.add(leaf)
-                    fresh.append(at)
-                positions.append(position)
-            if fresh:
-                described = positions[-1] if replaced is not None else before.description
-                after = self._sign(growing, before, described)
-                batch = Batch(
-                    before,
-                    [entries[at] for at in fresh],
-                    [leaves[at] for at in fresh],
-                    growing.settle(),
-                    after,
-                )
-                writing.append(batch)
-                self.head = after
-        self.known = after.head if fresh else before.head
-        return self._placed(growing, positions, before.head.size)
-
-    def _current(self, writing: LogTransaction) -> tuple[GrowingTree, StoredHead]:
-        """Give the tree as it is now, which another writer may have added to."""
-        head = self._stored_head(writing)
-        if self.growing is None or self.head != head:
-            return self._load(writing, head), head
-        return self.growing, head
-
-    def _sign(self, growing: GrowingTree, before: StoredHead, description: int) -> StoredHead:
+    def _sign_head(self, tree: GrowingTree, before: StoredHead, description: int) -> StoredHead:
         if description != before.description:
             self.signer = self.keyring.next_signer
         if self.signer is None:
             raise UsageError("the key of the log is not at hand")
-        # A clock that is moved back does not take the log with it.
+        # The time of a head never decreases, even if the clock is set back.
         now = max(int(self.clock()), before.time)
-        header = encode_receipt_header(self.signer, self.keyring.log, self.keyring.origin, now)
-        return StoredHead(
-            sign_tree_head(self.signer, header, growing.size, growing.root()), now, description
+        header = encode_receipt_header(
+            self.signer, self.keyring.log_identity, self.keyring.origin, now
         )
+        head = sign_tree_head(self.signer, header, tree.size, tree.root())
+        return StoredHead(head, now, description)
 
-    def _placed(
-        self, growing: GrowingTree, positions: Iterable[int], old_size: int
+    def _build_placed_entries(
+        self, tree: GrowingTree, positions: Iterable[int], old_size: int
     ) -> list[PlacedEntry]:
         if self.head is None:
             raise LogDamaged("the log has no head")
         head = self.head.head
-        if head.size == 1:  # the description of the log, sent by somebody who read it
-            return [PlacedEntry(at, b"", new=False) for at in positions]
-        node = cache(growing.node)  # the paths of neighbours are the same but for their beginnings
-        edges = compute_right_edge(node, head.size)
+        if head.size == 1:  # somebody has registered the log's own description
+            return [PlacedEntry(position, b"", new=False) for position in positions]
+        node = cache(tree.node)  # paths of neighbouring entries share most of their nodes
+        right_edge = compute_right_edge(node, head.size)
         return [
             PlacedEntry(
-                at,
-                head.inclusion(at, build_inclusion_path(node, edges, at, head.size)),
-                at >= old_size,
+                position,
+                head.inclusion(
+                    position, build_inclusion_path(node, right_edge, position, head.size)
+                ),
+                position >= old_size,
             )
-            for at in positions
+            for position in positions
         ]
 
-    def _forget(self) -> None:
-        """Throw away what was read: it is read again before the next batch."""
-        self.head = self.growing = None
+    def _forget_tree(self) -> None:
+        """Drop the tree in memory, so that it is read again before the next batch."""
+        self.head = self.tree = None
 
-    def _recover(self) -> None:
-        """Open the storage again: after an error nothing that it said can be relied on."""
+    def _reopen_storage(self) -> None:
+        """Open the storage again: after an error, the state of the connection is unknown."""
         self.storage.close()
         with suppress(StorageFailed):
             self.storage = self.open_storage()
 
 
+def _read_head(reader: LogReader) -> StoredHead:
+    head = reader.head()
+    if head is None:
+        raise UsageError("there is no log in the database", hint="vacr log init makes one.")
+    return head
+
+
+# --- Reading ---
+
+
+class TileCache:
+    """A tile lookup over a storage that keeps some full tiles in memory: they never change."""
+
+    def __init__(self, reader: LogReader) -> None:
+        """Start with an empty cache."""
+        self.reader = reader
+        self.cached: dict[tuple[int, int], Tile] = {}
+
+    def __call__(self, level: int, number: int) -> Tile:
+        """Return a tile.
+
+        Raises:
+            LogDamaged: it is missing or truncated.
+        """
+        tile = self.cached.get((level, number))
+        if tile is None:
+            hashes = self.reader.tile(level, number)
+            if hashes is None or len(hashes) % HASH_SIZE:
+                raise LogDamaged(f"tile {level}/{number} is missing or cut")
+            tile = Tile(hashes)
+            if len(self.cached) >= _MAX_CACHED_TILES:
+                oldest = next(iter(self.cached))
+                self.cached.pop(oldest)
+            if tile.is_full:
+                self.cached[level, number] = tile
+        return tile
+
+
 def find_leaf_positions(
-    reading: LogReader, node: NodeLookup, leaves: Sequence[bytes]
+    reader: LogReader, node: NodeLookup, leaves: Sequence[bytes]
 ) -> dict[bytes, int]:
-    """Give the positions of the leaves that are in a log."""
+    """Return the positions of those leaves that are in the log."""
     wanted = set(leaves)
-    found = (
-        (node(0, position), position)
-        for _, position in reading.positions(list({compute_index_prefix(leaf) for leaf in wanted}))
-    )
-    return {leaf: position for leaf, position in found if leaf in wanted}
+    prefixes = list({compute_index_prefix(leaf) for leaf in wanted})
+    # The index has only the beginning of each hash, so the tree decides which candidates match.
+    candidates = ((node(0, position), position) for _, position in reader.positions(prefixes))
+    return {leaf: position for leaf, position in candidates if leaf in wanted}
 
 
-class NoReceiptYet(UsageError):  # noqa: N818 - what is the matter, as an error
-    """A log has its first entry only: its proof would have no path, and RFC 9942 has no form for
-    such a proof.
-    """
+class NoReceiptYet(UsageError):  # noqa: N818 - names a state, which ends with the next entry
+    """The log has only one entry, whose proof would be empty; RFC 9942 has no form for that."""
 
     def __init__(self) -> None:
-        """Say why, and from when on there is one."""
-        told = (
+        """Explain when there will be a receipt."""
+        message = (
             "the log has its first entry only, and a receipt needs another beside it: RFC "
             "9942 knows no empty path"
         )
-        super().__init__(told, hint="From the next entry on there is one.")
+        super().__init__(message, hint="From the next entry on there is one.")
 
 
-def build_inclusion_receipt(reading: LogReader, position: int) -> bytes | None:
-    """Make the receipt for an entry, as of the last head; nothing where there is no such entry.
+def build_inclusion_receipt(reader: LogReader, position: int) -> bytes | None:
+    """Return the receipt of an entry under the current head, or None if there is no such entry.
 
     Raises:
-        NoReceiptYet: it is the only one.
+        NoReceiptYet: it is the only entry.
     """
-    stored = reading.head()
+    stored = reader.head()
     if stored is None or not 0 <= position < stored.head.size:
         return None
-    if stored.head.size == 1:
+    head = stored.head
+    if head.size == 1:
         raise NoReceiptYet
-    node = make_node_lookup(TileCache(reading))
-    edges = compute_right_edge(node, stored.head.size)
-    return stored.head.inclusion(
-        position, build_inclusion_path(node, edges, position, stored.head.size)
-    )
+    node = make_node_lookup(TileCache(reader))
+    right_edge = compute_right_edge(node, head.size)
+    return head.inclusion(position, build_inclusion_path(node, right_edge, position, head.size))
 
 
-def build_consistency_receipt(
-    reading: LogReader, keyring: Keyring, older: int, newer: int
-) -> bytes:
-    """Make the receipt that shows that an older tree is the beginning of a newer one.
+def build_consistency_receipt(reader: LogReader, keyring: Keyring, older: int, newer: int) -> bytes:
+    """Return the receipt that proves that the tree of one size is a prefix of a larger one.
 
-    Where no head was signed for the newer size, one is signed now: what it says is true of any size
-    that the log had.
+    If no head was signed for the newer size, one is signed now: the log did have that size, even
+    though only within a batch.
 
     Raises:
-        UsageError: the log never had these sizes, or its key is not at hand.
+        UsageError: the log never had these sizes, or its key is missing.
     """
-    last = reading.head()
+    last = reader.head()
     if last is None or not 0 < older < newer <= last.head.size:
         size = last.head.size if last is not None else 0
         raise UsageError(
             f"no proof from {older} to {newer}",
             hint=f"The first is smaller, and the second {size} at most.",
         )
-    node = make_node_lookup(TileCache(reading))
-    stored = reading.head_until(newer)
+    node = make_node_lookup(TileCache(reader))
+    stored = reader.head_until(newer)
     head = stored.head if stored is not None else last.head
     if head.size != newer:
-        signer = keyring.signer(reading, last)
-        head = sign_tree_head(
-            signer,
-            encode_receipt_header(signer, keyring.log, keyring.origin, last.time),
-            newer,
-            compute_root(node, newer),
-        )
+        signer = keyring.load_signer(reader, last)
+        header = encode_receipt_header(signer, keyring.log_identity, keyring.origin, last.time)
+        head = sign_tree_head(signer, header, newer, compute_root(node, newer))
     return head.consistency(older, build_consistency_path(node, older, newer))
 
 
-Ticket = TypeVar("Ticket")
-BatchResults = list[tuple[Ticket, PlacedEntry | VacrError]]
-
-MAX_WAITING_ENTRIES = 4096
-"""How many entries may wait."""
-_RETRY_PAUSE_SECONDS = 0.25
-_PROBE_INTERVAL_SECONDS = 1.0
-"""After so many seconds a log that failed is tried again, though nothing waits."""
-_log = logging.getLogger("vacr.log")
+# --- Sequencing ---
 
 
 class LogBusy(Unreachable):
-    """More is waiting than may wait, or the log is going down."""
+    """The queue is full, or the log is shutting down."""
 
 
 class Sequencer(Generic[Ticket]):
-    """Adds entries to a log in the order they come; each comes with a ticket, by which its result
-    is delivered.
+    """A thread that appends entries to a ledger in order of arrival.
+
+    Each entry comes with a ticket, under which its result is delivered.
     """
 
     def __init__(
@@ -387,45 +400,42 @@ class Sequencer(Generic[Ticket]):
         waiting: int = MAX_WAITING_ENTRIES,
         linger: float = 0.0,
     ) -> None:
-        """Take over a ledger; `deliver` is called from the sequencer's thread. A batch is gathered
-        for `linger` seconds.
+        """Take over a ledger and start the thread, which calls `deliver` after each batch.
+
+        `waiting` is the capacity of the queue; a batch is collected for `linger` seconds.
         """
         self.ledger = ledger
         self.deliver = deliver
-        self.waiting = waiting
+        self.capacity = waiting
         self.linger = linger
         self.queue: deque[tuple[bytes, Ticket]] = deque()
         self.changed = threading.Condition()
         self.stopping = False
         self.failure: VacrError | None = None
-        """What kept the last batch from being added; none when all is well."""
+        """Why the last batch was not appended; None if it was."""
         self.batches = 0
         self.storage_failures = 0
-        """How often the storage failed and was opened again: a disk that does so once may do so
-        again.
-        """
+        """How often the storage failed and was reopened: an early sign of a failing disk."""
         self.thread = threading.Thread(target=self._run, name="sequencer", daemon=True)
         self.thread.start()
 
     def submit(self, entry: bytes, ticket: Ticket) -> None:
-        """Have an entry added.
+        """Queue an entry for the next batch.
 
         Raises:
-            Busy: too many are waiting.
+            LogBusy: the queue is full, or the log is shutting down.
         """
         with self.changed:
-            if self.stopping or len(self.queue) >= self.waiting:
-                raise LogBusy(
-                    str(self.failure or "the log is going down")
-                    if self.stopping
-                    else "too many entries are waiting"
-                )
+            if self.stopping:
+                raise LogBusy(str(self.failure or "the log is going down"))
+            if len(self.queue) >= self.capacity:
+                raise LogBusy("too many entries are waiting")
             self.queue.append((entry, ticket))
             if len(self.queue) == 1:
                 self.changed.notify()
 
     def close(self) -> None:
-        """Add what is still waiting, and end."""
+        """Append the entries that still wait, end the thread and close the ledger."""
         with self.changed:
             self.stopping = True
             self.changed.notify()
@@ -434,35 +444,18 @@ class Sequencer(Generic[Ticket]):
 
     def _run(self) -> None:
         try:
-            while (batch := self._next()) or not self.stopping:
-                # What failed is tried also without entries: whoever asks how the log is may send
-                # none before all is well.
+            while (batch := self._take_batch()) or not self.stopping:
+                # After a failure this also runs without entries: clients may wait for the log to
+                # report that it is healthy before they send any.
                 results = self._append([entry for entry, _ in batch])
                 if batch:
-                    self.deliver(
-                        [
-                            (ticket, result)
-                            for (_, ticket), result in zip(batch, results, strict=True)
-                        ]
-                    )
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits and whoever comes has to be told
+                    tickets = [ticket for _, ticket in batch]
+                    self.deliver(list(zip(tickets, results, strict=True)))
+        except Exception as error:  # noqa: BLE001 - waiting callers need an answer after any error
             self._give_up(error)
 
-    def _give_up(self, error: Exception) -> None:
-        """Refuse what waits and what comes: nothing adds entries any more."""
-        failure = Unreachable(
-            f"the log takes no more entries until it is started again: {type(error).__name__}: "
-            f"{error}"
-        )
-        with self.changed:
-            self.stopping, self.failure = True, failure
-            left = [ticket for _, ticket in self.queue]
-            self.queue.clear()
-        with suppress(Exception):
-            self.deliver([(ticket, failure) for ticket in left])
-
-    def _next(self) -> list[tuple[bytes, Ticket]]:
-        """Give what waits; nothing, when it is time to end or to try again."""
+    def _take_batch(self) -> list[tuple[bytes, Ticket]]:
+        """Wait for entries and return them; empty when it is time to stop or to probe the log."""
         with self.changed:
             self.changed.wait_for(
                 lambda: self.queue or self.stopping,
@@ -475,30 +468,46 @@ class Sequencer(Generic[Ticket]):
 
     def _append(self, entries: Sequence[bytes]) -> Sequence[PlacedEntry | VacrError]:
         try:
-            try:
-                placed = self.ledger.append(entries)
-            except StorageFailed as error:
-                self.storage_failures += 1
-                time.sleep(_RETRY_PAUSE_SECONDS)
-                placed = self.ledger.append(entries)
-                _log.warning(
-                    "the database failed and was opened again, nothing is lost: %s",
-                    error.diagnostics(),
-                )
+            placed = self._append_with_retry(entries)
         except VacrError as error:
-            return [self._failed(error)] * len(entries)
-        except Exception as error:  # noqa: BLE001 - whoever waits has to be told, whatever it is
-            return [
-                self._failed(Unreachable(f"a bug in vacr: {type(error).__name__}: {error}"))
-            ] * len(entries)
+            return [self._record_failure(error)] * len(entries)
+        except Exception as error:  # noqa: BLE001 - waiting callers need an answer after any error
+            bug = Unreachable(f"a bug in vacr: {type(error).__name__}: {error}")
+            return [self._record_failure(bug)] * len(entries)
         if self.failure is not None:
             _log.warning("entries are taken again")
         self.failure = None
         self.batches += bool(entries)
         return placed
 
-    def _failed(self, error: VacrError) -> VacrError:
+    def _append_with_retry(self, entries: Sequence[bytes]) -> list[PlacedEntry]:
+        try:
+            return self.ledger.append(entries)
+        except StorageFailed as error:
+            self.storage_failures += 1
+            time.sleep(_RETRY_PAUSE_SECONDS)
+            placed = self.ledger.append(entries)
+            _log.warning(
+                "the database failed and was opened again, nothing is lost: %s",
+                error.diagnostics(),
+            )
+            return placed
+
+    def _record_failure(self, error: VacrError) -> VacrError:
         if self.failure is None or str(self.failure) != str(error):
             _log.warning("no entries are taken: %s", error.diagnostics())
         self.failure = error
         return error
+
+    def _give_up(self, error: Exception) -> None:
+        """Refuse all waiting and future entries: the thread that appends them ends."""
+        failure = Unreachable(
+            f"the log takes no more entries until it is started again: {type(error).__name__}: "
+            f"{error}"
+        )
+        with self.changed:
+            self.stopping, self.failure = True, failure
+            tickets = [ticket for _, ticket in self.queue]
+            self.queue.clear()
+        with suppress(Exception):
+            self.deliver([(ticket, failure) for ticket in tickets])

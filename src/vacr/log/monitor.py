@@ -1,17 +1,22 @@
-"""What a monitor remembers of a log between two looks, in a file of JSON.
+"""Monitor a log from outside: it must not fork or shrink, and its entries must match its signature.
 
-The way from one size of a log to a larger one: every entry on it is fetched, hashed and put onto
-the tree. Step: verify.
+A monitor remembers the last state of a log that it found correct, and compares it with the state
+that the log shows now. If the log has grown, every new entry is fetched, hashed and added to the
+known tree. That must lead to the root that the log signed; otherwise, the log misbehaved. A new
+checkpoint key is accepted if an entry announces it, signed by the key before. Memory use does not
+depend on the size of the log: one bundle of entries and the right edge of the tree at a time.
 
-Memory does not grow with the way: there is one bundle at a time, and the edge of the tree.
+The remembered state is one JSON file, replaced atomically:
 
-Watching a log: it must neither fork nor shrink, and its entries must be what it signed. Step:
-verify.
-
-What is remembered of the last look is compared with what the log shows now. When it has grown, all
-new entries are hashed onto the edge of the tree that was known: that gives the root that the log
-signed, or the log is not what it says. A new key is accepted when an entry announces it, signed by
-the key before.
+    >>> from pathlib import Path
+    >>> from vacr.log import KnownLog, load_monitor_state, save_monitor_state
+    >>> from vacr.signing import generate_key
+    >>> from vacr.transparency import build_verifier_key
+    >>> key = build_verifier_key("log.example.org", generate_key("eddsa").public_key())
+    >>> known = KnownLog("urn:x", key.name, 7, bytes(32), key, (key,), None, b"note")
+    >>> save_monitor_state(Path("state.json"), known)
+    >>> load_monitor_state(Path("state.json")) == known
+    True
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -50,32 +56,251 @@ from vacr.transparency import (
 if sys.platform != "win32":
     import fcntl
 
+OUTCOME_FIRST, OUTCOME_SAME, OUTCOME_GROWN = "first", "same", "grown"
+
+_SHRUNK_REASON = "log-shrunk"
+_SHRUNK_RETRIES = 4
+_SHRUNK_RETRY_SECONDS = 1.0
 _STATE_VERSION = 1
 _MAX_STATE_FILE_SIZE = 1 << 22
+_MAX_EVIDENCE_FILES = 100
+"""Limit of evidence files: a log's owner can sign any number of checkpoints to fill a disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLog:
-    """A log as it was when it was last found to be fine."""
+    """The last state of a log that the monitor found correct."""
 
     identity: str
     origin: str
     size: int
     root: bytes
     pinned: VerifierKey
-    """The key of the first checkpoint that was seen."""
+    """The key of the first checkpoint that the monitor saw."""
     keys: tuple[VerifierKey, ...]
-    """Those that may sign a checkpoint of this size; the last is the one for all larger ones."""
+    """The keys that may sign a checkpoint of this size; the last one signs all larger ones."""
     receipt_key: PublicKey | None
-    """What the log has to announce new keys with; a log that does not describe itself has none."""
+    """The key that announces new keys; None for a log that does not describe itself."""
     note: bytes
 
 
-def load_monitor_state(path: Path) -> KnownLog | None:
-    """Read the state; there is none the first time.
+@dataclass(frozen=True, slots=True)
+class MonitorResult:
+    """The outcome of one inspection: whether the log is new, the same or grown."""
+
+    outcome: str
+    known: KnownLog
+    rotations: int = 0
+
+
+class LogMisbehaved(InvalidStatement):
+    """The log broke a promise; carries the checkpoint that it showed, as evidence."""
+
+    def __init__(self, error: InvalidStatement, note: bytes) -> None:
+        """Keep the checkpoint."""
+        super().__init__(error.message, reason=error.reason, where=error.where, hint=error.hint)
+        self.note = note
+
+
+# --- Inspection ---
+
+
+def inspect_log(
+    log: TiledLog, known: KnownLog | None, expected_key: VerifierKey | None = None
+) -> MonitorResult:
+    """Compare a log with its known state; `expected_key` is the key that must sign a new log.
 
     Raises:
-        UnreadableInput: it is there, and cannot be read.
+        LogMisbehaved: the log forked, shrank, changed its key without announcing it, or shows
+            entries that do not match its signature.
+        Unreachable: a checkpoint, tile or entry cannot be fetched.
+    """
+    for _ in range(_SHRUNK_RETRIES):
+        try:
+            return _inspect_log_once(log, known, expected_key)
+        except LogMisbehaved as error:
+            if error.reason != _SHRUNK_REASON:
+                raise
+        # If several servers publish one log, one of them may lag behind for a moment.
+        time.sleep(_SHRUNK_RETRY_SECONDS)
+    return _inspect_log_once(log, known, expected_key)
+
+
+def _inspect_log_once(
+    log: TiledLog, known: KnownLog | None, expected_key: VerifierKey | None
+) -> MonitorResult:
+    data = log.checkpoint()
+    try:
+        note = parse_signed_note(data)
+        checkpoint = parse_checkpoint(note.text)
+        if known is None:
+            return _inspect_new_log(log, note, checkpoint, expected_key)
+        return _compare_with_known(log, note, checkpoint, known)
+    except InvalidStatement as error:
+        raise LogMisbehaved(error, data) from error
+
+
+def _inspect_new_log(
+    log: TiledLog, note: SignedNote, checkpoint: Checkpoint, expected_key: VerifierKey | None
+) -> MonitorResult:
+    if expected_key is not None:
+        verify_checkpoint(note.encode(), expected_key)
+    if not checkpoint.size:
+        raise InvalidStatement(
+            "the log is empty: it has no entry that describes it", reason="log-empty"
+        )
+    tree = fetch_tree_edge(log, 0, checkpoint.size)
+    chain = LogKeyChain(checkpoint.origin, expected_key)
+    result = _verify_entries(log, note, checkpoint, tree, chain, None)
+    keys = result.known.keys
+    if expected_key is not None and expected_key not in keys:
+        message = f"the log describes itself with another key than was given: {keys[-1]}"
+        raise InvalidStatement(message, reason="log-key")
+    return result
+
+
+def _compare_with_known(
+    log: TiledLog, note: SignedNote, checkpoint: Checkpoint, known: KnownLog
+) -> MonitorResult:
+    if checkpoint.origin != known.origin:
+        raise InvalidStatement(
+            f"this is another log: {checkpoint.origin}, not {known.origin}", reason="log-origin"
+        )
+    if checkpoint.size > known.size:
+        return _verify_growth(log, note, checkpoint, known)
+    note.verify(*known.keys)
+    if checkpoint.size < known.size:
+        raise InvalidStatement(
+            f"the log shrank from {known.size} entries to {checkpoint.size}", reason=_SHRUNK_REASON
+        )
+    if checkpoint.root != known.root:
+        raise InvalidStatement(
+            f"the log forked: it signed two trees of {checkpoint.size} entries",
+            reason="log-forked",
+        )
+    return MonitorResult(OUTCOME_SAME, replace(known, note=note.encode()))
+
+
+def _verify_growth(
+    log: TiledLog, note: SignedNote, checkpoint: Checkpoint, known: KnownLog
+) -> MonitorResult:
+    current_key = known.keys[-1]
+    # A checkpoint under an unknown key may be fine if one of the new entries announces that key,
+    # which is known only after they are fetched. A log without a receipt key cannot announce any,
+    # so nothing is fetched for it.
+    if note.blobs(current_key) or known.receipt_key is None:
+        note.verify(current_key)
+    tree = fetch_tree_edge(log, known.size, checkpoint.size)
+    if tree.root() != known.root:
+        message = f"the log forked: its first {known.size} entries are not those that it had"
+        raise InvalidStatement(message, reason="log-forked")
+    chain = LogKeyChain(known.origin, current_key, known.identity, known.receipt_key)
+    return _verify_entries(log, note, checkpoint, tree, chain, known)
+
+
+def _verify_entries(
+    log: TiledLog,
+    note: SignedNote,
+    checkpoint: Checkpoint,
+    tree: GrowingTree,
+    chain: LogKeyChain,
+    before: KnownLog | None,
+) -> MonitorResult:
+    """Grow a tree to the size of a checkpoint, and check its root and its signature."""
+    append_fetched_entries(log, tree, checkpoint.size, chain)
+    if tree.root() != checkpoint.root:
+        raise InvalidStatement(
+            "the entries do not give the root that the log signed", reason="log-root"
+        )
+    keys = chain.keys_at(checkpoint.size)
+    note.verify(*keys)
+    known = KnownLog(
+        chain.identity,
+        checkpoint.origin,
+        checkpoint.size,
+        checkpoint.root,
+        pinned=before.pinned if before is not None else keys[-1],
+        keys=keys,
+        receipt_key=chain.description.receipt_key if chain.description is not None else None,
+        note=note.encode(),
+    )
+    outcome = OUTCOME_GROWN if before is not None else OUTCOME_FIRST
+    return MonitorResult(outcome, known, chain.rotations)
+
+
+# --- Growing the tree ---
+
+
+def fetch_tree_edge(log: TiledLog, older: int, newer: int) -> GrowingTree:
+    """Return the tree as it was at the older size, from tiles of the newer one.
+
+    Raises:
+        InvalidStatement: a tile is malformed.
+        Unreachable: a tile is missing.
+    """
+    last_tiles = []
+    for level, number, width in list_last_tiles(older):
+        hashes = log.tile(level, number, newer)[:width] if width else []
+        last_tiles.append(Tile(b"".join(hashes)))
+    return GrowingTree(older, last_tiles, _refuse_tile_lookup)
+
+
+def _refuse_tile_lookup(level: int, number: int) -> Tile:
+    raise AssertionError(f"the edge of a tree needs no tile {level}/{number}")
+
+
+def append_fetched_entries(log: TiledLog, tree: GrowingTree, size: int, chain: LogKeyChain) -> None:
+    """Fetch all entries up to a size, add them to a tree, and compare its tiles with the log's.
+
+    Raises:
+        InvalidStatement: an entry or a tile does not match.
+        Unreachable: an entry or a tile is missing.
+    """
+    start = tree.size
+    for number in range(start // TILE_WIDTH, -(-size // TILE_WIDTH)):
+        for index, entry in enumerate(log.bundle(number, size), number * TILE_WIDTH):
+            leaf = hash_leaf(entry)
+            if index >= start:
+                tree.add(leaf)
+                chain.read(index, entry)
+            elif tree.tile(0, number).rows[0][index % TILE_WIDTH] != leaf:
+                raise InvalidStatement(
+                    f"entry {index} is not the one that was logged", reason="log-entry"
+                )
+        # The log publishes partial tiles only for its present size, so they are compared last.
+        for (level, tile_number), tile in tree.settle().items():
+            if len(tile) == TILE_WIDTH:
+                _check_fetched_tile(log, level, tile_number, tile, size)
+    for level, tile_number, width in list_last_tiles(size):
+        if width:
+            _check_fetched_tile(log, level, tile_number, tree.tile(level, tile_number), size)
+
+
+def _check_fetched_tile(log: TiledLog, level: int, number: int, tile: Tile, size: int) -> None:
+    fetched = log.tile(level, number, size)
+    for index, (expected, actual) in enumerate(zip(tile.rows[0], fetched, strict=True)):
+        if expected == actual:
+            continue
+        if level:
+            raise InvalidStatement(
+                f"tile {level}/{number}: hash {index} is not that of what is below",
+                reason="log-tile",
+            )
+        entry_index = number * TILE_WIDTH + index
+        raise InvalidStatement(
+            f"tile {level}/{number}: entry {entry_index} does not hash to its leaf",
+            reason="log-entry",
+        )
+
+
+# --- State and evidence files ---
+
+
+def load_monitor_state(path: Path) -> KnownLog | None:
+    """Read the state file; return None the first time, when it does not exist.
+
+    Raises:
+        UnreadableInput: it cannot be read.
     """
     if not path.exists():
         return None
@@ -97,33 +322,36 @@ def load_monitor_state(path: Path) -> KnownLog | None:
         ) from error
 
 
-def _parse_known_log(said: Any) -> KnownLog:
-    if said["version"] != _STATE_VERSION:
+def _parse_known_log(document: Any) -> KnownLog:
+    if document["version"] != _STATE_VERSION:
         raise ValueError("a state of another version of vacr")
     known = KnownLog(
-        str(said["identity"]),
-        str(said["origin"]),
-        int(said["size"]),
-        base64.b64decode(said["root"], validate=True),
-        parse_verifier_key(said["pinned"]),
-        tuple(map(parse_verifier_key, said["keys"])),
-        parse_public_keys(said["receipt-key"].encode())[0]
-        if said["receipt-key"] is not None
-        else None,
-        said["note"].encode(),
+        identity=str(document["identity"]),
+        origin=str(document["origin"]),
+        size=int(document["size"]),
+        root=base64.b64decode(document["root"], validate=True),
+        pinned=parse_verifier_key(document["pinned"]),
+        keys=tuple(map(parse_verifier_key, document["keys"])),
+        receipt_key=_parse_receipt_key(document["receipt-key"]),
+        note=document["note"].encode(),
     )
     if not known.keys or known.size < 1 or len(known.root) != HASH_SIZE:
         raise ValueError("something is missing")
     return known
 
 
+def _parse_receipt_key(pem: str | None) -> PublicKey | None:
+    return parse_public_keys(pem.encode())[0] if pem is not None else None
+
+
 def save_monitor_state(path: Path, known: KnownLog) -> None:
-    """Write the state: the old one or the new one is there at any moment.
+    """Replace the state file atomically.
 
     Raises:
         UnreadableInput: it cannot be written.
     """
-    said = {
+    receipt_key = known.receipt_key
+    document = {
         "version": _STATE_VERSION,
         "identity": known.identity,
         "origin": known.origin,
@@ -131,21 +359,19 @@ def save_monitor_state(path: Path, known: KnownLog) -> None:
         "root": base64.b64encode(known.root).decode(),
         "pinned": str(known.pinned),
         "keys": [str(key) for key in known.keys],
-        "receipt-key": encode_public_pem(known.receipt_key).decode()
-        if known.receipt_key is not None
-        else None,
+        "receipt-key": encode_public_pem(receipt_key).decode() if receipt_key is not None else None,
         "note": known.note.decode(),
     }
-    write_durable_file(path, json.dumps(said, indent=1, ensure_ascii=False).encode() + b"\n")
+    write_durable_file(path, _encode_json(document, "strict"))
 
 
 @contextmanager
 def lock_monitor_state(path: Path) -> Iterator[None]:
-    """Hold the state alone: of two monitors that write one, the slower would take it back.
+    """Lock the state file; of two monitors that share one, the slower would reset it.
 
     Raises:
-        UsageError: another monitor has it.
-        UnreadableInput: nothing can be written beside it.
+        UsageError: another monitor holds the lock.
+        UnreadableInput: the lock file cannot be written.
     """
     if path.is_dir() or not path.name:
         raise UnreadableInput(
@@ -168,207 +394,22 @@ def lock_monitor_state(path: Path) -> Iterator[None]:
         yield
 
 
-def fetch_tree_edge(log: TiledLog, older: int, newer: int) -> GrowingTree:
-    """Give the edge that the tree had when it was smaller, from the tiles of the larger one.
+def write_log_evidence(beside: Path, document: dict[str, str | None]) -> Path:
+    """Write evidence against a log to `FILE.evidence-N`, unless one of these files has it already.
 
     Raises:
-        InvalidStatement: something is no tile.
-        Unreachable: a tile is missing.
+        UnreadableInput: it cannot be written.
     """
-    last = []
-    for level, number, width in list_last_tiles(older):
-        hashes = log.tile(level, number, newer)[:width] if width else []
-        last.append(Tile(b"".join(hashes)))
-    return GrowingTree(older, last, _refuse_tile_lookup)
+    data = _encode_json(document, "replace")
+    for number in count(1):
+        path = beside.with_name(f"{beside.name}.evidence-{number}")
+        if not path.exists():
+            write_durable_file(path, data)
+            break
+        if number == _MAX_EVIDENCE_FILES or read_bytes(path) == data:
+            break
+    return path
 
 
-def _refuse_tile_lookup(level: int, number: int) -> Tile:
-    raise AssertionError(f"the edge of a tree needs no tile {level}/{number}")
-
-
-def append_fetched_entries(
-    log: TiledLog, growing: GrowingTree, size: int, chain: LogKeyChain
-) -> None:
-    """Put all entries up to a size onto a tree, and compare each tile that is complete then with
-    the log's.
-
-    Raises:
-        InvalidStatement: an entry or a tile is not what it has to be.
-        Unreachable: something is missing.
-    """
-    start = growing.size
-    for number in range(start // TILE_WIDTH, -(-size // TILE_WIDTH)):
-        for index, entry in enumerate(log.bundle(number, size), number * TILE_WIDTH):
-            leaf = hash_leaf(entry)
-            if index >= start:
-                growing.add(leaf)
-                chain.read(index, entry)
-            elif growing.tile(0, number).rows[0][index % TILE_WIDTH] != leaf:
-                raise InvalidStatement(
-                    f"entry {index} is not the one that was logged", reason="log-entry"
-                )
-        # Those that are not full yet are compared at the end, for the log has no others.
-        for (level, place), tile in growing.settle().items():
-            if len(tile) == TILE_WIDTH:
-                _check_fetched_tile(log, level, place, tile, size)
-    for level, place, width in list_last_tiles(size):
-        if width:
-            _check_fetched_tile(log, level, place, growing.tile(level, place), size)
-
-
-def _check_fetched_tile(log: TiledLog, level: int, number: int, tile: Tile, size: int) -> None:
-    theirs = log.tile(level, number, size)
-    for at, (ours, other) in enumerate(zip(tile.rows[0], theirs, strict=True)):
-        if ours != other:
-            what = (
-                f"entry {number * TILE_WIDTH + at} does not hash to its leaf"
-                if not level
-                else f"hash {at} is not that of what is below"
-            )
-            raise InvalidStatement(
-                f"tile {level}/{number}: {what}", reason="log-tile" if level else "log-entry"
-            )
-
-
-OUTCOME_FIRST, OUTCOME_SAME, OUTCOME_GROWN = "first", "same", "grown"
-
-_SHRUNK_REASON = "log-shrunk"
-_SHRUNK_RETRIES, _SHRUNK_RETRY_SECONDS = 4, 1.0
-"""How often to look again at a log that seems to have shrunk, and after how many seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class MonitorResult:
-    """What a look at a log showed."""
-
-    outcome: str
-    known: KnownLog
-    rotations: int = 0
-
-
-class LogMisbehaved(InvalidStatement):
-    """The log is not what it was, or not what it says; with the checkpoint that it showed."""
-
-    def __init__(self, error: InvalidStatement, note: bytes) -> None:
-        """Keep the checkpoint as evidence."""
-        super().__init__(error.message, reason=error.reason, where=error.where, hint=error.hint)
-        self.note = note
-
-
-def inspect_log(
-    log: TiledLog, known: KnownLog | None, given: VerifierKey | None = None
-) -> MonitorResult:
-    """Look at a log and compare it with what is known of it; `given` is the key that the first
-    checkpoint has to be signed by.
-
-    Raises:
-        Misbehaved: it forked, shrank, changed its key without a word, or its entries are not what
-            it signed.
-        Unreachable: it does not show what is needed.
-    """
-    for _ in range(_SHRUNK_RETRIES):
-        try:
-            return _inspect_log_once(log, known, given)
-        except LogMisbehaved as error:
-            if error.reason != _SHRUNK_REASON:
-                raise
-        # Where several services have one log, one of them may be a moment behind the others.
-        time.sleep(_SHRUNK_RETRY_SECONDS)
-    return _inspect_log_once(log, known, given)
-
-
-def _inspect_log_once(
-    log: TiledLog, known: KnownLog | None, given: VerifierKey | None
-) -> MonitorResult:
-    data = log.checkpoint()
-    try:
-        note = parse_signed_note(data)
-        said = parse_checkpoint(note.text)
-        return (
-            _inspect_new_log(log, note, said, given)
-            if known is None
-            else _compare_with_known(log, note, said, known)
-        )
-    except InvalidStatement as error:
-        raise LogMisbehaved(error, data) from error
-
-
-def _compare_with_known(
-    log: TiledLog, note: SignedNote, said: Checkpoint, known: KnownLog
-) -> MonitorResult:
-    if said.origin != known.origin:
-        raise InvalidStatement(
-            f"this is another log: {said.origin}, not {known.origin}", reason="log-origin"
-        )
-    if said.size > known.size:
-        return _check_growth(log, note, said, known)
-    note.verify(*known.keys)
-    if said.size < known.size:
-        raise InvalidStatement(
-            f"the log shrank from {known.size} entries to {said.size}", reason=_SHRUNK_REASON
-        )
-    if said.root != known.root:
-        raise InvalidStatement(
-            f"the log forked: it signed two trees of {said.size} entries", reason="log-forked"
-        )
-    return MonitorResult(OUTCOME_SAME, replace(known, note=note.encode()))
-
-
-def _check_growth(
-    log: TiledLog, note: SignedNote, said: Checkpoint, known: KnownLog
-) -> MonitorResult:
-    current = known.keys[-1]
-    # Whatever is not signed by the key that is known may be by one that is announced; who announces
-    # none is not followed.
-    if note.blobs(current) or known.receipt_key is None:
-        note.verify(current)
-    growing = fetch_tree_edge(log, known.size, said.size)
-    if growing.root() != known.root:
-        told = f"the log forked: its first {known.size} entries are not those that it had"
-        raise InvalidStatement(told, reason="log-forked")
-    chain = LogKeyChain(known.origin, current, known.identity, known.receipt_key)
-    return _verify_log_entries(log, note, said, growing, chain, known)
-
-
-def _inspect_new_log(
-    log: TiledLog, note: SignedNote, said: Checkpoint, given: VerifierKey | None
-) -> MonitorResult:
-    if given is not None:
-        verify_checkpoint(note.encode(), given)
-    if not said.size:
-        raise InvalidStatement(
-            "the log is empty: it has no entry that describes it", reason="log-empty"
-        )
-    found = _verify_log_entries(
-        log, note, said, fetch_tree_edge(log, 0, said.size), LogKeyChain(said.origin, given), None
-    )
-    if given is not None and given not in found.known.keys:
-        told = f"the log describes itself with another key than was given: {found.known.keys[-1]}"
-        raise InvalidStatement(told, reason="log-key")
-    return found
-
-
-def _verify_log_entries(
-    log: TiledLog,
-    note: SignedNote,
-    said: Checkpoint,
-    growing: GrowingTree,
-    chain: LogKeyChain,
-    before: KnownLog | None,
-) -> MonitorResult:
-    """Walk to where the log says that it is, and see whether it is there."""
-    append_fetched_entries(log, growing, said.size, chain)
-    if growing.root() != said.root:
-        raise InvalidStatement(
-            "the entries do not give the root that the log signed", reason="log-root"
-        )
-    keys = chain.keys_at(said.size)
-    note.verify(*keys)
-    receipt_key = chain.description.receipt_key if chain.description is not None else None
-    pinned = before.pinned if before is not None else keys[-1]
-    known = KnownLog(
-        chain.identity, said.origin, said.size, said.root, pinned, keys, receipt_key, note.encode()
-    )
-    return MonitorResult(
-        OUTCOME_GROWN if before is not None else OUTCOME_FIRST, known, chain.rotations
-    )
+def _encode_json(document: dict[str, Any], errors: str) -> bytes:
+    return json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", errors) + b"\n"

@@ -1,7 +1,16 @@
-"""A log in a PostgreSQL database, for several services at once. Step: register.
+"""A log stored in a PostgreSQL database, which several services can share.
 
-Writers take turns by an advisory lock, and the head moves only from where it was, so that they
-cannot fork the log.
+Two services that append to one log must never fork it. So writers take turns by an advisory lock,
+and the head moves by compare-and-swap. Needs the extra `postgres`. An address is checked before
+it is used, because a database error may quote it, password included:
+
+    >>> from vacr.log.postgres import parse_postgres_address
+    >>> address = parse_postgres_address("postgresql://vacr:secret@db.example.org/log")
+    >>> address["host"], address["dbname"]
+    ('db.example.org', 'log')
+    >>> parse_postgres_address("postgresql://vacr:se@cret@db.example.org/log")
+    Traceback (most recent call last):
+    vacr.errors.UsageError: this is no address of a PostgreSQL: there is more than one @ in it
 """
 
 from __future__ import annotations
@@ -29,14 +38,28 @@ CREATE TABLE vacr.entries (position bigint PRIMARY KEY, entry bytea NOT NULL);
 CREATE TABLE vacr.old_leaves (prefix bigint, position bigint, PRIMARY KEY (prefix, position));
 CREATE TABLE vacr.new_leaves (prefix bigint, position bigint, PRIMARY KEY (prefix, position));
 CREATE VIEW vacr.leaves AS SELECT * FROM vacr.old_leaves UNION ALL SELECT * FROM vacr.new_leaves;
-CREATE TABLE vacr.tiles (level smallint, number bigint, hashes bytea NOT NULL, PRIMARY KEY (level, number));
-CREATE TABLE vacr.heads (size bigint PRIMARY KEY, root bytea NOT NULL, protected bytea NOT NULL, signature bytea NOT NULL,
-                         time bigint NOT NULL, description bigint NOT NULL);
-CREATE TABLE vacr.head (one smallint PRIMARY KEY CHECK (one = 1), size bigint NOT NULL, root bytea NOT NULL, format int NOT NULL);
+CREATE TABLE vacr.tiles (
+    level smallint, number bigint, hashes bytea NOT NULL, PRIMARY KEY (level, number));
+CREATE TABLE vacr.heads (
+    size bigint PRIMARY KEY, root bytea NOT NULL, protected bytea NOT NULL,
+    signature bytea NOT NULL, time bigint NOT NULL, description bigint NOT NULL);
+CREATE TABLE vacr.head (
+    one smallint PRIMARY KEY CHECK (one = 1), size bigint NOT NULL, root bytea NOT NULL,
+    format int NOT NULL);
 INSERT INTO vacr.head VALUES (1, 0, '', 2);
 """
+_COUNT_ROWS = {
+    "entries": "SELECT count(*) FROM vacr.entries",
+    "leaves": "SELECT count(*) FROM vacr.leaves",
+    "tiles": "SELECT count(*) FROM vacr.tiles",
+    "heads": "SELECT count(*) FROM vacr.heads",
+}
 _SELECT_HEADS = (
     "SELECT h.size, h.root, h.protected, h.signature, h.time, h.description FROM vacr.heads h"
+)
+_UPSERT_TILE = (
+    "INSERT INTO vacr.tiles VALUES (%s, %s, %s) ON CONFLICT (level, number) DO "
+    "UPDATE SET hashes = excluded.hashes"
 )
 _DURABILITY_SETTINGS = {"synchronous_commit": "on", "fsync": "on"}
 _KEEPALIVE_OPTIONS = {
@@ -47,68 +70,38 @@ _KEEPALIVE_OPTIONS = {
     "tcp_user_timeout": 30_000,
 }
 _MAX_IDLE_IN_TRANSACTION = "30s"
-"""How long a writer may do nothing within a transaction: then it has hung or is gone, and others
-take their turn.
+"""How long a writer may be idle within a transaction.
+
+After that it has hung or lost its connection, and the server ends its turn.
 """
 
 
 class PostgresStorage:
-    """A log in a PostgreSQL database, over one connection."""
+    """An open log in a PostgreSQL database; implements `LogStorage` and `LogTransaction`."""
 
     def __init__(self, address: str, *, create: bool = False, readonly: bool = False) -> None:
-        """Connect, and make the tables where they are to be made.
+        """Connect to the database; with `create`, also create the tables.
 
         Raises:
-            UsageError: the address is none, or there is a log already.
-            UnreadableInput: there is no log in it, or one of another layout.
+            UsageError: the address is malformed, or the database holds a log already.
+            UnreadableInput: the database holds no log, or its layout has another version.
             StorageFailed: it cannot be reached, or its commits would not be durable.
         """
-        named = parse_postgres_address(address)
-        self.where = f"postgresql://{named.get('host', '')}/{named.get('dbname', '')}"
-        """The address without what is secret in it."""
-        with self._failing():
+        parts = parse_postgres_address(address)
+        self.where = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
+        """The address without user and password, for error messages."""
+        with self._translate_errors():
             self.connection = psycopg.connect(address, autocommit=True, **_KEEPALIVE_OPTIONS)  # type: ignore[arg-type]
         try:
-            with self._failing():
-                self._open(create=create, readonly=readonly)
+            with self._translate_errors():
+                self._prepare(create=create, readonly=readonly)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, *, create: bool, readonly: bool) -> None:
-        self._ask("SET synchronous_commit = on")
-        if readonly:
-            self._ask("SET default_transaction_read_only = on")
-        else:
-            self._ask(f"SET idle_in_transaction_session_timeout = '{_MAX_IDLE_IN_TRANSACTION}'")
-        for name, wanted in _DURABILITY_SETTINGS.items():
-            found = self._one(f"SHOW {name}")
-            if found != wanted:
-                raise StorageFailed(
-                    f"the database has {name} {found}, and may lose what it says is done",
-                    where=self.where,
-                )
-        there = self._one("SELECT to_regclass('vacr.head')")
-        if create:
-            if there is None:
-                self.connection.execute(_SCHEMA)
-            elif self._one("SELECT size FROM vacr.head"):
-                raise UsageError(
-                    "there is a log in this database already",
-                    hint="vacr log serve FOLDER --database … serves it.",
-                )
-        elif there is None:
-            hint = "vacr log init FOLDER --database … makes one."
-            raise UnreadableInput("there is no log in this database", where=self.where, hint=hint)
-        version = self._one("SELECT format FROM vacr.head")
-        if version != STORAGE_FORMAT:
-            raise UnreadableInput(
-                f"a log of layout {version}, not {STORAGE_FORMAT}", where=self.where
-            )
-
     @classmethod
     def holds_log(cls, address: str) -> bool:
-        """Tell whether there is a log in a database.
+        """Return whether a database holds a log.
 
         Raises:
             StorageFailed: it cannot be reached.
@@ -122,203 +115,231 @@ class PostgresStorage:
         finally:
             storage.close()
 
-    @staticmethod
-    def name_of(address: str) -> str:
-        """Give the name of the database that an address is of.
+    def close(self) -> None:
+        """Close the connection; uncommitted writes are lost."""
+        with suppress(psycopg.Error, AttributeError):
+            self.connection.close()
 
-        Raises:
-            UsageError: it is none.
-        """
-        named = parse_postgres_address(address)
-        return str(named.get("dbname") or named.get("user") or "postgres").replace("/", "_")
+    def _prepare(self, *, create: bool, readonly: bool) -> None:
+        self._fetch_rows("SET synchronous_commit = on")
+        if readonly:
+            self._fetch_rows("SET default_transaction_read_only = on")
+        else:
+            timeout = f"'{_MAX_IDLE_IN_TRANSACTION}'"
+            self._fetch_rows(f"SET idle_in_transaction_session_timeout = {timeout}")
+        for name, expected in _DURABILITY_SETTINGS.items():
+            actual = self._fetch_value(f"SHOW {name}")
+            if actual != expected:
+                raise StorageFailed(
+                    f"the database has {name} {actual}, and may lose what it says is done",
+                    where=self.where,
+                )
+        self._check_or_create_tables(create=create)
+        version = self._fetch_value("SELECT format FROM vacr.head")
+        if version != STORAGE_FORMAT:
+            raise UnreadableInput(
+                f"a log of layout {version}, not {STORAGE_FORMAT}", where=self.where
+            )
 
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        try:
-            yield
-        except (psycopg.Error, OSError) as error:
-            raise StorageFailed(
-                f"the log's database: {_describe_database_error(error)}", where=self.where
-            ) from error
+    def _check_or_create_tables(self, *, create: bool) -> None:
+        tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
+        if not create:
+            if not tables_exist:
+                hint = "vacr log init FOLDER --database … makes one."
+                raise UnreadableInput(
+                    "there is no log in this database", where=self.where, hint=hint
+                )
+        elif not tables_exist:
+            self.connection.execute(_SCHEMA)
+        elif self._fetch_value("SELECT size FROM vacr.head"):
+            raise UsageError(
+                "there is a log in this database already",
+                hint="vacr log serve FOLDER --database … serves it.",
+            )
 
-    def _ask(self, statement: str, given: Sequence[Any] = ()) -> list[Any]:
-        cursor = self.connection.execute(statement, given, binary=True)
-        return cursor.fetchall() if cursor.description else []
-
-    def _one(self, statement: str, given: Sequence[Any] = ()) -> Any:
-        rows = self._ask(statement, given)
-        return rows[0][0] if rows else None
-
-    # --- reading ---
+    # --- Reading ---
 
     def head(self) -> StoredHead | None:
-        """Give the head; nothing where there is no log yet."""
-        return next(self._heads(f"{_SELECT_HEADS} JOIN vacr.head now ON now.size = h.size"), None)
+        """Return the current head; None if the log has not been created yet."""
+        current = self._select_heads(f"{_SELECT_HEADS} JOIN vacr.head now ON now.size = h.size")
+        return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Give the last head of at most a size."""
-        return next(
-            self._heads(f"{_SELECT_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size),
-            None,
-        )
+        """Return the newest head whose tree has at most this size."""
+        query = f"{_SELECT_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1"
+        return next(self._select_heads(query, size), None)
 
     def heads(self) -> Iterator[StoredHead]:
-        """Give all heads, from the first on."""
-        last = 0
-        while found := list(
-            self._heads(f"{_SELECT_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000", last)
-        ):
-            yield from found
-            last = found[-1].head.size
+        """Yield every signed head, oldest first."""
+        query = f"{_SELECT_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000"
+        last_size = 0
+        while page := list(self._select_heads(query, last_size)):
+            yield from page
+            last_size = page[-1].head.size
 
-    def _heads(self, statement: str, *given: Any) -> Iterator[StoredHead]:
-        with self._failing():
-            rows = self._ask(statement, given)
+    def _select_heads(self, query: str, *parameters: Any) -> Iterator[StoredHead]:
+        with self._translate_errors():
+            rows = self._fetch_rows(query, parameters)
         for size, root, protected, signature, time, description in rows:
             yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Give entries, from one position up to another."""
-        with self._failing():
-            statement = (
+        """Return the entries from position `first` up to, but not including, `end`."""
+        with self._translate_errors():
+            query = (
                 "SELECT entry FROM vacr.entries WHERE position >= %s AND position < %s "
                 "ORDER BY position"
             )
-            return [row[0] for row in self._ask(statement, (first, end))]
+            return [row[0] for row in self._fetch_rows(query, (first, end))]
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Give the hashes of a tile."""
-        with self._failing():
-            found: bytes | None = self._one(
+        """Return the hashes of a tile, or None if it is not stored."""
+        with self._translate_errors():
+            hashes: bytes | None = self._fetch_value(
                 "SELECT hashes FROM vacr.tiles WHERE level = %s AND number = %s", (level, number)
             )
-        return found
+        return hashes
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Give the positions of leaves that begin so, each with its beginning."""
-        with self._failing():
-            return self._ask(
+        """Return (prefix, position) for every leaf with one of these index prefixes."""
+        with self._translate_errors():
+            return self._fetch_rows(
                 "SELECT prefix, position FROM vacr.leaves WHERE prefix = ANY(%s::bigint[])",
                 (list(prefixes),),
             )
 
-    def counts(self) -> dict[str, int]:
-        """Count what is stored, table by table."""
-        with self._failing():
-            return {
-                name: self._one(f"SELECT count(*) FROM vacr.{name}")  # noqa: S608
-                for name in ("entries", "leaves", "tiles", "heads")
-            }
+    def count_rows(self) -> dict[str, int]:
+        """Return the number of rows in each table."""
+        with self._translate_errors():
+            return {table: self._fetch_value(query) for table, query in _COUNT_ROWS.items()}
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the log as it is at this moment, whatever is added meanwhile."""
-        with self._failing():
-            self._ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        """Make all reads within the context see the log as it is now."""
+        with self._translate_errors():
+            self._fetch_rows("BEGIN ISOLATION LEVEL REPEATABLE READ")
         try:
             yield
         finally:
             with suppress(psycopg.Error):
-                self._ask("ROLLBACK")
+                self._fetch_rows("ROLLBACK")
 
-    def check(self) -> list[str]:
-        """Have the database check itself; it has no way to, beyond what reading all of it finds."""
+    def check_database(self) -> list[str]:
+        """Return no complaints: PostgreSQL has no check beyond reading all the data."""
         return []
 
-    # --- writing ---
+    # --- Writing ---
 
     @contextmanager
-    def writing(self) -> Iterator[PostgresStorage]:
-        """Begin a transaction, alone; it is durable when the context has ended without an error."""
-        with self._failing():
-            # Whatever the database does by default: what is read has to be what was committed when
-            # the lock was had.
-            self._ask("BEGIN ISOLATION LEVEL READ COMMITTED")
+    def transaction(self) -> Iterator[PostgresStorage]:
+        """Begin an exclusive write transaction; it is durable once the context ends normally."""
+        with self._translate_errors():
+            # Do not rely on the server's default isolation level: once the lock is held, reads must
+            # see the previous holder's commit.
+            self._fetch_rows("BEGIN ISOLATION LEVEL READ COMMITTED")
         try:
-            with self._failing():
-                self._ask("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK_ID,))
+            with self._translate_errors():
+                self._fetch_rows("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK_ID,))
             yield self
-            with self._failing():
-                self._ask("COMMIT")
+            with self._translate_errors():
+                self._fetch_rows("COMMIT")
         except BaseException:
             with suppress(psycopg.Error):
-                self._ask("ROLLBACK")
+                self._fetch_rows("ROLLBACK")
             raise
 
     def append(self, batch: Batch) -> None:
-        """Add a batch.
+        """Append a batch and move the head.
 
         Raises:
-            HeadMoved: the head is not where the batch begins.
+            HeadMoved: the head has moved since the batch was built.
         """
-        after, before = batch.after, batch.before
-        numbered = range(batch.first, after.head.size)
-        with self._failing():
+        with self._translate_errors():
             cursor = self.connection.cursor()
-            with cursor.copy("COPY vacr.entries FROM STDIN (FORMAT BINARY)") as copy:
-                copy.set_types(("int8", "bytea"))
-                for placed in zip(numbered, batch.entries, strict=True):
-                    copy.write_row(placed)
-            with cursor.copy("COPY vacr.new_leaves FROM STDIN (FORMAT BINARY)") as copy:
-                copy.set_types(("int8", "int8"))
-                for pair in batch.indexed():
-                    copy.write_row(pair)
-            if batch.ends_lot():
-                cursor.execute(
-                    "INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix"
-                )
-                cursor.execute("DELETE FROM vacr.new_leaves")
-            cursor.executemany(
-                (
-                    "INSERT INTO vacr.tiles VALUES (%s, %s, %s) ON CONFLICT (level, number) DO "
-                    "UPDATE SET hashes = excluded.hashes"
-                ),
-                [(level, number, tile.encode()) for (level, number), tile in batch.tiles.items()],
-            )
-            head = after.head
-            row = (
-                head.size,
-                head.root,
-                head.protected,
-                head.signature,
-                after.time,
-                after.description,
-            )
-            cursor.execute("INSERT INTO vacr.heads VALUES (%s, %s, %s, %s, %s, %s)", row)
-            was = (before.head.size, before.head.root) if before is not None else (0, b"")
-            cursor.execute(
-                "UPDATE vacr.head SET size = %s, root = %s WHERE size = %s AND root = %s",
-                (head.size, head.root, *was),
-            )
-        if cursor.rowcount != 1:
+            _copy_entries(cursor, batch)
+            tiles = [
+                (level, number, tile.encode()) for (level, number), tile in batch.tiles.items()
+            ]
+            cursor.executemany(_UPSERT_TILE, tiles)
+            moved = _move_head(cursor, batch)
+        if not moved:
             raise HeadMoved("another writer moved the head of the log", where=self.where)
 
-    def close(self) -> None:
-        """Close it; what was not committed is gone."""
-        with suppress(psycopg.Error, AttributeError):
-            self.connection.close()
+    # --- Statements ---
+
+    def _fetch_rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        cursor = self.connection.execute(statement, parameters, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    def _fetch_value(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
+        rows = self._fetch_rows(statement, parameters)
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.Error, OSError) as error:
+            description = " ".join(str(error).split()) or type(error).__name__
+            raise StorageFailed(f"the log's database: {description}", where=self.where) from error
+
+
+def get_database_name(address: str) -> str:
+    """Return the name of the database that an address leads to, usable as a file name.
+
+    Raises:
+        UsageError: the address is malformed.
+    """
+    parts = parse_postgres_address(address)
+    return str(parts.get("dbname") or parts.get("user") or "postgres").replace("/", "_")
 
 
 def parse_postgres_address(address: str) -> dict[str, Any]:
-    """Read the parts of an address; what the library says of one that is none may hold the
-    password, and is not told.
+    """Split an address into its parts.
+
+    The library's error for a malformed address may quote the password, so it is not passed on.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the address is malformed.
     """
     try:
-        named: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error as error:
         raise UsageError("this is no address of a PostgreSQL", hint=_ADDRESS_EXAMPLE) from error
-    # The rest of a password that holds one of these would be taken for the host or the database,
-    # and be told as such.
-    if any("@" in str(named.get(name, "")) for name in ("host", "port", "dbname")):
+    # After an unescaped @ in a password, the library takes the rest of the password for the host or
+    # the database, and error messages would show it.
+    if any("@" in str(parts.get(name, "")) for name in ("host", "port", "dbname")):
         hint = "In a password @ is written %40, / is %2F, : is %3A and % is %25."
         raise UsageError(
             "this is no address of a PostgreSQL: there is more than one @ in it", hint=hint
         )
-    return named
+    return parts
 
 
-def _describe_database_error(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _copy_entries(cursor: psycopg.Cursor[Any], batch: Batch) -> None:
+    positions = range(batch.first_position, batch.after.head.size)
+    with cursor.copy("COPY vacr.entries FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(("int8", "bytea"))
+        for row in zip(positions, batch.entries, strict=True):
+            copy.write_row(row)
+    with cursor.copy("COPY vacr.new_leaves FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(("int8", "int8"))
+        for index_row in batch.list_index_rows():
+            copy.write_row(index_row)
+    if batch.completes_index_part():
+        cursor.execute("INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix")
+        cursor.execute("DELETE FROM vacr.new_leaves")
+
+
+def _move_head(cursor: psycopg.Cursor[Any], batch: Batch) -> bool:
+    """Store the new head and make it the current one; return False if the head has moved."""
+    before, after = batch.before, batch.after
+    head = after.head
+    row = (head.size, head.root, head.protected, head.signature, after.time, after.description)
+    cursor.execute("INSERT INTO vacr.heads VALUES (%s, %s, %s, %s, %s, %s)", row)
+    old_size, old_root = (0, b"") if before is None else (before.head.size, before.head.root)
+    cursor.execute(
+        "UPDATE vacr.head SET size = %s, root = %s WHERE size = %s AND root = %s",
+        (head.size, head.root, old_size, old_root),
+    )
+    return cursor.rowcount == 1

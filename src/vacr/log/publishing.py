@@ -1,25 +1,29 @@
-"""Reading a log while it is written: connections of their own, in threads of their own. Step:
-register.
+"""Publish a log as static files: tiles, then a checkpoint over them, cosigned by witnesses.
 
-Asking witnesses to cosign what was published. Step: register. Follows C2SP tlog-witness, as a
-client.
+Receipts prove single entries. For everybody else, a log publishes its tree as tiles with a signed
+checkpoint, by C2SP tlog-tiles and tlog-checkpoint, so that any web server can serve it and any
+monitor can read it. A thread publishes after batches are committed, never before; batches that are
+committed meanwhile are published together. The files can be rebuilt from the database at any time.
 
-Each witness has a thread of its own: one that never answers holds back neither the log nor the
-others. Whoever has not cosigned the last checkpoint is asked again, after pauses that grow, until
-they have or there is a newer one.
+    >>> from vacr.log import Publisher, ReaderPool, create_log
+    >>> folder = create_log("mylog", origin="log.example.org/agents")
+    >>> readers = ReaderPool(folder.reader)
+    >>> publisher = Publisher(readers, folder.keyring, folder.public, pause=0)
+    >>> publisher.start(); publisher.close(); readers.close()
+    >>> publisher.note.decode().splitlines()[:2]
+    ['log.example.org/agents', '1']
+    >>> sorted(str(path.relative_to(folder.public)) for path in folder.public.rglob("000.p/*"))
+    ['tile/0/000.p/1', 'tile/entries/000.p/1']
 
-What a log publishes beside receipts: tiles, then a checkpoint over them, with the cosignatures
-of witnesses. Step: register.
-
-Follows C2SP tlog-tiles, tlog-checkpoint and tlog-witness. A thread does it after batches are
-committed, and never before: several batches that are committed meanwhile are published at once.
-Tiles are also written as files, if there is a folder for them, so that any web server can serve
-them; they can be made again from the database at any time.
+Witnesses cosign checkpoints (C2SP tlog-witness; this is the client side). Each witness has its own
+thread, so that a silent witness holds up neither the log nor the other witnesses. A witness that
+has not cosigned the newest checkpoint is asked again, after growing pauses.
 """
 
 from __future__ import annotations
 
 import asyncio
+import http.client
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -31,17 +35,19 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from vacr.errors import VacrError
+from vacr.errors import InvalidStatement, Unreachable, VacrError, escape_unprintable
 from vacr.files import hold_file_lock, make_durable_folder, write_durable_file
 from vacr.log.keyring import Keyring
 from vacr.log.ledger import TileCache
-from vacr.log.storage import LogDamaged, LogReader, LogStorage, StorageFailed
-from vacr.log.witness import WitnessSizeDiffers, request_cosignature, verify_cosignature_lines
+from vacr.log.storage import LogDamaged, LogReader, LogStorage, StorageFailed, StoredHead
+from vacr.registration import HttpClient, HttpResponse, ServiceAccess
 from vacr.transparency import (
     HASH_SIZE,
     TILE_HEIGHT,
     TILE_WIDTH,
     Checkpoint,
+    CheckpointSubmission,
+    SignedNote,
     VerifierKey,
     build_consistency_path,
     encode_entry_bundle,
@@ -49,111 +55,256 @@ from vacr.transparency import (
     make_node_lookup,
     parse_checkpoint,
     parse_signed_note,
+    parse_tree_size,
     sign_checkpoint,
+    verify_cosignature,
 )
 
-ReadResult = TypeVar("ReadResult")
+ENTRIES_LEVEL = "entries"
+"""The name that entry bundles have in the place of a tile's level."""
+FIRST_WITNESS_PAUSE = 2.0
+"""Seconds before a witness is asked again for the same checkpoint; doubled each time."""
+_MAX_WITNESS_PAUSE = 300.0
+_MIN_PUBLISH_PAUSE = 0.2
+_PUBLISH_INTERVAL = 2.0
+_LOCK_WAIT_SECONDS = 60.0
 _READER_THREADS = 4
-_reader_log = logging.getLogger("vacr.log")
+_MAX_REPLY_SIZE = 1 << 16
+_MAX_QUOTED_REPLY_SIZE = 200
+_HTTP_OK, _HTTP_CONFLICT, _HTTP_UNPROVEN = 200, 409, 422
+_log = logging.getLogger("vacr.log")
+
+ReadResult = TypeVar("ReadResult")
 
 
-class ReaderPool:
-    """Some threads that read, each with a connection that is opened when it is needed, and again
-    after it failed.
-    """
+# --- The publisher ---
 
-    def __init__(self, open_storage: Callable[[], LogStorage]) -> None:
-        """Read from a storage."""
-        self.open_storage = open_storage
-        self.pool = ThreadPoolExecutor(_READER_THREADS, "reader")
-        self.own = threading.local()
-        self.opened: set[LogStorage] = set()
-        self.failures = 0
-        """How often something could not be read the first time."""
 
-    async def read(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
-        """Do some reading in one of the threads.
+@dataclass
+class Publisher:
+    """A thread that publishes a log's tiles and checkpoints."""
 
-        Raises:
-            StorageFailed: it cannot be read.
-        """
-        return await asyncio.get_running_loop().run_in_executor(self.pool, self.now, work)
+    readers: ReaderPool
+    keyring: Keyring
+    folder: Path | None = None
+    """Where to write the files; None if the log is only served from its database."""
+    witnesses: Sequence[WitnessAddress] = ()
+    note: bytes = b""
+    """The last published checkpoint, with its cosignatures."""
+    size: int = 0
+    """The tree size of that checkpoint."""
+    failure: VacrError | None = None
+    signed_note: bytes = b""
+    """The last published checkpoint, without cosignatures."""
+    pause: float = _MIN_PUBLISH_PAUSE
+    """Minimal number of seconds between two publications."""
+    interval: float | None = _PUBLISH_INTERVAL
+    """Seconds after which to look for new entries, even if nobody reports any."""
+    first_witness_pause: float = FIRST_WITNESS_PAUSE
 
-    def now(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
-        """Do some reading in this thread.
-
-        Raises:
-            StorageFailed: it cannot be read.
-        """
-        try:
-            return work(self._reader())
-        except StorageFailed as error:
-            self.failures += 1
-            self._drop()  # a connection that was lost is lost: the next one may do
-            found = work(self._reader())
-            _reader_log.warning(
-                "the database could not be read and was opened again: %s", error.diagnostics()
+    def __post_init__(self) -> None:
+        """Create the threads."""
+        self.due = threading.Event()
+        """Set when there is something to publish."""
+        self.requesters = [
+            CosignatureRequester(
+                witness, self.readers, self.due.set, first_pause=self.first_witness_pause
             )
-            return found
+            for witness in self.witnesses
+        ]
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
-    def _reader(self) -> LogReader:
-        found: LogStorage | None = getattr(self.own, "reader", None)
-        if found is None:
-            found = self.own.reader = self.open_storage()
-            self.opened.add(found)
-        return found
-
-    def _drop(self) -> None:
-        found: LogStorage | None = getattr(self.own, "reader", None)
-        if found is not None:
-            self.own.reader = None
-            self.opened.discard(found)
-            found.close()
+    def start(self) -> None:
+        """Publish the present state of the log, then every new one."""
+        for requester in self.requesters:
+            requester.start()
+        self.due.set()
+        self.thread.start()
 
     def close(self) -> None:
-        """End the threads, and close what they opened."""
-        self.pool.shutdown(wait=True, cancel_futures=True)
-        while self.opened:
-            self.opened.pop().close()
+        """Publish everything that is committed, and stop."""
+        for requester in self.requesters:
+            requester.close()
+        self.stopping.set()
+        self.due.set()
+        self.thread.join()
+
+    def _run(self) -> None:
+        while True:
+            # The wait ends by itself to retry after failures, and to find what other processes have
+            # appended.
+            self.due.wait(self.interval)
+            self.due.clear()
+            try:
+                self._publish_exclusively()
+                self.failure = None
+            except VacrError as error:
+                self._record_failure(error)
+            except Exception as error:  # noqa: BLE001 - the thread must survive to try again
+                self._record_failure(VacrError(f"{type(error).__name__}: {error}"))
+            if self.stopping.wait(self.pause):
+                return
+
+    def _record_failure(self, error: VacrError) -> None:
+        if self.failure is None or str(self.failure) != str(error):
+            _log.warning("not published: %s", error.diagnostics())
+        self.failure = error
+
+    def _publish_exclusively(self) -> None:
+        """Publish while no other process does, so that a checkpoint never replaces a newer one."""
+        if self.folder is None:
+            self.readers.read_here(self._publish)
+            return
+        make_durable_folder(self.folder, self.folder.parent)
+        with hold_file_lock(self.folder / ".lock", _LOCK_WAIT_SECONDS):
+            self.readers.read_here(self._publish)
+
+    def _publish(self, reader: LogReader) -> None:
+        """Publish the current tree under the log's own signature, or new cosignatures for it.
+
+        The log does not wait for witnesses: cosignatures are published when they arrive.
+        """
+        head = reader.head()
+        if head is None:
+            return
+        size = head.head.size
+        if size < self.size:
+            raise LogDamaged(f"{self.size} entries were published, and the log has {size}")
+        signed_note = self._publish_tree(reader, head) if size > self.size else self.signed_note
+        cosignatures = [requester.get_lines(signed_note) for requester in self.requesters]
+        note = signed_note + b"".join(cosignatures)
+        if note == self.note:
+            return
+        if self.folder is not None:
+            write_durable_file(self.folder / "checkpoint", note)
+        self.note, self.signed_note, self.size = note, signed_note, size
+        for requester in self.requesters:
+            requester.request(signed_note, size)
+
+    def _publish_tree(self, reader: LogReader, head: StoredHead) -> bytes:
+        """Write the new tiles, and return the signed checkpoint over them."""
+        size = head.head.size
+        self.keyring.load_identity(reader)
+        if self.folder is not None:
+            self._write_tiles(reader, self.folder, size)
+        signed_note = sign_checkpoint(
+            Checkpoint(self.keyring.origin, size, head.head.root),
+            self.keyring.load_checkpoint_key(reader, head),
+        )
+        is_first = not self.size
+        if is_first and self.folder is not None and self.requesters:
+            self._restore_cosignatures(signed_note, self.folder / "checkpoint")
+        return signed_note
+
+    def _restore_cosignatures(self, signed_note: bytes, path: Path) -> None:
+        """Reuse the cosignatures that an earlier process obtained for the same checkpoint."""
+        published = path.read_bytes() if path.is_file() else b""
+        for requester in self.requesters:
+            requester.restore(signed_note, published)
+
+    def _write_tiles(self, reader: LogReader, folder: Path, size: int) -> None:
+        """Write the tiles that the next checkpoint needs, before the checkpoint itself.
+
+        A new tile that exists already comes from a publication that failed and may not have reached
+        the disk, so it is written again. At start-up, missing older tiles are written as well:
+        somebody may have restored a checkpoint without its tiles.
+        """
+        old_size = self.size or read_published_size(folder)
+        older = () if self.size else list_changed_tiles(reader, 0, old_size)
+        missing = ((name, read) for name, read in older if not (folder / "tile" / name).is_file())
+        for name, read in chain(missing, list_changed_tiles(reader, old_size, size)):
+            path = folder / "tile" / name
+            make_durable_folder(path.parent, folder)
+            write_durable_file(path, read())
 
 
-FIRST_WITNESS_PAUSE = 2.0
-"""How many seconds to wait before a witness is asked for the same checkpoint again; the next time
-twice as long.
-"""
-_MAX_WITNESS_PAUSE = 300.0
-_witness_log = logging.getLogger("vacr.log")
+# --- Tiles ---
+
+
+def list_changed_tiles(
+    reader: LogReader, old_size: int, size: int
+) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Yield the path of every tile that changed since an older tree, with a function to read it."""
+    level, old_width, width = 0, old_size, size
+    while width:
+        for number in range(old_width // TILE_WIDTH, (width + TILE_WIDTH - 1) // TILE_WIDTH):
+            tile_width = min(TILE_WIDTH, width - number * TILE_WIDTH)
+            path = format_tile_path(number, tile_width)
+            yield f"{level}/{path}", partial(read_tile_bytes, reader, level, number, tile_width)
+            if level == 0:
+                read_bundle = partial(read_bundle_bytes, reader, number, tile_width)
+                yield f"{ENTRIES_LEVEL}/{path}", read_bundle
+        level, old_width, width = level + 1, old_width >> TILE_HEIGHT, width >> TILE_HEIGHT
+
+
+def read_tile_bytes(reader: LogReader, level: int, number: int, width: int) -> bytes:
+    """Return the first `width` hashes of a tile.
+
+    Raises:
+        LogDamaged: it has fewer.
+    """
+    hashes = reader.tile(level, number) or b""
+    if len(hashes) < width * HASH_SIZE:
+        raise LogDamaged(f"tile {level}/{number} has no {width} hashes")
+    return hashes[: width * HASH_SIZE]
+
+
+def read_bundle_bytes(reader: LogReader, number: int, width: int) -> bytes:
+    """Return the first `width` entries under a tile, encoded as an entry bundle.
+
+    Raises:
+        LogDamaged: there are fewer.
+    """
+    first = number * TILE_WIDTH
+    entries = reader.entries(first, first + width)
+    if len(entries) != width:
+        raise LogDamaged(f"entries from {first} on are missing")
+    return encode_entry_bundle(entries)
+
+
+def read_published_size(folder: Path) -> int:
+    """Return the tree size of the checkpoint in a folder, or 0 without a readable one."""
+    try:
+        note = parse_signed_note((folder / "checkpoint").read_bytes())
+        return parse_checkpoint(note.text).size
+    except (OSError, VacrError):
+        return 0
+
+
+# --- Cosignatures ---
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessAddress:
-    """Somebody who cosigns checkpoints."""
+    """A witness that cosigns checkpoints: its URL and its key."""
 
     url: str
     key: VerifierKey
 
 
 class CosignatureRequester:
-    """One witness, who is asked until they have cosigned the last checkpoint."""
+    """A thread that asks one witness until it has cosigned the newest checkpoint."""
 
     def __init__(
         self,
         witness: WitnessAddress,
         readers: ReaderPool,
-        cosigned: Callable[[], None],
+        on_cosigned: Callable[[], None],
         *,
         first_pause: float = FIRST_WITNESS_PAUSE,
     ) -> None:
-        """Take a witness, and what to call when they have cosigned."""
+        """Create the thread; it calls `on_cosigned` after each cosignature."""
         self.witness = witness
         self.readers = readers
-        self.cosigned = cosigned
+        self.on_cosigned = on_cosigned
         self.first_pause = first_pause
-        self.wanted = (b"", 0)
-        """The checkpoint to be cosigned, as the log has signed it, and its size."""
-        self.given = (b"", b"")
-        """The last one that was, with the lines of the witness."""
-        self.seen = 0
+        self.requested = (b"", 0)
+        """The checkpoint to be cosigned, as the log signed it, and its tree size."""
+        self.cosigned = (b"", b"")
+        """The last cosigned checkpoint, and the witness's signature lines for it."""
+        self.witness_size = 0
+        """The tree size that the witness has seen, as far as we know."""
         self.failure: VacrError | None = None
         self.due = threading.Event()
         self.stopping = False
@@ -162,271 +313,226 @@ class CosignatureRequester:
         )
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start the thread."""
         self.thread.start()
 
     def close(self) -> None:
-        """Ask no more; nobody waits for an answer that may never come."""
+        """Ask the thread to stop, without waiting for a reply that may never come."""
         self.stopping = True
         self.due.set()
 
-    def ask(self, note: bytes, size: int) -> None:
-        """Have a checkpoint cosigned, in the place of an older one."""
-        if note != self.wanted[0]:
-            self.wanted = (note, size)
+    def request(self, note: bytes, size: int) -> None:
+        """Request a cosignature for a checkpoint, in the place of an older request."""
+        if note != self.requested[0]:
+            self.requested = (note, size)
             self.due.set()
 
-    def remember(self, note: bytes, published: bytes) -> None:
-        """Take over what the witness has cosigned, if a checkpoint was published with it before
-        this process began.
-        """
+    def restore(self, note: bytes, published: bytes) -> None:
+        """Take over the witness's lines from a checkpoint that an earlier process published."""
         if published.startswith(note):
+            lines = published.removeprefix(note)
             with suppress(VacrError):
-                self.given = (
-                    note,
-                    verify_cosignature_lines(note, published.removeprefix(note), self.witness.key),
-                )
+                self.cosigned = (note, verify_cosignature_lines(note, lines, self.witness.key))
 
-    def lines(self, note: bytes) -> bytes:
-        """Give the lines of the witness for a checkpoint; nothing as long as there are none."""
-        signed, found = self.given
-        return found if signed == note else b""
+    def get_lines(self, note: bytes) -> bytes:
+        """Return the witness's signature lines for a checkpoint; empty until it has cosigned."""
+        cosigned_note, lines = self.cosigned
+        return lines if cosigned_note == note else b""
 
     @property
     def missing(self) -> bool:
-        """Whether the last checkpoint is not cosigned."""
-        return self.given[0] != self.wanted[0]
+        """Whether the newest checkpoint still lacks a cosignature."""
+        return self.cosigned[0] != self.requested[0]
 
     def _run(self) -> None:
         pause = self.first_pause
         while not self.stopping:
-            anew = self.due.wait(pause if self.missing else None)
+            is_new = self.due.wait(pause if self.missing else None)
             self.due.clear()
-            pause = self.first_pause if anew else min(2 * pause, _MAX_WITNESS_PAUSE)
+            pause = self.first_pause if is_new else min(2 * pause, _MAX_WITNESS_PAUSE)
             if self.missing and not self.stopping:
-                self._try()
+                self._try_request()
 
-    def _try(self) -> None:
-        note, size = self.wanted
+    def _try_request(self) -> None:
+        note, size = self.requested
         try:
-            lines = self._cosign(note, size)
+            lines = self._request_lines(note, size)
         except VacrError as error:
-            self._failed(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the next time it may be better
-            self._failed(VacrError(f"{type(error).__name__}: {error}"))
+            self._record_failure(error)
+        except Exception as error:  # noqa: BLE001 - the thread must survive to try again
+            self._record_failure(VacrError(f"{type(error).__name__}: {error}"))
         else:
             if self.failure is not None:
-                _witness_log.warning("cosigned again by %s", self.witness.key.name)
+                _log.warning("cosigned again by %s", self.witness.key.name)
             self.failure = None
-            self.given = (note, lines)
-            self.cosigned()
+            self.cosigned = (note, lines)
+            self.on_cosigned()
 
-    def _failed(self, error: VacrError) -> None:
+    def _record_failure(self, error: VacrError) -> None:
         if not self.stopping and (self.failure is None or str(self.failure) != str(error)):
-            _witness_log.warning("not cosigned by %s: %s", self.witness.key.name, error)
+            _log.warning("not cosigned by %s: %s", self.witness.key.name, error)
         self.failure = error
 
-    def _cosign(self, note: bytes, size: int) -> bytes:
+    def _request_lines(self, note: bytes, size: int) -> bytes:
         try:
-            lines = self._from(self.seen, note, size)
+            lines = self._request_with_proof(self.witness_size, note, size)
         except WitnessSizeDiffers as other:
             if other.size > size:
                 raise
-            lines = self._from(other.size, note, size)
-        self.seen = size
+            lines = self._request_with_proof(other.size, note, size)
+        self.witness_size = size
         return lines
 
-    def _from(self, old: int, note: bytes, size: int) -> bytes:
-        proof = self.readers.now(
-            lambda reading: build_consistency_path(make_node_lookup(TileCache(reading)), old, size)
+    def _request_with_proof(self, old_size: int, note: bytes, size: int) -> bytes:
+        def build_proof(reader: LogReader) -> list[bytes]:
+            return build_consistency_path(make_node_lookup(TileCache(reader)), old_size, size)
+
+        proof = self.readers.read_here(build_proof)
+        return request_cosignature(note, old_size, proof, self.witness.url, self.witness.key)
+
+
+class WitnessSizeDiffers(Unreachable):
+    """The witness has seen a tree of another size, and needs a proof from that size."""
+
+    def __init__(self, size: int, url: str) -> None:
+        """Keep the size."""
+        super().__init__(
+            f"the witness has seen a tree of {size}",
+            where=url,
+            hint="Send the proof from that size.",
         )
-        return request_cosignature(note, old, proof, self.witness.url, self.witness.key)
+        self.size = size
 
 
-ENTRIES_LEVEL = "entries"
-_MIN_PUBLISH_PAUSE, _PUBLISH_INTERVAL, _LOCK_WAIT_SECONDS = 0.2, 2.0, 60.0
-_publisher_log = logging.getLogger("vacr.log")
+def request_cosignature(
+    note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str, witness_key: VerifierKey
+) -> bytes:
+    """Ask a witness to cosign a checkpoint, and return the verified signature lines to append.
+
+    Raises:
+        WitnessSizeDiffers: the proof must start at another size.
+        InvalidStatement: the witness has seen a tree that this one does not continue, or its
+            cosignature is invalid.
+        Unreachable: the witness does not reply, or refuses for another reason.
+        UsageError: its URL is malformed.
+    """
+    client = HttpClient(witness_url, ServiceAccess())
+    submission = CheckpointSubmission(old_size, proof, note).encode()
+    try:
+        path = client.address.path.rstrip("/") + "/add-checkpoint"
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        reply = client.ask("POST", path, submission, headers, _MAX_REPLY_SIZE)
+    except (OSError, UnicodeError, http.client.HTTPException) as error:
+        raise Unreachable(
+            f"no answer of the witness: {error}", where=witness_url, hint="Try again later."
+        ) from error
+    if reply.status == _HTTP_OK:
+        return verify_cosignature_lines(note, reply.body, witness_key)
+    if reply.status == _HTTP_CONFLICT:
+        size = _parse_witness_size(reply, witness_url)
+        if size != old_size:
+            raise WitnessSizeDiffers(size, witness_url)
+    reply_text = reply.body[:_MAX_QUOTED_REPLY_SIZE].decode("utf-8", "replace").strip()
+    quoted = escape_unprintable(reply_text)
+    if reply.status in (_HTTP_CONFLICT, _HTTP_UNPROVEN):
+        raise InvalidStatement(
+            f"the witness has seen another past of this log: {quoted}",
+            reason="witness-refused",
+            where=witness_url,
+        )
+    raise Unreachable(f"the witness does not cosign: {reply.status} {quoted}", where=witness_url)
 
 
-@dataclass
-class Publisher:
-    """Publishes a log."""
+def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
+    """Verify a witness's signature lines for a checkpoint, and drop lines of other keys.
 
-    readers: ReaderPool
-    keyring: Keyring
-    folder: Path | None = None
-    witnesses: Sequence[WitnessAddress] = ()
-    note: bytes = b""
-    """The last checkpoint that was published."""
-    size: int = 0
-    failure: VacrError | None = None
-    signed: bytes = b""
-    """The same without cosignatures."""
-    pause: float = _MIN_PUBLISH_PAUSE
-    """How many seconds are between two publications, at least."""
-    again: float | None = _PUBLISH_INTERVAL
-    """After how many seconds to look whether there is something to publish."""
-    ask_again: float = FIRST_WITNESS_PAUSE
-    """After how many seconds to ask a witness again who has not cosigned."""
-
-    def __post_init__(self) -> None:
-        """Make the threads."""
-        self.due = threading.Event()
-        self.asked = [
-            CosignatureRequester(one, self.readers, self.due.set, first_pause=self.ask_again)
-            for one in self.witnesses
+    Raises:
+        InvalidStatement: they are missing or invalid.
+    """
+    text = parse_signed_note(note).text
+    try:
+        own = [
+            signature
+            for signature in parse_signed_note(b"\n\n" + lines).signatures
+            if (signature.name, signature.key_id) == (key.name, key.id)
         ]
-        self.stopping = threading.Event()
-        self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+        verify_cosignature(SignedNote(text, tuple(own)), key)
+    except InvalidStatement as error:
+        raise InvalidStatement(
+            f"the witness answered without a cosignature of its key: {error.message}",
+            reason=error.reason,
+        ) from error
+    return "".join(signature.line for signature in own).encode()
 
-    def start(self) -> None:
-        """Publish what there is, then what comes."""
-        for one in self.asked:
-            one.start()
-        self.due.set()
-        self.thread.start()
+
+def _parse_witness_size(reply: HttpResponse, url: str) -> int:
+    try:
+        return parse_tree_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
+    except InvalidStatement as error:
+        raise Unreachable(
+            "the witness has seen a tree of another size, and does not say of which", where=url
+        ) from error
+
+
+# --- Reading while the log is written ---
+
+
+class ReaderPool:
+    """A few threads that read a log, each with its own connection.
+
+    A connection is opened when its thread first needs it, and again after it has failed.
+    """
+
+    def __init__(self, open_storage: Callable[[], LogStorage]) -> None:
+        """Create the threads; connections are opened later."""
+        self.open_storage = open_storage
+        self.pool = ThreadPoolExecutor(_READER_THREADS, "reader")
+        self.local = threading.local()
+        self.open_storages: set[LogStorage] = set()
+        self.failures = 0
+        """How often a first attempt to read failed."""
+
+    async def read(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
+        """Call a function with a reader, in one of the pool's threads.
+
+        Raises:
+            StorageFailed: the log cannot be read, even with a new connection.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self.pool, self.read_here, work)
+
+    def read_here(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
+        """Call a function with a reader, in the calling thread.
+
+        Raises:
+            StorageFailed: the log cannot be read, even with a new connection.
+        """
+        try:
+            return work(self._get_reader())
+        except StorageFailed as error:
+            self.failures += 1
+            self._close_reader()
+            result = work(self._get_reader())
+            _log.warning(
+                "the database could not be read and was opened again: %s", error.diagnostics()
+            )
+            return result
 
     def close(self) -> None:
-        """Publish what is committed, and end."""
-        for one in self.asked:
-            one.close()
-        self.stopping.set()
-        self.due.set()
-        self.thread.join()
+        """End the threads and close their connections."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        while self.open_storages:
+            self.open_storages.pop().close()
 
-    def _run(self) -> None:
-        while True:
-            # Also unasked, for what failed and for what other processes have added.
-            self.due.wait(self.again)
-            self.due.clear()
-            try:
-                self._publish_alone()
-                self.failure = None
-            except VacrError as error:
-                self._failed(error)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next time it may be better
-                self._failed(VacrError(f"{type(error).__name__}: {error}"))
-            if self.stopping.wait(self.pause):
-                return
+    def _get_reader(self) -> LogReader:
+        storage: LogStorage | None = getattr(self.local, "storage", None)
+        if storage is None:
+            storage = self.local.storage = self.open_storage()
+            self.open_storages.add(storage)
+        return storage
 
-    def _publish_alone(self) -> None:
-        """Publish, one process after the other where several use the folder: a checkpoint never
-        replaces a newer one.
-        """
-        if self.folder is None:
-            self.readers.now(self._publish)
-            return
-        make_durable_folder(self.folder, self.folder.parent)
-        with hold_file_lock(self.folder / ".lock", _LOCK_WAIT_SECONDS):
-            self.readers.now(self._publish)
-
-    def _failed(self, error: VacrError) -> None:
-        if self.failure is None or str(self.failure) != str(error):
-            _publisher_log.warning("not published: %s", error.diagnostics())
-        self.failure = error
-
-    def _publish(self, reading: LogReader) -> None:
-        """Publish by the log's own key first, and again when witnesses have cosigned: nothing waits
-        for them.
-        """
-        head = reading.head()
-        if head is None:
-            return
-        size = head.head.size
-        if size < self.size:
-            raise LogDamaged(f"{self.size} entries were published, and the log has {size}")
-        signed = self.signed
-        if size > self.size:
-            self.keyring.learn(reading)
-            if self.folder is not None:
-                self._write_tiles(reading, self.folder, size)
-            signed = sign_checkpoint(
-                Checkpoint(self.keyring.origin, size, head.head.root),
-                self.keyring.checkpoint_key(reading, head),
-            )
-            if not self.size and self.folder is not None and self.asked:
-                self._remember(signed, self.folder / "checkpoint")
-        note = signed + b"".join(one.lines(signed) for one in self.asked)
-        if note == self.note:
-            return
-        if self.folder is not None:
-            write_durable_file(self.folder / "checkpoint", note)
-        self.note, self.signed, self.size = note, signed, size
-        for one in self.asked:
-            one.ask(signed, size)
-
-    def _remember(self, signed: bytes, path: Path) -> None:
-        """Keep the cosignatures that a process before this one got for the same checkpoint."""
-        published = path.read_bytes() if path.is_file() else b""
-        for one in self.asked:
-            one.remember(signed, published)
-
-    # --- files ---
-
-    def _write_tiles(self, reading: LogReader, folder: Path, size: int) -> None:
-        """Write the tiles that are new since the last checkpoint: what the next one needs is there
-        before it is.
-
-        One that is there already is from a publication that failed, and perhaps not on the disk: it
-        is written again. When the process starts, so are those of before that are missing: a
-        checkpoint may have been put here without them.
-        """
-        old = self.size or read_published_size(folder)
-        before = () if self.size else list_changed_tiles(reading, 0, old)
-        missing = ((name, data) for name, data in before if not (folder / "tile" / name).is_file())
-        for name, data in chain(missing, list_changed_tiles(reading, old, size)):
-            path = folder / "tile" / name
-            make_durable_folder(path.parent, folder)
-            write_durable_file(path, data())
-
-
-def list_changed_tiles(
-    reading: LogReader, old: int, size: int
-) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Name the tiles of a tree that one of an older size did not have, each with how to get it."""
-    level, old_width, width = 0, old, size
-    while width:
-        for number in range(old_width // TILE_WIDTH, (width + TILE_WIDTH - 1) // TILE_WIDTH):
-            wide = min(TILE_WIDTH, width - number * TILE_WIDTH)
-            name = format_tile_path(number, wide)
-            yield f"{level}/{name}", partial(read_tile_bytes, reading, level, number, wide)
-            if level == 0:
-                yield (
-                    f"{ENTRIES_LEVEL}/{name}",
-                    partial(read_bundle_bytes, reading, number, wide),
-                )
-        level, old_width, width = level + 1, old_width >> TILE_HEIGHT, width >> TILE_HEIGHT
-
-
-def read_tile_bytes(reading: LogReader, level: int, number: int, width: int) -> bytes:
-    """Give the hashes of a tile.
-
-    Raises:
-        Damaged: it does not have so many.
-    """
-    found = reading.tile(level, number) or b""
-    if len(found) < width * HASH_SIZE:
-        raise LogDamaged(f"tile {level}/{number} has no {width} hashes")
-    return found[: width * HASH_SIZE]
-
-
-def read_bundle_bytes(reading: LogReader, number: int, width: int) -> bytes:
-    """Give the entries under a tile.
-
-    Raises:
-        Damaged: there are not so many.
-    """
-    found = reading.entries(number * TILE_WIDTH, number * TILE_WIDTH + width)
-    if len(found) != width:
-        raise LogDamaged(f"entries from {number * TILE_WIDTH} on are missing")
-    return encode_entry_bundle(found)
-
-
-def read_published_size(folder: Path) -> int:
-    """Give the size of the tree that a folder of tiles was last published for; nothing
-    there is 0.
-    """
-    try:
-        return parse_checkpoint(parse_signed_note((folder / "checkpoint").read_bytes()).text).size
-    except (OSError, VacrError):
-        return 0
+    def _close_reader(self) -> None:
+        storage: LogStorage | None = getattr(self.local, "storage", None)
+        if storage is not None:
+            self.local.storage = None
+            self.open_storages.discard(storage)
+            storage.close()

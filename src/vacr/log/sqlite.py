@@ -1,7 +1,15 @@
-"""A log in one SQLite file. Step: register.
+"""A log stored in one SQLite file.
 
-Write-ahead log, every commit synced. What a PRAGMA answers is fetched and compared: an error while
-it is carried out would be lost otherwise, and the log would go on without being durable.
+An entry counts as logged only once it is on the disk. So the file uses a write-ahead log and syncs
+every commit, and each setting is read back: SQLite reports an error of a PRAGMA only when its
+result is fetched, and a log that missed the error would go on without being durable.
+
+    >>> from contextlib import closing
+    >>> from pathlib import Path
+    >>> from vacr.log.sqlite import SqliteStorage
+    >>> with closing(SqliteStorage(Path("log.db"), create=True)) as storage:
+    ...     storage.head(), storage.count_rows()["entries"], storage.check_database()
+    (None, 0, [])
 """
 
 from __future__ import annotations
@@ -18,12 +26,11 @@ from vacr.log.storage import STORAGE_FORMAT, Batch, HeadMoved, LogDamaged, Stora
 from vacr.transparency import TreeHead
 
 _LOCK_WAIT_SECONDS = 30.0
-"""How many seconds to wait for another writer."""
+"""How long to wait for another writer."""
 _SYNCHRONOUS_FULL = 2
 _CORRUPTION_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _CACHE_KILOBYTES = 16_384
-"""Kilobytes of pages in memory: enough for all that a batch touches, whatever the size of the log.
-"""
+"""Page cache: enough for every page that a batch touches, however large the log is."""
 
 _SCHEMA = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry BLOB NOT NULL)",
@@ -38,8 +45,8 @@ _SCHEMA = (
     "CREATE VIEW leaves AS SELECT * FROM old_leaves UNION ALL SELECT * FROM new_leaves",
     "CREATE TABLE tiles (place INTEGER PRIMARY KEY, hashes BLOB NOT NULL)",
     """CREATE TABLE heads (
-        size INTEGER PRIMARY KEY, root BLOB NOT NULL, protected BLOB NOT NULL, signature BLOB NOT NULL,
-        time INTEGER NOT NULL, description INTEGER NOT NULL)""",
+        size INTEGER PRIMARY KEY, root BLOB NOT NULL, protected BLOB NOT NULL,
+        signature BLOB NOT NULL, time INTEGER NOT NULL, description INTEGER NOT NULL)""",
     (
         "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, root "
         "BLOB NOT NULL)"
@@ -47,19 +54,25 @@ _SCHEMA = (
     "INSERT INTO head VALUES (1, 0, x'')",
     f"PRAGMA user_version = {STORAGE_FORMAT}",
 )
+_COUNT_ROWS = {
+    "entries": "SELECT count(*) FROM entries",
+    "leaves": "SELECT count(*) FROM leaves",
+    "tiles": "SELECT count(*) FROM tiles",
+    "heads": "SELECT count(*) FROM heads",
+}
 _HEAD_COLUMN_TYPES = (int, bytes, bytes, bytes, int, int)
 _SELECT_HEADS = "SELECT heads.size, heads.root, protected, signature, time, description FROM heads"
 
 
 class SqliteStorage:
-    """A log in a SQLite file that is open."""
+    """An open log in a SQLite file; implements `LogStorage` and `LogTransaction`."""
 
     def __init__(self, path: Path, *, create: bool = False, readonly: bool = False) -> None:
-        """Open the file, and make the tables where they are to be made.
+        """Open the file; with `create`, also create it and its tables.
 
         Raises:
-            UnreadableInput: there is no log in it, or one of another layout.
-            StorageFailed: it cannot be opened so that commits are durable.
+            UnreadableInput: the file is missing, or its layout has another version.
+            StorageFailed: it cannot be opened with durable commits.
         """
         self.path = path
         if not create and not path.is_file():
@@ -69,7 +82,7 @@ class SqliteStorage:
             )
             raise UnreadableInput("the database of the log is gone", where=str(path), hint=hint)
         mode = "ro" if readonly else "rwc" if create else "rw"
-        with self._failing():
+        with self._translate_errors():
             self.connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
                 uri=True,
@@ -78,42 +91,55 @@ class SqliteStorage:
                 check_same_thread=False,
             )
         try:
-            with self._failing():
-                self._open(create=create, readonly=readonly)
+            with self._translate_errors():
+                self._prepare(create=create, readonly=readonly)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, *, create: bool, readonly: bool) -> None:
+    def close(self) -> None:
+        """Close the database; uncommitted writes are lost."""
+        with suppress(sqlite3.Error):
+            self.connection.close()
+
+    def _prepare(self, *, create: bool, readonly: bool) -> None:
         if not readonly:
-            self._demand("PRAGMA journal_mode = WAL", "wal")
-            self._ask("PRAGMA synchronous = FULL")
-            self._demand("PRAGMA synchronous", _SYNCHRONOUS_FULL)
-            self._ask(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
-            self._recover()
-            # SQLite syncs the name of the write-ahead log itself, and does not look whether that
-            # worked.
-            sync_folder(self.path.parent)
+            self._make_commits_durable()
         if create:
-            with self._alone():
-                self._create()
-        version = self._one("PRAGMA user_version")
+            with self._hold_write_lock():
+                self._create_tables()
+        version = self._fetch_value("PRAGMA user_version")
         if version != STORAGE_FORMAT:
             hint = "It is from another version of vacr, or no log."
             raise UnreadableInput(
                 f"a log of layout {version}, not {STORAGE_FORMAT}", where=str(self.path), hint=hint
             )
 
-    def _recover(self) -> None:
-        """See to the disk what an earlier process wrote and may have failed to sync.
+    def _make_commits_durable(self) -> None:
+        self._require_setting("PRAGMA journal_mode = WAL", "wal")
+        self._fetch_rows("PRAGMA synchronous = FULL")
+        self._require_setting("PRAGMA synchronous", _SYNCHRONOUS_FULL)
+        self._fetch_rows(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
+        self._recover_write_ahead_log()
+        # SQLite syncs the folder entry of a new write-ahead log, but ignores a failure to do so.
+        sync_folder(self.path.parent)
 
-        After such a failure the system gives back what it holds in memory and never writes it. So
-        the write-ahead log is written again, byte for byte; only then it may be moved into the
-        file, which would be broken without it if the power failed then.
+    def _require_setting(self, pragma: str, expected: Any) -> None:
+        actual = self._fetch_value(pragma)
+        if actual != expected:
+            raise StorageFailed(f"{pragma}: {actual!r}, not {expected!r}", where=str(self.path))
+
+    def _recover_write_ahead_log(self) -> None:
+        """Sync the data that an earlier process left in the write-ahead log, perhaps unsynced.
+
+        After a failed sync, the kernel keeps returning the data from memory but never writes it to
+        the disk. So the write-ahead log is rewritten byte for byte and synced, and only then
+        checkpointed into the database: the other way round, a power cut in between would leave a
+        half-updated database without the log that repairs it.
         """
-        with self._alone():
+        with self._hold_write_lock():
             rewrite_and_sync(self.path.with_name(f"{self.path.name}-wal"))
-            busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+            busy, *_ = self._fetch_rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         if busy:
             raise StorageFailed(
                 "another process uses the log without pause",
@@ -121,75 +147,41 @@ class SqliteStorage:
                 hint="Try again.",
             )
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let nobody else write, nor move the write-ahead log into the file.
-
-        SQLite has locks of its own for both; but before version 3.51.3 one of two who do that at
-        the same instant may be lost (its "WAL-reset bug").
-        """
-        with ExitStack() as stack:
-            with self._failing():
-                stack.enter_context(
-                    hold_file_lock(self.path.with_suffix(".lock"), _LOCK_WAIT_SECONDS)
-                )
-            yield
-
-    def _create(self) -> None:
-        self._ask("BEGIN IMMEDIATE")
+    def _create_tables(self) -> None:
+        self._fetch_rows("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
-            self._ask(statement)
-        self._ask("COMMIT")
+            self._fetch_rows(statement)
+        self._fetch_rows("COMMIT")
 
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            if getattr(error, "sqlite_errorcode", None) in _CORRUPTION_CODES:
-                raise LogDamaged(f"the log's database: {error}", where=str(self.path)) from error
-            raise StorageFailed(f"the log's database: {error}", where=str(self.path)) from error
-
-    def _ask(self, statement: str, given: Sequence[Any] = ()) -> list[Any]:
-        return self.connection.execute(statement, given).fetchall()
-
-    def _one(self, statement: str, given: Sequence[Any] = ()) -> Any:
-        row = self.connection.execute(statement, given).fetchone()
-        return row[0] if row is not None else None
-
-    def _demand(self, pragma: str, wanted: Any) -> None:
-        found = self._one(pragma)
-        if found != wanted:
-            raise StorageFailed(f"{pragma}: {found!r}, not {wanted!r}", where=str(self.path))
-
-    # --- reading ---
+    # --- Reading ---
 
     def head(self) -> StoredHead | None:
-        """Give the head; nothing where there is no log yet."""
-        return next(self._heads(f"{_SELECT_HEADS} JOIN head ON head.size = heads.size"), None)
+        """Return the current head; None if the log has not been created yet."""
+        current = self._select_heads(f"{_SELECT_HEADS} JOIN head ON head.size = heads.size")
+        return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Give the last head of at most a size."""
-        return next(
-            self._heads(f"{_SELECT_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1", size), None
-        )
+        """Return the newest head whose tree has at most this size."""
+        query = f"{_SELECT_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1"
+        return next(self._select_heads(query, size), None)
 
     def heads(self) -> Iterator[StoredHead]:
-        """Give all heads, from the first on."""
-        return self._heads(f"{_SELECT_HEADS} ORDER BY size")
+        """Yield every signed head, oldest first."""
+        return self._select_heads(f"{_SELECT_HEADS} ORDER BY size")
 
-    def _heads(self, statement: str, *given: Any) -> Iterator[StoredHead]:
-        with self._failing():
-            for row in self.connection.execute(statement, given):
+    def _select_heads(self, query: str, *parameters: Any) -> Iterator[StoredHead]:
+        with self._translate_errors():
+            for row in self.connection.execute(query, parameters):
+                # SQLite columns hold values of any type, so damage can change the type.
                 if tuple(map(type, row)) != _HEAD_COLUMN_TYPES:
                     raise LogDamaged("a head that is not as it was written", where=str(self.path))
                 size, root, protected, signature, time, description = row
                 yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Give entries, from one position up to another."""
-        with self._failing():
-            rows = self._ask(
+        """Return the entries from position `first` up to, but not including, `end`."""
+        with self._translate_errors():
+            rows = self._fetch_rows(
                 "SELECT entry FROM entries WHERE position >= ? AND position < ? ORDER BY position",
                 (first, end),
             )
@@ -200,109 +192,134 @@ class SqliteStorage:
         return [row[0] for row in rows]
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Give the hashes of a tile."""
-        with self._failing():
-            found = self._one(
+        """Return the hashes of a tile, or None if it is not stored."""
+        with self._translate_errors():
+            hashes = self._fetch_value(
                 "SELECT hashes FROM tiles WHERE place = ?", (_encode_tile_key(level, number),)
             )
-        return found if type(found) is bytes else None
+        return hashes if type(hashes) is bytes else None
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Give the positions of leaves that begin so, each with its beginning."""
+        """Return (prefix, position) for every leaf with one of these index prefixes."""
         marks = ",".join("?" * len(prefixes))
-        with self._failing():
-            return self._ask(
-                f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})",  # noqa: S608
+        with self._translate_errors():
+            return self._fetch_rows(
+                f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})",  # noqa: S608 - marks are "?"
                 prefixes,
             )
 
-    def counts(self) -> dict[str, int]:
-        """Count what is stored, table by table."""
-        with self._failing():
-            return {
-                name: self._one(f"SELECT count(*) FROM {name}")  # noqa: S608
-                for name in ("entries", "leaves", "tiles", "heads")
-            }
+    def count_rows(self) -> dict[str, int]:
+        """Return the number of rows in each table."""
+        with self._translate_errors():
+            return {table: self._fetch_value(query) for table, query in _COUNT_ROWS.items()}
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the log as it is at this moment, whatever is added meanwhile."""
-        with self._failing():
-            self._ask("BEGIN")
+        """Make all reads within the context see the log as it is now."""
+        with self._translate_errors():
+            self._fetch_rows("BEGIN")
         try:
             yield
         finally:
             with suppress(sqlite3.Error):
-                self._ask("ROLLBACK")
+                self._fetch_rows("ROLLBACK")
 
-    def check(self) -> list[str]:
-        """Have the database check itself; gives what it complains about."""
-        with self._failing():
-            found = [str(row[0]) for row in self._ask("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+    def check_database(self) -> list[str]:
+        """Run the database's own integrity check and return its complaints."""
+        with self._translate_errors():
+            messages = [str(row[0]) for row in self._fetch_rows("PRAGMA integrity_check")]
+        return [] if messages == ["ok"] else messages
 
-    # --- writing ---
+    # --- Writing ---
 
     @contextmanager
-    def writing(self) -> Iterator[SqliteStorage]:
-        """Begin a transaction, alone; it is durable when the context has ended without an error."""
-        with self._alone():
-            with self._failing():
-                self._ask("BEGIN IMMEDIATE")
+    def transaction(self) -> Iterator[SqliteStorage]:
+        """Begin an exclusive write transaction; it is durable once the context ends normally."""
+        with self._hold_write_lock():
+            with self._translate_errors():
+                self._fetch_rows("BEGIN IMMEDIATE")
             try:
                 yield self
-                with self._failing():
-                    self._ask("COMMIT")
+                with self._translate_errors():
+                    self._fetch_rows("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     if self.connection.in_transaction:
-                        self._ask("ROLLBACK")
+                        self._fetch_rows("ROLLBACK")
                 raise
 
     def append(self, batch: Batch) -> None:
-        """Add a batch.
+        """Append a batch and move the head.
 
         Raises:
-            HeadMoved: the head is not where the batch begins.
+            HeadMoved: the head has moved since the batch was built.
         """
-        after, before = batch.after, batch.before
-        numbered = range(batch.first, after.head.size)
-        with self._failing():
-            many = self.connection.executemany
-            many("INSERT INTO entries VALUES (?, ?)", zip(numbered, batch.entries, strict=True))
-            many("INSERT INTO new_leaves VALUES (?, ?)", batch.indexed())
-            if batch.ends_lot():
-                self._ask("INSERT INTO old_leaves SELECT * FROM new_leaves ORDER BY prefix")
-                self._ask("DELETE FROM new_leaves")
-            many(
-                "INSERT OR REPLACE INTO tiles VALUES (?, ?)",
-                [
-                    (_encode_tile_key(level, number), tile.encode())
-                    for (level, number), tile in batch.tiles.items()
-                ],
-            )
-            head = after.head
-            row = (
-                head.size,
-                head.root,
-                head.protected,
-                head.signature,
-                after.time,
-                after.description,
-            )
-            self._ask("INSERT INTO heads VALUES (?, ?, ?, ?, ?, ?)", row)
-            was = (before.head.size, before.head.root) if before is not None else (0, b"")
-            moved = self.connection.execute(
-                "UPDATE head SET size = ?, root = ? WHERE size = ? AND root = ?",
-                (head.size, head.root, *was),
-            )
-        if moved.rowcount != 1:
+        with self._translate_errors():
+            self._insert_entries(batch)
+            self._insert_tiles(batch)
+            moved = self._move_head(batch)
+        if not moved:
             raise HeadMoved("another writer moved the head of the log", where=str(self.path))
 
-    def close(self) -> None:
-        """Close it; what was not committed is gone."""
-        with suppress(sqlite3.Error):
-            self.connection.close()
+    def _insert_entries(self, batch: Batch) -> None:
+        insert_many = self.connection.executemany
+        positions = range(batch.first_position, batch.after.head.size)
+        insert_many("INSERT INTO entries VALUES (?, ?)", zip(positions, batch.entries, strict=True))
+        insert_many("INSERT INTO new_leaves VALUES (?, ?)", batch.list_index_rows())
+        if batch.completes_index_part():
+            self._fetch_rows("INSERT INTO old_leaves SELECT * FROM new_leaves ORDER BY prefix")
+            self._fetch_rows("DELETE FROM new_leaves")
+
+    def _insert_tiles(self, batch: Batch) -> None:
+        rows = [
+            (_encode_tile_key(level, number), tile.encode())
+            for (level, number), tile in batch.tiles.items()
+        ]
+        self.connection.executemany("INSERT OR REPLACE INTO tiles VALUES (?, ?)", rows)
+
+    def _move_head(self, batch: Batch) -> bool:
+        """Store the new head and make it the current one; return False if the head has moved."""
+        before, after = batch.before, batch.after
+        head = after.head
+        row = (head.size, head.root, head.protected, head.signature, after.time, after.description)
+        self._fetch_rows("INSERT INTO heads VALUES (?, ?, ?, ?, ?, ?)", row)
+        old_size, old_root = (0, b"") if before is None else (before.head.size, before.head.root)
+        updated = self.connection.execute(
+            "UPDATE head SET size = ?, root = ? WHERE size = ? AND root = ?",
+            (head.size, head.root, old_size, old_root),
+        )
+        return updated.rowcount == 1
+
+    @contextmanager
+    def _hold_write_lock(self) -> Iterator[None]:
+        """Keep other processes from writing and from checkpointing the write-ahead log.
+
+        SQLite locks both itself. But before version 3.51.3, a commit could be lost when two
+        processes did them at the same instant (the "WAL-reset bug").
+        """
+        with ExitStack() as stack:
+            with self._translate_errors():
+                lock_file = self.path.with_suffix(".lock")
+                stack.enter_context(hold_file_lock(lock_file, _LOCK_WAIT_SECONDS))
+            yield
+
+    # --- Statements ---
+
+    def _fetch_rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        return self.connection.execute(statement, parameters).fetchall()
+
+    def _fetch_value(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
+        row = self.connection.execute(statement, parameters).fetchone()
+        return row[0] if row is not None else None
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", None) in _CORRUPTION_CODES:
+                raise LogDamaged(f"the log's database: {error}", where=str(self.path)) from error
+            raise StorageFailed(f"the log's database: {error}", where=str(self.path)) from error
 
 
 def _encode_tile_key(level: int, number: int) -> int:

@@ -1,202 +1,172 @@
-"""Evidence against a log: the two checkpoints that cannot both be true, kept in a file.
+"""The interface that every storage of a log implements, with its types and its errors.
 
-What is found wrong with a log. Step: register.
+A log can live in SQLite (`sqlite.py`) or in PostgreSQL (`postgres.py`). Both keep the entries, the
+tiles of the Merkle tree, an index from leaf hashes to positions, and every head that was signed. A
+batch of entries is one transaction, and it moves the head by compare-and-swap: only from the head
+that the batch was built on. A new log has one entry, which describes the log itself:
 
-What the storages of a log have in common: what they keep, and how they fail. Step: register.
-
-There are two, in `sqlite.py` and `postgres.py`. Each keeps entries, the tiles of the tree, an index
-from leaves to positions, and every head that was signed. A batch is one transaction, and moves the
-head only from where it was.
+    >>> from contextlib import closing
+    >>> from vacr.log import create_log
+    >>> with closing(create_log("mylog").reader()) as reader:
+    ...     reader.head().head.size, reader.count_rows()
+    (1, {'entries': 1, 'leaves': 1, 'tiles': 1, 'heads': 1})
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from itertools import count
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Protocol
 
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.files import read_bytes, write_durable_file
 from vacr.transparency import Tile, TreeHead
 
-_MAX_EVIDENCE_FILES = 100
-"""So many are kept at most: who can sign checkpoints could fill a disk with them."""
-
-
-def write_log_evidence(beside: Path, document: dict[str, str | None]) -> Path:
-    """Keep a document beside a file, as `FILE.evidence-1` and so on; what is kept already is not
-    kept again.
-
-    Raises:
-        UnreadableInput: it cannot be written.
-    """
-    data = json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-    for number in count(1):
-        path = beside.with_name(f"{beside.name}.evidence-{number}")
-        if not path.exists():
-            write_durable_file(path, data)
-            break
-        if number == _MAX_EVIDENCE_FILES or read_bytes(path) == data:
-            break
-    return path
-
-
-_MAX_LISTED_FINDINGS = 100
-
-
-@dataclass
-class Findings:
-    """What is wrong, as far as it is listed."""
-
-    found: list[str] = field(default_factory=list)
-    more: int = 0
-
-    def add(self, told: str) -> None:
-        """Note something that is wrong."""
-        if len(self.found) < _MAX_LISTED_FINDINGS:
-            self.found.append(told)
-        else:
-            self.more += 1
-
-
 STORAGE_FORMAT = 2
-"""The layout of the tables; a storage of another one is refused."""
+"""The version of the table layout; a storage with another version is refused."""
 _INDEX_MERGE_INTERVAL = 4_096
-"""After so many entries what is new in the index joins the old: alone each would touch a page of
-it, so many share them.
+"""Number of entries after which the new part of the index is merged into the old part.
+
+Leaf hashes are random, so each row inserted into a large index touches a page of its own. Merging
+many sorted rows at once lets them share pages.
 """
+_INDEX_PREFIX_SIZE = 8
+
+
+# --- Errors ---
 
 
 class StorageFailed(Unreachable):
-    """Something could not be read or written: what was under way is not done, or it is not known
-    whether it is.
-    """
+    """A read or write failed; the operation was not done, or its outcome is unknown."""
 
 
 class HeadMoved(Unreachable):
-    """Another writer moved the head of the log: nothing was written, and what was to be written can
-    be tried again.
-    """
+    """Another writer moved the head; nothing was written, and the batch can be tried again."""
 
 
 class LogDamaged(InvalidStatement):
-    """What is stored is not what was stored."""
+    """The stored data differs from the data that was written."""
 
     def __init__(
         self, message: str, *, where: str = "", hint: str = "vacr log fsck tells what is wrong."
     ) -> None:
-        """Say what is wrong with it."""
+        """Describe the damage."""
         super().__init__(message, reason="log-damaged", where=where, hint=hint)
+
+
+# --- Stored types ---
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHead:
-    """The head of a log, when it was signed, and where the log last described itself."""
+    """A signed tree head as it is stored."""
 
     head: TreeHead
     time: int
+    """When it was signed, in seconds since 1970."""
     description: int
+    """The position of the log's newest description of itself at that time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is added to a log at once."""
+    """The entries that one transaction appends, with everything that changes because of them."""
 
     before: StoredHead | None
-    """The head that it follows; none for the first entry of all."""
+    """The head that the batch was built on; None for the first entry of a new log."""
     entries: Sequence[bytes]
     leaves: Sequence[bytes]
     tiles: dict[tuple[int, int], Tile]
     after: StoredHead
 
     @property
-    def first(self) -> int:
-        """The position of its first entry."""
+    def first_position(self) -> int:
+        """The position of the first entry of the batch."""
         return self.after.head.size - len(self.entries)
 
-    def indexed(self) -> list[tuple[int, int]]:
-        """Give its rows of the index, in their order there."""
-        return sorted(
-            zip(
-                map(compute_index_prefix, self.leaves),
-                range(self.first, self.after.head.size),
-                strict=True,
-            )
-        )
+    def list_index_rows(self) -> list[tuple[int, int]]:
+        """Return the index rows of the batch, sorted as the index is."""
+        prefixes = map(compute_index_prefix, self.leaves)
+        positions = range(self.first_position, self.after.head.size)
+        return sorted(zip(prefixes, positions, strict=True))
 
-    def ends_lot(self) -> bool:
-        """Tell whether what is new in the index is to join the rest of it now."""
-        return self.first // _INDEX_MERGE_INTERVAL != self.after.head.size // _INDEX_MERGE_INTERVAL
+    def completes_index_part(self) -> bool:
+        """Return whether the new part of the index must now be merged into the old part."""
+        parts_before = self.first_position // _INDEX_MERGE_INTERVAL
+        parts_after = self.after.head.size // _INDEX_MERGE_INTERVAL
+        return parts_before != parts_after
+
+
+def compute_index_prefix(leaf: bytes) -> int:
+    """Return the first bytes of a leaf hash as the signed number that the index stores."""
+    return int.from_bytes(leaf[:_INDEX_PREFIX_SIZE], "big", signed=True)
+
+
+# --- The interface ---
 
 
 class LogReader(Protocol):
-    """What can be read of a log."""
+    """The read operations of a storage.
+
+    Each of them raises StorageFailed if the database fails.
+    """
 
     def head(self) -> StoredHead | None:
-        """Give the head; nothing where there is no log yet."""
+        """Return the current head; None if the log has not been created yet."""
         ...
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Give the last head of at most a size."""
+        """Return the newest head whose tree has at most this size."""
         ...
 
     def heads(self) -> Iterator[StoredHead]:
-        """Give all heads, from the first on."""
+        """Yield every signed head, oldest first."""
         ...
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Give entries, from one position up to another."""
+        """Return the entries from position `first` up to, but not including, `end`."""
         ...
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Give the hashes of a tile."""
+        """Return the hashes of a tile, or None if it is not stored."""
         ...
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Give the positions of leaves that begin so, each with its beginning."""
+        """Return (prefix, position) for every leaf with one of these index prefixes."""
         ...
 
-    def counts(self) -> dict[str, int]:
-        """Count what is stored, table by table."""
+    def count_rows(self) -> dict[str, int]:
+        """Return the number of rows in each table."""
         ...
 
 
 class LogTransaction(LogReader, Protocol):
-    """A transaction."""
+    """A storage within a write transaction."""
 
     def append(self, batch: Batch) -> None:
-        """Add a batch.
+        """Append a batch and move the head.
 
         Raises:
-            HeadMoved: the head is not where the batch begins.
+            HeadMoved: the head has moved since the batch was built.
         """
         ...
 
 
 class LogStorage(LogReader, Protocol):
-    """A storage that is open."""
+    """An open storage."""
 
-    def writing(self) -> AbstractContextManager[LogTransaction]:
-        """Begin a transaction, alone; it is durable when the context has ended without an error."""
+    def transaction(self) -> AbstractContextManager[LogTransaction]:
+        """Begin an exclusive write transaction; it is durable once the context ends normally."""
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read the log as it is at this moment, whatever is added meanwhile."""
+        """Make all reads within the context see the log as it is now."""
         ...
 
-    def check(self) -> list[str]:
-        """Have the database check itself; gives what it complains about."""
+    def check_database(self) -> list[str]:
+        """Run the database's own integrity check and return its complaints."""
         ...
 
     def close(self) -> None:
-        """Close it."""
+        """Close the database; uncommitted writes are lost."""
         ...
-
-
-def compute_index_prefix(leaf: bytes) -> int:
-    """Give the beginning of a leaf as the number that the index has."""
-    return int.from_bytes(leaf[:8], "big", signed=True)

@@ -1,0 +1,401 @@
+"""Decide who may register what in a log, and refuse everything else with a problem document.
+
+A log would accept any bytes; its registration policy (RFC 9943 section 6) makes an entry mean
+something. The signature of a statement is always verified. If the policy names keys or
+authorities, one of them must have signed; otherwise the key that the statement itself carries, so
+that nobody can register in the name of a key that they do not have.
+
+    >>> from vacr.log.admission import RegistrationPolicy
+    >>> from vacr.signing import KeySigner, generate_key, sign
+    >>> from vacr.verification import Policy
+    >>> policy = RegistrationPolicy(Policy())
+    >>> statement = sign(b"a record", KeySigner(generate_key("es256")))
+    >>> len(policy.admit(statement)) > 100     # the entry to be logged
+    True
+    >>> policy.admit(b"a record")
+    Traceback (most recent call last):
+    vacr.log.admission.Problem: Malformed Statement: ...
+
+Callers are limited, too: by tokens, and by how many statements each may send per second. A refusal
+is a `Problem`, sent as concise problem details (RFC 9290) as SCRAPI demands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+
+import cbor2
+
+from vacr.errors import InvalidStatement, UnreadableInput, VacrError, escape_unprintable
+from vacr.log.ledger import NoReceiptYet
+from vacr.log.storage import StorageFailed
+from vacr.signing import (
+    CLAIM_ISS,
+    CLAIM_SUB,
+    HEADER_CWT_CLAIMS,
+    HEADER_KID,
+    HEADER_X5CHAIN,
+    HEADER_X5T,
+    Sign1,
+    find_carried_key,
+    parse_sign1,
+)
+from vacr.transparency import MAX_ENTRY_SIZE, build_log_entry
+from vacr.verification import (
+    Policy,
+    TrustedSigner,
+    check_algorithm,
+    check_claims,
+    check_signature,
+    check_validity_period,
+    detect_profile,
+    list_candidate_signers,
+)
+
+DEFAULT_CALL_RATE = 10_000.0
+"""How many statements a second each caller may send, by default."""
+PROBLEM_MEDIA_TYPE = "application/concise-problem-details+cbor"
+_PROBLEM_TITLE, _PROBLEM_DETAIL = -1, -2
+_MAX_DETAIL_LENGTH = 1000
+_MAX_KNOWN_KEYS = 4096
+_MAX_TRACKED_CALLERS = 10_000
+_MIN_TOKEN_LENGTH = 16
+_TOKEN_PATTERN = re.compile(rb"[\x21-\x7e]{%d,}" % _MIN_TOKEN_LENGTH)
+_BEARER_PREFIX = b"bearer "
+_IPV6_HOST_BITS = 64
+"""The last bits of an IPv6 address, which its owner can choose freely."""
+_DETACHED_MESSAGE = (
+    "the statement does not hold its payload, so that its signature cannot be checked; "
+    "sign it as a hash envelope instead: vacr sign FILE --key KEY --overwrite"
+)
+_MISSING_KEY_MESSAGE = (
+    "the statement does not carry the key that signed it, and none is known here; "
+    "vacr sign puts it in, or the log can be told the key: vacr log serve --trust KEY"
+)
+_log = logging.getLogger("vacr.log")
+
+
+# --- Problems ---
+
+
+class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
+    """A refused request, with the HTTP response that explains it."""
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        detail: str,
+        *,
+        retry_after: int | None = None,
+        extra_headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep the parts of the response."""
+        super().__init__(f"{title}: {detail}")
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.retry_after = retry_after
+        self.extra_headers = extra_headers or {}
+
+    def encode_body(self) -> bytes:
+        """Return the body of the response."""
+        document = {
+            _PROBLEM_TITLE: self.title,
+            _PROBLEM_DETAIL: escape_unprintable(self.detail[:_MAX_DETAIL_LENGTH]),
+        }
+        return cbor2.dumps(document, canonical=True)
+
+    def list_headers(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers of the response."""
+        headers = [(b"content-type", PROBLEM_MEDIA_TYPE.encode())]
+        if self.retry_after is not None:
+            headers.append((b"retry-after", str(self.retry_after).encode()))
+        for name, value in self.extra_headers.items():
+            headers.append((name.lower().encode(), value.encode()))
+        return headers
+
+
+def build_no_receipt_problem(status: int) -> Problem:
+    """Return the problem that the only entry of a log has no receipt yet."""
+    error = NoReceiptYet()
+    return Problem(status, "No Receipt Yet", f"{error.message}. {error.hint}")
+
+
+def build_unavailable_problem(error: VacrError, *, addition: str = "") -> Problem:
+    """Return the problem that the log fails, perhaps only for a moment."""
+    return Problem(503, "Unavailable", describe_public_error(error) + addition, retry_after=1)
+
+
+def describe_public_error(error: VacrError) -> str:
+    """Return the message for remote callers, who must not learn the address of the database."""
+    return "the log's database fails" if isinstance(error, StorageFailed) else error.message
+
+
+def report_internal_error(error: Exception) -> Problem:
+    """Log an unexpected error for the administrator, and return the problem for the caller."""
+    _log.error(
+        "a bug in vacr: %s: %s",
+        type(error).__name__,
+        error,
+        exc_info=_log.isEnabledFor(logging.INFO),
+    )
+    return Problem(500, "Internal Server Error", "a bug in vacr; the service has told its owner")
+
+
+# --- Statements ---
+
+
+@dataclass
+class RegistrationPolicy:
+    """The registration policy of a log."""
+
+    policy: Policy
+    """The keys and authorities that may register; if it names none, every key may."""
+    issuers: frozenset[str] = frozenset()
+    """The issuers that statements may name; if empty, any."""
+    max_entry_size: int = MAX_ENTRY_SIZE
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _known_signers: dict[bytes, TrustedSigner] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the policy's keys by thumbprint."""
+        signers = map(TrustedSigner, self.policy.keys)
+        self._known_signers = {signer.thumbprint: signer for signer in signers}
+
+    def admit(self, statement: bytes) -> bytes:
+        """Check a statement, and return the entry to be logged.
+
+        Raises:
+            Problem: the statement is refused.
+        """
+        try:
+            message = parse_sign1(statement)
+        except InvalidStatement as error:
+            raise Problem(400, "Malformed Statement", str(error)) from error
+        if message.payload is None:
+            raise Problem(400, "Payload Missing", _DETACHED_MESSAGE)
+        entry = build_log_entry(message)
+        if len(entry) > self.max_entry_size:
+            detail = (
+                f"an entry of {len(entry)} bytes; this log takes {self.max_entry_size} at most. "
+                "Sign it as a hash envelope."
+            )
+            raise Problem(413, "Statement Too Large", detail)
+        try:
+            self._check_statement(message, message.payload)
+        except InvalidStatement as error:
+            raise _build_statement_problem(error) from error
+        return entry
+
+    def _check_statement(self, message: Sign1, payload: bytes) -> None:
+        _check_required_headers(message)
+        detect_profile(message)
+        algorithm = check_algorithm(message, self.policy)
+        candidates = self._list_signers(message, algorithm)
+        signer = check_signature(message, algorithm, payload, candidates)
+        now = self.clock()
+        claims = check_claims(message, self.policy, signer, now)
+        if self.issuers and claims[CLAIM_ISS] not in self.issuers:
+            raise InvalidStatement("this log takes nothing of this issuer", reason="issuer")
+        if signer.path:
+            check_validity_period(signer.path, now)
+
+    def _list_signers(self, message: Sign1, algorithm: int) -> list[TrustedSigner]:
+        """Return the signers whose signature would be accepted.
+
+        Most statements come from few keys, so signers that were built once are kept.
+        """
+        kid = message.protected.get(HEADER_KID)
+        has_chain = _has_certificate_chain(message)
+        known = self._known_signers.get(kid) if type(kid) is bytes and not has_chain else None
+        if known is not None:
+            return [known]
+        if self.policy.keys or self.policy.roots:
+            return list_candidate_signers(message, algorithm, self.policy)
+        key = find_carried_key(message)
+        if key is None:
+            raise Problem(400, "Confirmation Missing", _MISSING_KEY_MESSAGE)
+        signers = list_candidate_signers(message, algorithm, replace(self.policy, keys=(key,)))
+        if not has_chain:
+            if len(self._known_signers) >= _MAX_KNOWN_KEYS:
+                oldest = next(iter(self._known_signers))
+                self._known_signers.pop(oldest)
+            self._known_signers[signers[0].thumbprint] = signers[0]
+        return signers
+
+
+def _has_certificate_chain(message: Sign1) -> bool:
+    return HEADER_X5CHAIN in message.protected or HEADER_X5CHAIN in message.unprotected
+
+
+def _check_required_headers(message: Sign1) -> None:
+    """Check for the headers that RFC 9943 requires of every statement.
+
+    Raises:
+        InvalidStatement: one is missing.
+    """
+    if not message.tagged:
+        raise InvalidStatement("a statement is tagged as COSE_Sign1 (18)", reason="tag")
+    claims: Any = message.protected.get(HEADER_CWT_CLAIMS)
+    if not isinstance(claims, dict) or not all(
+        isinstance(claims.get(name), str) for name in (CLAIM_ISS, CLAIM_SUB)
+    ):
+        raise InvalidStatement(
+            "the protected header has to name an issuer and a subject (CWT claims)",
+            reason="claims-missing",
+        )
+    if not {HEADER_KID, HEADER_X5T, HEADER_X5CHAIN} & message.protected.keys():
+        raise InvalidStatement(
+            "the protected header has to name the key: kid, x5t or x5chain", reason="kid-missing"
+        )
+
+
+def _build_statement_problem(error: InvalidStatement) -> Problem:
+    if error.reason.startswith("alg-"):
+        return Problem(400, "Bad Signature Algorithm", str(error))
+    detail = str(error)
+    if error.reason == "signature" and error.hint:
+        detail = f"{error}. {error.hint}"
+    return Problem(400, "Rejected", detail)
+
+
+# --- Callers ---
+
+
+class AllowedTokens:
+    """The bearer tokens that may register; only their hashes are kept in memory."""
+
+    def __init__(self, tokens: Iterable[bytes]) -> None:
+        """Take tokens, one per line; empty lines and comments (`#`) are skipped.
+
+        Raises:
+            UnreadableInput: the list is empty, or a token is too short or has odd characters.
+        """
+        lines = [line.strip() for line in tokens]
+        usable = [line for line in lines if line and not line.startswith(b"#")]
+        if not usable:
+            raise UnreadableInput("there is no token", hint="Write one token a line.")
+        # Clients can send only visible ASCII characters (RFC 6750), so no other token would work.
+        if not all(map(_TOKEN_PATTERN.fullmatch, usable)):
+            message = (
+                f"a token that has fewer than {_MIN_TOKEN_LENGTH} letters, "
+                "or others than tokens have"
+            )
+            raise UnreadableInput(message, hint="openssl rand -hex 16 makes one.")
+        self.hashes = [_hash_token(token) for token in usable]
+
+    def check(self, authorization: bytes | None) -> str:
+        """Check the Authorization header of a request, and return a name for the caller.
+
+        Raises:
+            Problem: the token is missing or wrong.
+        """
+        if authorization is None or not authorization.lower().startswith(_BEARER_PREFIX):
+            raise _build_unauthorized_problem(
+                "who registers here needs a token: vacr register --token-file FILE"
+            )
+        token_hash = _hash_token(authorization[len(_BEARER_PREFIX) :].strip())
+        for known_hash in self.hashes:
+            if hmac.compare_digest(known_hash, token_hash):
+                return known_hash.hex()
+        raise _build_unauthorized_problem(
+            "this token is none of those that may register here", "invalid_token"
+        )
+
+
+def _hash_token(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+def _build_unauthorized_problem(detail: str, error: str = "") -> Problem:
+    """Return the problem that a token is needed; RFC 6750 section 3 defines its header."""
+    challenge = "Bearer" + (f' error="{error}"' if error else "")
+    return Problem(401, "Unauthorized", detail, extra_headers={"WWW-Authenticate": challenge})
+
+
+class RateLimiter:
+    """A token bucket per caller: `rate` calls a second, and as many at once (at least one)."""
+
+    def __init__(
+        self, rate: float = DEFAULT_CALL_RATE, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Allow `rate` calls a second."""
+        self.rate = rate
+        self.capacity = max(rate, 1.0)
+        self.clock = clock
+        self.buckets: dict[str, tuple[float, float]] = {}
+        """Time of the last call and calls left then, by caller; who called last comes last."""
+
+    def take(self, caller: str) -> None:
+        """Count a call.
+
+        Raises:
+            Problem: the caller has called too often.
+        """
+        now = self.clock()
+        last_call, left = self.buckets.pop(caller, (now, self.capacity))
+        left = min(self.capacity, left + (now - last_call) * self.rate)
+        if len(self.buckets) >= _MAX_TRACKED_CALLERS:
+            longest_idle = next(iter(self.buckets))
+            self.buckets.pop(longest_idle)
+        if left < 1:
+            self.buckets[caller] = (now, left)
+            raise Problem(
+                429,
+                "Too Many Requests",
+                f"more than {self.rate:g} a second",
+                retry_after=max(1, math.ceil((1 - left) / self.rate)),
+            )
+        self.buckets[caller] = (now, left - 1)
+
+
+def check_caller(
+    scope: MutableMapping[str, Any], tokens: AllowedTokens | None, rates: RateLimiter
+) -> None:
+    """Check the caller's token, if tokens are required, and count the call.
+
+    Calls are counted by token, or else by address. A wrong token counts for the address.
+
+    Raises:
+        Problem: the token is missing or wrong, or there were too many calls.
+    """
+    if tokens is None:
+        rates.take(get_caller_address(scope))
+        return
+    try:
+        caller = tokens.check(dict(scope["headers"]).get(b"authorization"))
+    except Problem:
+        rates.take(get_caller_address(scope))
+        raise
+    rates.take(caller)
+
+
+def get_caller_address(scope: MutableMapping[str, Any]) -> str:
+    """Return the address of the caller, or its network where the caller can choose addresses."""
+    client = scope.get("client")
+    return _group_ip_address(client[0]) if client else ""
+
+
+@lru_cache(_MAX_TRACKED_CALLERS)
+def _group_ip_address(text: str) -> str:
+    """Return one text for all addresses that belong to one customer: an IPv6 one has many."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return ""
+    if isinstance(address, IPv4Address):
+        return text
+    network = IPv6Address(int(address) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS)
+    return str(address.ipv4_mapped or network)
