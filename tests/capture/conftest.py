@@ -1,4 +1,4 @@
-"""What the tests of capture share."""
+"""Fixtures of the capture tests."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.capture.watching import Machine
 
 @pytest.fixture
 def machine(tmp_path):
-    """Give a machine; what still runs on it at the end is killed."""
+    """A machine; processes that still run on it at the end are killed."""
     found = Machine(tmp_path)
     yield found
     found.stop()
@@ -15,5 +15,5 @@ def machine(tmp_path):
 
 @pytest.fixture(params=["told", "polling"])
 def ways(request):
-    """Give the options for each way in which changes are found."""
+    """The options for both ways to find changes: by notifications, and by polling."""
     return ["--poll"] if request.param == "polling" else []

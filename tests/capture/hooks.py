@@ -13,19 +13,19 @@ COMMAND = [sys.executable, "-I", "-S", HOOK]
 
 
 def environment(state: Path, **more: str) -> dict[str, str]:
-    """Give the environment of a hook whose state is in a folder."""
+    """Return the environment of a hook with this state folder."""
     return {"PATH": os.environ["PATH"], "VACR_STATE": str(state), **more}
 
 
 def hook(state: Path, *arguments: str, given: bytes = b"", **more) -> None:
-    """Run the hook: it must be silent and end with 0, whatever it was given."""
+    """Run the hook; it must print nothing and exit with 0 for any input."""
     settings = {"env": environment(state)} | more
     done = subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, **settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def spooled(state: Path) -> dict[tuple[str, str], list[bytes]]:
-    """Give the payloads of all spools, by agent and session."""
+    """Return the payloads of all spools, by agent and session."""
     return {
         (spool.agent, spool.session): [event.payload for event in all_events(spool.path)]
         for spool in list_spools(state)

@@ -1,4 +1,4 @@
-"""Chained frames: what was written stays or is found out; only a torn end is cut."""
+"""Chained frames: changes are found, and only a torn end is truncated."""
 
 import os
 
@@ -55,7 +55,7 @@ def test_each_frame_comes_with_the_head_before_it(tmp_path):
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=8), st.data())
 @settings(max_examples=200, deadline=None)
-def test_a_torn_end_is_cut_and_nothing_else(tmp_path_factory, payloads, data):
+def test_recovery_truncates_the_torn_end_only(tmp_path_factory, payloads, data):
     path = tmp_path_factory.mktemp("torn") / "chain"
     written(path, *payloads)
     whole = path.read_bytes()
@@ -78,7 +78,7 @@ def test_a_torn_end_is_cut_and_nothing_else(tmp_path_factory, payloads, data):
 
 @given(st.lists(st.binary(max_size=50), min_size=2, max_size=8), st.data())
 @settings(max_examples=200, deadline=None)
-def test_what_somebody_vouches_for_is_never_cut(tmp_path_factory, payloads, data):
+def test_frames_up_to_the_required_head_are_never_truncated(tmp_path_factory, payloads, data):
     path = tmp_path_factory.mktemp("vouched") / "chain"
     vouched = written(path, *payloads)
     size = path.stat().st_size
@@ -92,7 +92,7 @@ def test_what_somebody_vouches_for_is_never_cut(tmp_path_factory, payloads, data
     assert path.read_bytes() == content
 
 
-def test_missing_frames_are_told(tmp_path):
+def test_missing_frames_are_reported(tmp_path):
     path = tmp_path / "chain"
     written(path, b"one")
     size = path.stat().st_size
@@ -103,14 +103,14 @@ def test_missing_frames_are_told(tmp_path):
     assert caught.value.frame == 1
 
 
-def test_another_chain_of_the_same_length_is_told(tmp_path):
+def test_another_chain_of_the_same_length_is_reported(tmp_path):
     vouched = written(tmp_path / "chain", b"one", b"two")
     written(tmp_path / "other", b"one", b"too")
     with pytest.raises(BrokenJournal, match="a checkpoint says otherwise"):
         recovered(tmp_path / "other", vouched)
 
 
-def test_a_length_that_was_overwritten_is_not_read_for(tmp_path):
+def test_overwritten_length_is_not_trusted(tmp_path):
     path = tmp_path / "chain"
     head = written(path, b"one")
     path.write_bytes(b"\xff\xff\xff\xff" + path.read_bytes()[4:])
@@ -119,7 +119,7 @@ def test_a_length_that_was_overwritten_is_not_read_for(tmp_path):
         recovered(tmp_path / "chain", head)
 
 
-def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
+def test_full_disk_leaves_the_chain_as_it_was(tmp_path):
     """The limit on a file's size stands for the disk: a write beyond it fails after it was done in
     part.
     """
@@ -147,12 +147,12 @@ def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
     assert recovered(path) == ([b"one", b"two"], after)
 
 
-def test_a_link_is_not_followed(tmp_path):
+def test_link_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_bytes(b"")
     (tmp_path / "chain").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
         list(FrameChain(tmp_path / "chain").recover())
 
 
-def test_heads_compare_by_what_they_say():
+def test_heads_compare_by_value():
     assert ChainHead(1, b"x") == ChainHead(1, b"x") != ChainHead(1, b"y")

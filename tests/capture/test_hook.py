@@ -1,4 +1,4 @@
-"""The hook: it keeps every event it can, prints nothing, and ends with 0 whatever happens."""
+"""The hook: it keeps every event it can, prints nothing, and always exits with 0."""
 
 import fcntl
 import json
@@ -52,7 +52,7 @@ def errors(state) -> str:
         ("claude-code", b'["session_id","x"]', "unknown"),
     ],
 )
-def test_an_event_is_kept_as_it_came_in_the_spool_of_its_session(tmp_path, agent, event, session):
+def test_event_is_appended_verbatim_to_the_spool_of_its_session(tmp_path, agent, event, session):
     hook(tmp_path, agent, given=event)
     assert spooled(tmp_path) == {(agent, session): [event]}
 
@@ -73,7 +73,7 @@ def test_an_event_is_kept_as_it_came_in_the_spool_of_its_session(tmp_path, agent
         "a b\n",
     ],
 )
-def test_no_session_leads_out_of_the_spool(tmp_path, session):
+def test_no_session_id_escapes_the_spool_folder(tmp_path, session):
     hook(tmp_path, "claude-code", given=json.dumps({"session_id": session}).encode())
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path.parent for path in files] == [tmp_path / "spool" / "claude-code"]
@@ -81,13 +81,13 @@ def test_no_session_leads_out_of_the_spool(tmp_path, session):
     assert not files[0].name.startswith(".")
 
 
-def test_what_comes_as_an_argument_is_an_event_too(tmp_path):
+def test_event_may_be_an_argument(tmp_path):
     notify = '{"type":"agent-turn-complete","thread-id":"t-1"}'
     hook(tmp_path, "codex-cli", notify)
     assert spooled(tmp_path) == {("codex-cli", "t-1"): [notify.encode()]}
 
 
-def test_others_may_not_read_what_is_spooled(tmp_path):
+def test_spools_are_private(tmp_path):
     state = tmp_path / "state"
     subprocess.run(
         [*COMMAND, "claude-code"], input=EVENT, env=environment(state), umask=0, check=True
@@ -96,14 +96,14 @@ def test_others_may_not_read_what_is_spooled(tmp_path):
     assert modes == {"state": 0o700, "spool": 0o700, "claude-code": 0o700, "s-1.spool": 0o600}
 
 
-def test_a_large_event_is_kept_whole(tmp_path):
+def test_large_event_is_kept_whole(tmp_path):
     large = b'{"session_id":"s","x":"' + b"y" * 70_000_000 + b'"}'
     hook(tmp_path, "claude-code", given=large)
     assert spooled(tmp_path) == {("claude-code", "s"): [large]}
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_an_agent_that_does_not_close_its_end_is_not_waited_for(tmp_path, whole):
+def test_hook_does_not_wait_for_an_open_pipe(tmp_path, whole):
     sent = EVENT if whole else EVENT[:-3]
     with subprocess.Popen(
         [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
@@ -115,7 +115,7 @@ def test_an_agent_that_does_not_close_its_end_is_not_waited_for(tmp_path, whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_what_came_before_a_signal_is_kept(tmp_path, number):
+def test_bytes_before_a_signal_are_kept(tmp_path, number):
     with subprocess.Popen(
         [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
     ) as running:
@@ -129,7 +129,7 @@ def test_what_came_before_a_signal_is_kept(tmp_path, number):
 
 
 def waits(running: subprocess.Popen) -> bool:
-    """Tell whether the script has its own handlers, and has read all that it was sent."""
+    """Return whether the script has installed its handlers and read all input."""
     fields = dict(
         line.split(":", 1) for line in Path(f"/proc/{running.pid}/status").read_text().splitlines()
     )
@@ -138,32 +138,32 @@ def waits(running: subprocess.Popen) -> bool:
     return bool(handled) and left == b"\0" * 4
 
 
-def test_closed_streams_are_no_reason_to_fail(tmp_path):
+def test_hook_survives_closed_streams(tmp_path):
     line = shlex.join(COMMAND) + " claude-code <&- >&- 2>&-"
     assert subprocess.run(["sh", "-c", line], env=environment(tmp_path)).returncode == 0
     assert "EBADF" in errors(tmp_path) or "Bad file descriptor" in errors(tmp_path)
 
 
-def test_no_event_is_noted(tmp_path):
+def test_missing_event_is_logged(tmp_path):
     hook(tmp_path, "claude-code")
     hook(tmp_path)
     assert errors(tmp_path).count("no event was given") == 2
     assert spooled(tmp_path) == {}
 
 
-def test_a_state_folder_that_is_a_file_is_no_reason_to_fail(tmp_path):
+def test_hook_survives_a_file_in_place_of_the_state_folder(tmp_path):
     (tmp_path / "state").write_text("mine")
     hook(tmp_path / "state", "claude-code", given=EVENT)
     assert (tmp_path / "state").read_text() == "mine"
 
 
 @pytest.mark.unprivileged
-def test_a_folder_that_may_not_be_written_is_no_reason_to_fail(tmp_path):
+def test_hook_survives_a_read_only_state_folder(tmp_path):
     (tmp_path / "state").mkdir(mode=0o500)
     hook(tmp_path / "state", "claude-code", given=EVENT)
 
 
-def test_no_room_is_no_reason_to_fail_and_is_noted(tmp_path):
+def test_full_disk_is_logged_and_survived(tmp_path):
     large = b'{"session_id":"s","x":"' + b"y" * 100_000 + b'"}'
 
     def limit() -> None:
@@ -173,7 +173,7 @@ def test_no_room_is_no_reason_to_fail_and_is_noted(tmp_path):
     hook(tmp_path, "claude-code", given=large, preexec_fn=limit)
     assert "File too large" in errors(tmp_path)
     assert spooled(tmp_path) == {("claude-code", "s"): []}
-    # Once there is room again, what was cut is passed over.
+    # Once there is room again, the torn frame is skipped.
     hook(tmp_path, "claude-code", given=b'{"session_id":"s"}')
     assert spooled(tmp_path) == {("claude-code", "s"): [b'{"session_id":"s"}']}
 
@@ -193,7 +193,7 @@ def test_links_are_not_followed(tmp_path, place):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
-def test_what_is_no_file_is_not_waited_for(tmp_path, kind, monkeypatch):
+def test_hook_does_not_wait_for_special_files(tmp_path, kind, monkeypatch):
     path = tmp_path / "spool" / "claude-code" / "s-1.spool"
     path.parent.mkdir(parents=True)
     if kind == "fifo":
@@ -208,13 +208,13 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, kind, monkeypatch):
     assert "Error" in errors(tmp_path)
 
 
-def test_the_notes_do_not_grow_for_ever(tmp_path):
+def test_error_log_is_bounded(tmp_path):
     (tmp_path / "hook-errors.log").write_bytes(b"x" * (script.MAX_ERROR_LOG_SIZE + 1))
     hook(tmp_path, "claude-code")
     assert len(errors(tmp_path)) < 1000
 
 
-def test_only_what_is_needed_is_imported(tmp_path):
+def test_hook_imports_almost_nothing(tmp_path):
     command = [sys.executable, "-I", "-S", "-X", "importtime", script.__file__, "claude-code"]
     done = subprocess.run(
         command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True
@@ -243,7 +243,7 @@ FOLDERS = [
 
 
 @pytest.mark.parametrize("variables", FOLDERS, ids=str)
-def test_hook_and_package_find_the_same_folder(variables):
+def test_hook_and_package_find_the_same_state_folder(variables):
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
     assert os.fsdecode(script.find_state_folder(encoded)) == str(find_state_folder(variables))
 
@@ -251,15 +251,15 @@ def test_hook_and_package_find_the_same_folder(variables):
 @pytest.mark.parametrize(
     "variables", [{"HOME": ""}, {"HOME": "h"}, {}, {"HOME": "", "XDG_STATE_HOME": "x"}], ids=str
 )
-def test_without_a_home_that_of_the_account_counts(variables, monkeypatch):
-    """Also where the process itself has such a HOME, by which Python would go."""
+def test_home_of_the_account_is_the_fallback(variables, monkeypatch):
+    """Also if HOME of this process is unusable, as Python would use it."""
     monkeypatch.setenv("HOME", "")
     assert (
         str(find_state_folder(variables)) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state/vacr"
     )
 
 
-def test_a_state_folder_is_absolute():
+def test_relative_state_folder_is_refused():
     with pytest.raises(UsageError, match="no absolute path"):
         find_state_folder({"VACR_STATE": "here"})
     assert (
@@ -288,11 +288,11 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("payload", "session"), NAMED, ids=str)
-def test_the_session_that_an_event_names(payload, session):
+def test_session_id_is_found(payload, session):
     assert script.find_session_id(payload, b"session_id") == session
 
 
-def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
+def test_event_is_written_even_if_folders_cannot_be_synced(tmp_path, monkeypatch):
     """Not every file system can sync a folder."""
 
     def refused(_handle):
@@ -313,7 +313,7 @@ def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
     st.text(min_size=1),
     st.booleans(),
 )
-def test_the_session_is_found_wherever_it_stands(members, session, last):
+def test_session_id_is_found_in_any_json(members, session, last):
     own = {"session_id": session}
     value = (
         members | own
@@ -330,7 +330,7 @@ def test_the_session_is_found_wherever_it_stands(members, session, last):
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_give_a_name_for_a_file(name):
+def test_any_bytes_give_a_safe_file_name(name):
     made = script.make_file_name(name)
     assert 0 < len(made) <= script.MAX_NAME_LENGTH
     assert b"/" not in made

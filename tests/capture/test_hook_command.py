@@ -1,4 +1,4 @@
-"""`vacr hook`: shows the change, asks, makes it; tells how it stands."""
+"""`vacr hook`: shows the change, asks, makes it, and reports the status."""
 
 import json
 import os
@@ -31,14 +31,14 @@ def vacr(home, *arguments, **variables):
     )
 
 
-def test_a_dry_run_shows_the_change_and_makes_none(home):
+def test_dry_run_shows_the_change_without_making_it(home):
     done = vacr(home, "install", "--dry-run")
     assert done.returncode == 0
     assert '+    "SessionStart": [' in done.stdout
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
 
 
-def test_a_change_of_a_file_in_one_line_can_be_read(home):
+def test_diff_of_a_one_line_file_is_laid_out(home):
     path = home / ".claude" / "settings.json"
     path.write_text(
         '{"model":"opus","hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}'
@@ -55,7 +55,7 @@ def test_a_change_of_a_file_in_one_line_can_be_read(home):
     assert path.read_text().count("\n") == 0
 
 
-def test_what_is_left_to_do_is_said_where_something_was_installed(home):
+def test_next_steps_are_shown_after_an_install(home):
     notice = "The agents have to be started with VACR_STATE"
     for arguments in (["--dry-run"], ["--agent", "claude-code"]):
         assert notice not in vacr(home, "install", *arguments).stderr
@@ -64,7 +64,7 @@ def test_what_is_left_to_do_is_said_where_something_was_installed(home):
     assert "/hooks" in vacr(home, "install", "--yes", "--agent", "codex-cli").stderr
 
 
-def test_without_a_terminal_nobody_is_asked(home):
+def test_install_without_terminal_needs_yes(home):
     done = vacr(home, "install", "--agent", "claude-code")
     assert done.returncode == 2
     assert "--yes" in done.stderr
@@ -72,7 +72,7 @@ def test_without_a_terminal_nobody_is_asked(home):
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_on_a_terminal_the_user_is_asked(home, answer):
+def test_install_on_a_terminal_asks(home, answer):
     ours, theirs = pty.openpty()
     os.write(ours, f"{answer}\n".encode())
     command = [sys.executable, "-m", "vacr", "hook", "install", "--agent", "claude-code"]
@@ -112,7 +112,7 @@ def test_install_status_uninstall(home):
     assert "nothing to change" in vacr(home, "uninstall", "--yes").stdout
 
 
-def test_a_project_has_its_own(home):
+def test_project_settings_are_separate(home):
     assert vacr(home, "install", "--agent", "cursor", "--project", "--yes").returncode == 0
     assert json.loads((home / ".cursor" / "hooks.json").read_text())["version"] == 1
     done = vacr(home, "install", "--agent", "cursor", "--local", "--yes")
@@ -120,7 +120,7 @@ def test_a_project_has_its_own(home):
     assert vacr(home, "install", "--local", "--project").returncode == 2
 
 
-def test_what_cannot_be_read_is_told_and_the_others_are_done(home):
+def test_unreadable_settings_do_not_stop_other_agents(home):
     (home / ".gemini").mkdir()
     (home / ".claude" / "settings.json").write_text("{,}")
     done = vacr(home, "install", "--yes")
@@ -131,21 +131,21 @@ def test_what_cannot_be_read_is_told_and_the_others_are_done(home):
 
 
 @pytest.mark.parametrize("verb", ["install", "uninstall"])
-def test_a_file_that_is_no_text_is_named(home, verb):
+def test_binary_settings_file_is_named(home, verb):
     path = home / ".claude" / "settings.json"
     path.write_bytes(b'{"a": "\xe9"}')
     done = vacr(home, verb, "--yes")
     assert (done.returncode, f"{path}: it is no text in UTF-8" in done.stderr) == (3, True)
 
 
-def test_no_agent_at_all(tmp_path):
+def test_missing_agents_are_reported(tmp_path):
     for verb in ("install", "status", "uninstall"):
         done = vacr(tmp_path, verb)
         assert done.returncode == 1
         assert "no agent was found" in done.stderr
 
 
-def test_a_state_folder_that_cannot_be_made(home):
+def test_impossible_state_folder_is_reported(home):
     done = vacr(home, "install", "--yes", VACR_STATE="/proc/x")
     assert done.returncode == 3
     assert (
@@ -155,6 +155,6 @@ def test_a_state_folder_that_cannot_be_made(home):
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
 
 
-def test_a_state_folder_that_is_relative_is_refused(home):
+def test_relative_state_folder_is_refused(home):
     done = vacr(home, "status", VACR_STATE="here")
     assert (done.returncode, "no absolute path" in done.stderr) == (2, True)

@@ -86,7 +86,7 @@ FILES = {
 
 @pytest.mark.parametrize("layout", [NESTED, FLAT], ids=["nested", "flat"])
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_entries_come_in_and_nothing_else_changes(text, layout):
+def test_adding_hooks_changes_nothing_else(text, layout):
     after = add_hooks(text, layout, OURS)
     before, value = parse_jsonc(text).value, parse_jsonc(after).value
     for event, command in OURS.items():
@@ -95,7 +95,7 @@ def test_entries_come_in_and_nothing_else_changes(text, layout):
     assert {name: item for name, item in value.items() if name not in ("hooks", "version")} == {
         name: item for name, item in before.items() if name != "hooks"
     }
-    # All that was there still is, in its order: only white space and commas may come between.
+    # All characters are still there in order: only white space and commas may come between.
     rest = iter(after)
     assert all(letter in rest for letter in text)
     assert add_hooks(after, layout, OURS) == after
@@ -104,11 +104,11 @@ def test_entries_come_in_and_nothing_else_changes(text, layout):
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_entries_go_out_though_the_file_is_another_by_then(text):
+def test_removing_hooks_restores_the_settings(text):
     after = remove_hooks(add_hooks(text, NESTED, OURS))
     before = parse_jsonc(text).value
     if before.get("hooks") in ({}, {"Stop": []}):
-        # What is empty is not told from what became so.
+        # An empty object may have been emptied by us, so it is removed.
         before.pop("hooks")
     assert parse_jsonc(after).value == before
     assert remove_hooks(text) == text
@@ -116,7 +116,7 @@ def test_entries_go_out_though_the_file_is_another_by_then(text):
         assert after == text
 
 
-def test_an_older_command_is_replaced():
+def test_older_command_is_replaced():
     old = add_hooks(
         '{\n  "a": 1\n}\n',
         NESTED,
@@ -127,7 +127,7 @@ def test_an_older_command_is_replaced():
     assert remove_hooks(new) == '{\n  "a": 1\n}\n'
 
 
-def test_a_hook_of_ours_beside_another_goes_alone():
+def test_removing_a_hook_keeps_its_neighbours():
     ours = json.dumps({"type": "command", "command": OURS["Stop"]})
     text = f'{{"hooks": {{"Stop": [{{"hooks": [{OTHER}, {ours}, {OTHER}]}}]}}}}'
     assert remove_hooks(text) == text.replace(f" {ours},", "")
@@ -150,7 +150,7 @@ def test_a_hook_of_ours_beside_another_goes_alone():
         ("/* open", "a value is missing"),
     ],
 )
-def test_what_is_not_understood_is_refused(text, message):
+def test_invalid_settings_are_refused(text, message):
     with pytest.raises(UnreadableInput) as error:
         add_hooks(text, NESTED, OURS)
     assert message in error.value.message
@@ -164,7 +164,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(), VALUES), st.sampled_from([None, 0, 2, "\t"]), VALUES)
-def test_any_json_is_read_and_edited_as_its_text_says(value, indent, more):
+def test_any_json_is_parsed_and_edited(value, indent, more):
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     root = parse_jsonc(text)
     assert root.value == value
@@ -177,14 +177,14 @@ def test_any_json_is_read_and_edited_as_its_text_says(value, indent, more):
 
 
 @given(st.text(alphabet='{}[]":,/*\\ \nab1', max_size=40))
-def test_any_text_is_a_value_or_an_error(text):
+def test_any_text_parses_or_raises_unreadable_input(text):
     with suppress(UnreadableInput):
         parse_jsonc(text)
 
 
 @pytest.fixture
 def places(tmp_path):
-    """Give a home, its environment without any agent, and a state folder."""
+    """A home, its environment without any agent, and a state folder."""
     home = tmp_path / "home"
     home.mkdir()
     return home, {"HOME": str(home), "PATH": ""}, tmp_path / "state"
@@ -192,7 +192,7 @@ def places(tmp_path):
 
 @pytest.mark.parametrize("name", AGENT_HOOKS)
 @pytest.mark.parametrize("before", [None, "own"])
-def test_installing_and_uninstalling_leaves_the_file_as_it_was(places, name, before):
+def test_uninstall_restores_the_file_byte_for_byte(places, name, before):
     home, environment, state = places
     agent = AGENT_HOOKS[name]
     path = agent.path(USER_SCOPE, environment, home)
@@ -216,7 +216,7 @@ def test_installing_and_uninstalling_leaves_the_file_as_it_was(places, name, bef
     assert plan_hook_uninstall(agent, path, state).is_none
 
 
-def test_what_others_changed_meanwhile_stays(places):
+def test_uninstall_keeps_later_changes(places):
     home, environment, state = places
     agent = AGENT_HOOKS["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -227,7 +227,7 @@ def test_what_others_changed_meanwhile_stays(places):
     assert path.read_text() == '{\n    "model": "opus"\n}'
 
 
-def test_a_file_made_for_hooks_goes_with_them_though_it_was_written_anew(places):
+def test_uninstall_deletes_a_file_made_for_hooks(places):
     home, environment, state = places
     agent = AGENT_HOOKS["cursor"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -238,7 +238,7 @@ def test_a_file_made_for_hooks_goes_with_them_though_it_was_written_anew(places)
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_link_stays_a_link(places, tmp_path, there):
+def test_link_stays_a_link(places, tmp_path, there):
     home, environment, state = places
     agent = AGENT_HOOKS["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -255,7 +255,7 @@ def test_a_link_stays_a_link(places, tmp_path, there):
     assert dotfiles.exists() == there
 
 
-def test_a_file_that_changes_while_the_user_is_asked_is_left_alone(places):
+def test_file_changed_since_the_plan_is_left_alone(places):
     home, environment, state = places
     agent = AGENT_HOOKS["gemini-cli"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -267,7 +267,7 @@ def test_a_file_that_changes_while_the_user_is_asked_is_left_alone(places):
     assert path.read_text() == "{}"
 
 
-def test_what_is_damaged_or_lost_of_our_memory_does_no_harm(places):
+def test_damaged_backup_does_no_harm(places):
     home, environment, state = places
     agent = AGENT_HOOKS["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -281,7 +281,7 @@ def test_what_is_damaged_or_lost_of_our_memory_does_no_harm(places):
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b'{"hooks": 1}'])
-def test_an_invalid_file_is_refused_untouched(places, content):
+def test_invalid_file_is_left_untouched(places, content):
     home, environment, state = places
     agent = AGENT_HOOKS["codex-cli"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -295,7 +295,7 @@ def test_an_invalid_file_is_refused_untouched(places, content):
     assert find_hook_status(agent, path, environment)[0] == HOOKS_UNREADABLE
 
 
-def test_a_plugin_of_another_is_left_alone(places):
+def test_foreign_plugin_is_left_alone(places):
     home, environment, state = places
     agent = AGENT_HOOKS["opencode"]
     path = agent.path(USER_SCOPE, environment, home)
@@ -306,7 +306,7 @@ def test_a_plugin_of_another_is_left_alone(places):
 
 
 @pytest.mark.parametrize("name", AGENT_HOOKS)
-def test_a_command_whose_python_is_gone_is_told(places, name):
+def test_status_reports_a_missing_python(places, name):
     home, environment, state = places
     agent = AGENT_HOOKS[name]
     path = agent.path(USER_SCOPE, environment, home)
@@ -332,11 +332,11 @@ def test_a_command_whose_python_is_gone_is_told(places, name):
         ("opencode", {"XDG_CONFIG_HOME": "/c"}, "/c/opencode/plugin/vacr.js"),
     ],
 )
-def test_settings_are_where_the_agent_has_them(tmp_path, name, variables, path):
+def test_settings_path_follows_the_agent(tmp_path, name, variables, path):
     assert str(AGENT_HOOKS[name].path(USER_SCOPE, {"HOME": "/h", **variables}, tmp_path)) == path
 
 
-def test_projects_have_settings_too(tmp_path):
+def test_project_settings_path(tmp_path):
     assert (
         AGENT_HOOKS["claude-code"].path(LOCAL_SCOPE, {}, tmp_path)
         == tmp_path / ".claude/settings.local.json"
@@ -358,9 +358,7 @@ def test_projects_have_settings_too(tmp_path):
         ("?", False),
     ],
 )
-def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(
-    tmp_path, told, more
-):
+def test_older_versions_get_only_events_they_know(tmp_path, told, more):
     (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
     (tmp_path / "claude").chmod(0o755)
     events = AGENT_HOOKS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
@@ -374,7 +372,7 @@ def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(
 @pytest.mark.parametrize(
     "shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
 )
-def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, name, gone, shell):
+def test_command_prints_only_the_expected_answer(tmp_path, name, gone, shell):
     agent = AGENT_HOOKS[name]
     for event, command in agent.commands({"PATH": ""}).items():
         line = command.replace("hook.py", "gone.py") if gone else command
@@ -387,7 +385,7 @@ def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, n
     assert bool(spooled(tmp_path)) != gone
 
 
-def test_a_command_names_what_it_misses(monkeypatch, tmp_path):
+def test_missing_file_of_a_command_is_found(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", f"{tmp_path}/my python/bin/python")
     assert (
         find_missing_file(build_hook_command("cursor", "{}")) == f"{tmp_path}/my python/bin/python"
@@ -396,7 +394,7 @@ def test_a_command_names_what_it_misses(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
-def test_the_plugin_tells_what_is_done_and_waits_for_nothing(tmp_path):
+def test_plugin_reports_completed_events_without_waiting(tmp_path):
     (tmp_path / "vacr.mjs").write_text(build_plugin_text())
     (tmp_path / "run.mjs").write_text("""
         import { VacrPlugin } from "./vacr.mjs"

@@ -1,4 +1,4 @@
-"""The journal of a machine: sessions, checkpoints, epochs; what was tampered with is named."""
+"""The journal of a machine: sessions, checkpoints and epochs; tampering is named."""
 
 import json
 import shutil
@@ -57,7 +57,7 @@ def found(folder, **asked):
     return check_journal(folder, **asked).findings
 
 
-def test_what_is_captured_is_covered_and_holds(journal, folder):
+def test_checkpoint_covers_captured_content(journal, folder):
     captured(journal, b"one\n", b"two\n")
     assert journal.list_uncovered_heads() == {NAME: journal.session(NAME).head}
     made = journal.checkpoint()
@@ -73,7 +73,7 @@ def test_what_is_captured_is_covered_and_holds(journal, folder):
     assert contents(folder) == {"abc.jsonl": b"one\ntwo\nthree\n"}
 
 
-def test_it_goes_on_after_it_was_closed(journal, folder):
+def test_reopened_journal_continues(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
     identity = journal.covered.identity
@@ -90,12 +90,12 @@ def test_it_goes_on_after_it_was_closed(journal, folder):
 
 
 @pytest.mark.usefixtures("journal")
-def test_one_process_at_a_time_adds_to_it(folder):
+def test_journal_has_one_writer(folder):
     with pytest.raises(UsageError, match="another vacr watch"):
         Journal(folder)
 
 
-def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
+def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     keys = set()
     for number in range(3):
         captured(journal, b"line %d\n" % number)
@@ -107,7 +107,7 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
     assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
     checked = check_journal(folder)
     assert (checked.findings, checked.epochs) == ([], 4)
-    # The key of this epoch signs for no other: what an older one covered cannot be signed anew.
+    # The key of this epoch cannot sign for an older one.
     journal.close()
     (folder / "epoch-key.pem").write_bytes(keys.pop())
     with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is gone"):
@@ -123,7 +123,7 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
 @pytest.mark.parametrize(
     "moment", ["before the checkpoint", "before the key is in its place", "half erased"]
 )
-def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeypatch):
+def test_interrupted_change_of_keys_is_finished(journal, folder, moment, monkeypatch):
     captured(journal, b"one\n")
     if moment == "before the checkpoint":
         journal._keys.create_next()
@@ -144,7 +144,7 @@ def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeyp
     assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
 
 
-def test_a_frame_that_was_changed_is_named(journal, folder):
+def test_changed_frame_is_named(journal, folder):
     captured(journal, b"one\n", b"two\n")
     journal.checkpoint()
     path = get_session_journal_path(folder, NAME)
@@ -152,8 +152,8 @@ def test_a_frame_that_was_changed_is_named(journal, folder):
     assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
 
 
-def test_a_chain_that_was_made_anew_is_named(journal, folder):
-    """Whoever can compute hashes can chain other frames; the checkpoint has the old ones."""
+def test_recomputed_chain_is_named(journal, folder):
+    """Anybody can compute a chain of other frames; the checkpoint has the old head."""
     captured(journal, b"one\n", b"two\n")
     journal.checkpoint()
     path = get_session_journal_path(folder, NAME)
@@ -170,14 +170,14 @@ def _frames(path):
         return list(read_frames(file, "x", ChainScan(), EMPTY_CHAIN_HEAD))
 
 
-def test_a_journal_that_is_gone_is_named(journal, folder):
+def test_missing_journal_is_named(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
     get_session_journal_path(folder, NAME).unlink()
     assert found(folder) == [f"{NAME}: the journal of 3 frames is missing"]
 
 
-def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
+def test_tampered_checkpoints_are_named(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
     captured(journal, b"two\n")
@@ -203,7 +203,7 @@ def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
         assert any("checkpoint" in finding for finding in found(folder)), change
 
 
-def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, folder):
+def test_rewritten_history_is_named_and_first_seen_content_kept(journal, folder):
     session, part = captured(journal, b"one\ntwo\nthree\n")
     session.note_changes(part, (4, 3, b"2"))
     session.note_changes(part, (part.content.size, 0, b"four\n"))
@@ -220,7 +220,7 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
     }
 
 
-def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, folder):
+def test_rewritten_attached_file_is_a_remark(journal, folder):
     session, _ = captured(journal, b"one\n")
     part = session.open_part("abc/meta.json", "/nowhere/abc/meta.json", rewritten=True)
     session.note_changes(part, (0, 0, b"{\n}\n"))
@@ -235,7 +235,7 @@ def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, fol
     assert len(check_journal(folder).remarks) == 2
 
 
-def test_transcripts_are_compared(journal, folder, tmp_path):
+def test_transcript_is_compared_with_the_journal(journal, folder, tmp_path):
     path = tmp_path / "abc.jsonl"
     captured(journal, b"one\ntwo\n", path=path)
     journal.checkpoint()
@@ -252,7 +252,7 @@ def test_transcripts_are_compared(journal, folder, tmp_path):
     assert look() == ([f"{NAME}: abc.jsonl: line 2 changed since it was captured"], [])
 
 
-def test_a_large_part_is_many_frames_and_one_change(journal, folder):
+def test_large_change_takes_several_frames(journal, folder):
     session, part = captured(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
     assert session.head.frames == 7
     session.note_changes(part, (0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n"))
@@ -262,7 +262,7 @@ def test_a_large_part_is_many_frames_and_one_change(journal, folder):
     assert contents(folder) == {"abc.jsonl": b"two\n" + b"y" * 2_500_000 + b"\n"}
 
 
-def test_what_is_broken_stays_and_another_one_goes_on(journal, folder):
+def test_broken_journal_stays_and_another_continues(journal, folder):
     captured(journal, b"one\n")
     journal.checkpoint()
     journal.close()
@@ -281,7 +281,7 @@ def test_what_is_broken_stays_and_another_one_goes_on(journal, folder):
     assert list(list_session_journals(folder)) == [NAME, f"{NAME}~2"]
 
 
-def test_what_is_retired_is_missed_by_nobody(journal, folder):
+def test_retired_journal_is_not_missing(journal, folder):
     session, _ = captured(journal, b"one\n")
     captured(journal, b"other\n", name="claude-code/other-0")
     journal.checkpoint()
@@ -293,7 +293,7 @@ def test_what_is_retired_is_missed_by_nobody(journal, folder):
     assert journal.session(NAME).name == f"{NAME}~2"  # a name that was retired is not used again
 
 
-def test_a_note_that_is_none_is_told(tmp_path):
+def test_invalid_note_is_reported(tmp_path):
     path = tmp_path / "x.frames"
     frame, _ = encode_frame(json.dumps({"kind": "began"}).encode(), bytes(32))
     path.write_bytes(frame)
@@ -301,15 +301,15 @@ def test_a_note_that_is_none_is_told(tmp_path):
         SessionJournal("x", path)
 
 
-def test_no_journal_is_an_error_that_says_so(tmp_path):
+def test_missing_journal_has_a_hint(tmp_path):
     with pytest.raises(UnreadableInput) as caught:
         check_journal(tmp_path)
     assert caught.value.hint == "vacr watch makes one."
 
 
-def test_an_older_copy_of_all_of_it_is_not_found_out_without_an_anchor(journal, folder, tmp_path):
-    """What a chain cannot show, said plainly: whoever puts back all of an older state leaves a
-    journal that holds.
+def test_older_copy_of_the_whole_journal_holds_without_an_anchor(journal, folder, tmp_path):
+    """A limit of chains: an attacker who restores a complete older state leaves a journal that
+    holds.
     """
     captured(journal, b"one\n")
     journal.checkpoint()

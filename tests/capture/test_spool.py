@@ -1,4 +1,4 @@
-"""Spools: every whole frame is read once, whatever is torn around it."""
+"""Spools: every whole frame is read once, even between torn ones."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def test_frames_are_read_in_order_with_time_and_place():
     assert read_hook_events(data, after) == ([], after)
 
 
-def test_a_torn_frame_is_passed_over_once_a_whole_one_follows():
+def test_torn_frame_is_skipped_once_a_whole_one_follows():
     torn = frame(b"lost")[:-2]
     assert read_hook_events(torn) == ([], 0)
     (event,), after = read_hook_events(torn + frame(b"kept"))
@@ -53,20 +53,20 @@ def test_a_torn_frame_is_passed_over_once_a_whole_one_follows():
     )
 
 
-def test_a_frame_in_the_making_is_waited_for():
+def test_half_written_frame_is_waited_for():
     data = frame(b"one") + frame(b"two")
     for end in range(len(frame(b"one")), len(data)):
         assert payloads(data[:end]) == ([b"one"], len(frame(b"one")))
 
 
-def test_a_changed_frame_is_not_taken():
+def test_changed_frame_is_skipped():
     changed = bytearray(frame(b"one"))
     changed[-1] ^= 1
     assert payloads(bytes(changed)) == ([], 0)
     assert payloads(bytes(changed) + frame(b"two"))[0] == [b"two"]
 
 
-def test_a_length_beyond_all_bounds_is_torn():
+def test_frame_with_impossible_length_is_skipped():
     assert payloads(FRAME_MAGIC + b"\xff" * 16 + frame(b"one"))[0] == [b"one"]
 
 
@@ -74,7 +74,7 @@ CUTS = st.none() | st.integers(0, 50)
 
 
 def torn(written: list[tuple[bytes, int | None]]) -> tuple[bytes, list[bytes]]:
-    """Give frames of which some were cut, and the payloads of the whole ones."""
+    """Return frames, some of them cut short, and the payloads of the whole ones."""
     stream = b"".join(
         frame(payload) if cut is None else frame(payload)[:-1][:cut] for payload, cut in written
     )
@@ -82,11 +82,10 @@ def torn(written: list[tuple[bytes, int | None]]) -> tuple[bytes, list[bytes]]:
 
 
 @given(st.lists(st.tuples(st.binary(max_size=30), CUTS)))
-def test_whatever_is_torn_no_whole_frame_is_lost(written):
+def test_torn_frames_never_cost_a_whole_one(written):
     stream, whole = torn(written)
     found, _ = payloads(stream)
-    # A cut frame may get its last byte from the next, cut as well: then all of it is there, and
-    # nobody can tell.
+    # A cut frame may get its last byte from the next one: then all of it is there.
     rest = iter(found)
     assert all(payload in rest for payload in whole)
     assert all(payload in {given for given, _ in written} for payload in found)
@@ -95,7 +94,7 @@ def test_whatever_is_torn_no_whole_frame_is_lost(written):
 @given(
     st.lists(st.tuples(st.text(max_size=20).map(str.encode), CUTS)), st.lists(st.integers(0, 600))
 )
-def test_reading_on_while_hooks_write_gives_every_whole_frame_once(written, lengths):
+def test_reading_in_steps_yields_every_whole_frame_once(written, lengths):
     stream, whole = torn(written)
     found, after = [], 0
     for length in [*sorted(lengths), len(stream)]:
@@ -105,19 +104,19 @@ def test_reading_on_while_hooks_write_gives_every_whole_frame_once(written, leng
     assert found == whole
 
 
-def test_a_torn_frame_that_the_next_one_completes_by_chance_is_torn():
+def test_frame_completed_by_chance_is_skipped():
     cut = frame(b"lost\xff")[:-1]
     (event,), _ = read_hook_events(cut + frame(b"kept"))
     assert (event.payload, event.passed) == (b"kept", len(cut))
 
 
 @given(st.binary(max_size=60))
-def test_other_bytes_are_passed_over(noise):
+def test_noise_is_skipped(noise):
     (event,), _ = read_hook_events(noise.replace(FRAME_MAGIC, b"") + frame(b"kept"))
     assert event.payload == b"kept"
 
 
-def test_a_file_is_read_in_pieces_that_grow_with_the_frame(tmp_path):
+def test_chunks_grow_with_the_frame(tmp_path):
     path = tmp_path / "s.spool"
     wanted = [b"a" * 10, b"b" * 5000, b"c", b"d" * 20_000]
     path.write_bytes(b"".join(map(frame, wanted)))
@@ -131,7 +130,7 @@ def test_a_file_is_read_in_pieces_that_grow_with_the_frame(tmp_path):
     assert offset == path.stat().st_size
 
 
-def test_a_spool_that_became_shorter_is_an_error(tmp_path):
+def test_shortened_spool_is_an_error(tmp_path):
     path = tmp_path / "s.spool"
     path.write_bytes(frame(b"one"))
     with pytest.raises(UnreadableInput, match="shorter"):
@@ -140,7 +139,7 @@ def test_a_spool_that_became_shorter_is_an_error(tmp_path):
         read_hook_events(tmp_path / "none")
 
 
-def test_spools_are_found_with_their_names(tmp_path):
+def test_spools_are_listed_with_decoded_names(tmp_path):
     folder = tmp_path / "spool" / "claude-code"
     folder.mkdir(parents=True)
     (folder / "a%2Fb.spool").write_bytes(b"")
@@ -150,7 +149,7 @@ def test_spools_are_found_with_their_names(tmp_path):
     assert list(list_spools(tmp_path / "none")) == []
 
 
-def test_many_hooks_at_once_of_which_some_are_killed(tmp_path):
+def test_concurrent_hooks_survive_killed_ones(tmp_path):
     chance = Random(7)  # noqa: S311 - the same again each time
     sizes = [chance.choice([10, 1000, 200_000, 2_000_000]) for _ in range(60)]
 

@@ -1,6 +1,4 @@
-"""What somebody may do to a journal, or put in the way of a watcher; what is found, and what cannot
-be.
-"""
+"""Attacks on a journal and on a watcher, including those that cannot be found."""
 
 import base64
 import json
@@ -19,7 +17,7 @@ from vacr.signing.keys import THUMBPRINT_URI_PREFIX, encode_private_pem, generat
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory):
-    """Give a machine with three sessions, whose checkpoints span several epochs."""
+    """A machine with three sessions, and checkpoints of several epochs."""
     machine = Machine(tmp_path_factory.mktemp("origin"))
     for turn in range(3):
         for name in ("one", "two", "three"):
@@ -30,7 +28,7 @@ def origin(tmp_path_factory):
 
 @pytest.fixture
 def attacked(origin, tmp_path):
-    """Give a copy of its journal, which can be verified without the transcripts."""
+    """A copy of its journal that can be verified without the transcripts."""
     shutil.copytree(origin.state, tmp_path / "state")
     machine = Machine(tmp_path)
     machine.names_of = [origin.name_of(origin.transcript(name)) for name in ("one", "two", "three")]
@@ -39,7 +37,7 @@ def attacked(origin, tmp_path):
 
 
 def cut(path, boundary):
-    """Cut a chain after so many frames."""
+    """Truncate a chain after some frames."""
     scan = ChainScan()
     with path.open("rb") as file:
         for _ in read_frames(file, "", scan, EMPTY_CHAIN_HEAD):
@@ -59,7 +57,7 @@ def findings(machine):
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_a_bit_of_a_session(attacked, part):
+def test_flipped_bit_in_a_session_is_found(attacked, part):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     flip(path, path.stat().st_size * part // 10 + 1)
     (found,) = findings(attacked)
@@ -67,7 +65,7 @@ def test_a_bit_of_a_session(attacked, part):
 
 
 @pytest.mark.parametrize("frame", [0, 1, 2, 3])
-def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
+def test_flipped_bit_in_a_checkpoint_is_found(attacked, frame):
     path = attacked.journal / "checkpoints"
     size = 0
     with path.open("rb") as file:
@@ -79,8 +77,7 @@ def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
     flip(path, size + 60)
     found = attacked.verify("--no-transcripts")
     if frame == 3:
-        # The last may as well be one that was never written whole: then it is told, and what it
-        # covered is not covered.
+        # The last frame may be a torn one after a crash: it is reported, and covers nothing.
         assert found["findings"] == []
         assert any("bytes at the end are half a frame" in one for one in found["notices"])
         return
@@ -91,7 +88,7 @@ def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
     assert path.read_bytes() == before, "a watcher must not destroy what others can still read"
 
 
-def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
+def test_truncated_swapped_and_deleted_sessions_are_found(attacked):
     one, two, three = (
         get_session_journal_path(attacked.journal, name) for name in attacked.names_of
     )
@@ -108,7 +105,7 @@ def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
     assert any("the journal of 5 frames is missing" in text for text in findings(attacked))
 
 
-def test_a_session_that_was_made_by_somebody_else(attacked):
+def test_forged_session_is_found(attacked):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     path.unlink()
     forge(path, b"forged\n", 5)
@@ -131,10 +128,8 @@ def forge(path, data, count):
     chain.close()
 
 
-def test_frames_that_are_added_without_a_checkpoint(attacked):
-    """They are told to be covered by nobody, and that is all that can be said of them until the
-    next checkpoint.
-    """
+def test_frames_added_without_checkpoint_are_reported(attacked):
+    """They are reported as not covered; more cannot be known before the next checkpoint."""
     name = attacked.names_of[0]
     chain = FrameChain(get_session_journal_path(attacked.journal, name))
     size = sum(len(payload) > 0 for _, payload in chain.recover())
@@ -142,14 +137,12 @@ def test_frames_that_are_added_without_a_checkpoint(attacked):
     chain.close()
     found = attacked.verify("--no-transcripts")
     assert f"{name}: 1 frames are not covered by a checkpoint yet" in found["notices"]
-    assert len(found["findings"]) == 1, "what is put before what was seen is found in any case"
+    assert len(found["findings"]) == 1, "inserted content is found in any case"
     assert size == 5
 
 
-def test_checkpoints_that_are_cut(attacked):
-    """Within an epoch nobody can tell, but by what others have: an anchor, or a later checkpoint.
-    Across epochs the key tells.
-    """
+def test_truncated_checkpoints_are_found_across_epochs(attacked):
+    """Within an epoch only an anchor or a later checkpoint shows it; across epochs the key does."""
     path = attacked.journal / "checkpoints"
     count = len(list(heads(path)))
     cut(path, count - 1)
@@ -166,10 +159,8 @@ def test_checkpoints_that_are_cut(attacked):
     )
 
 
-def test_a_checkpoint_by_another_key(attacked):
-    """Somebody who took the key of this epoch cannot sign for an earlier one; who has none cannot
-    sign at all.
-    """
+def test_checkpoint_by_another_key_is_found(attacked):
+    """The key of this epoch cannot sign for an earlier one, and another key cannot sign at all."""
     (attacked.journal / "epoch-key.pem").write_bytes(encode_private_pem(generate_key("eddsa")))
     (told,) = findings(attacked)
     assert "the key that is there is not the one" in told
@@ -192,7 +183,7 @@ def test_a_checkpoint_by_another_key(attacked):
     assert len(first) == 1
 
 
-def test_checkpoints_in_another_order_or_gone(attacked):
+def test_reordered_or_missing_checkpoints_are_found(attacked):
     path = attacked.journal / "checkpoints"
     payloads = [payload for _, payload in FrameChain(path).recover()]
     path.unlink()
@@ -209,10 +200,8 @@ def test_checkpoints_in_another_order_or_gone(attacked):
     assert attacked.run("journal", "verify").returncode == 1
 
 
-def test_an_older_copy_of_the_whole_folder(attacked):
-    """It holds, for it did: only what others have of it tells. Its name is the same; transcripts
-    have more than it.
-    """
+def test_older_copy_of_the_whole_folder_holds(attacked):
+    """It held before, so it holds: only copies elsewhere, or the longer transcripts, show it."""
     path = attacked.transcript("four")
     attacked.once("--no-seal")
     shutil.copytree(attacked.journal, attacked.state / "older")
@@ -223,7 +212,7 @@ def test_an_older_copy_of_the_whole_folder(attacked):
     assert attacked.verify("--no-transcripts")["findings"] == []
 
 
-def test_another_journal_in_its_place(attacked):
+def test_replaced_journal_is_found_by_identity(attacked):
     name = attacked.verify("--no-transcripts")["identity"]
     assert attacked.verify("--no-transcripts", "--identity", name)["findings"] == []
     as_in_records = base64.urlsafe_b64decode(name.removeprefix(THUMBPRINT_URI_PREFIX) + "=").hex()
@@ -237,7 +226,7 @@ def test_another_journal_in_its_place(attacked):
 
 
 @pytest.mark.parametrize("length", [0, 1, 0xFFFFFFFF, 1 << 30])
-def test_lengths_that_lie(attacked, length):
+def test_false_lengths_are_found(attacked, length):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     data = path.read_bytes()
     path.write_bytes(struct.pack(">I", length) + data[4:])
@@ -246,7 +235,7 @@ def test_lengths_that_lie(attacked, length):
     assert findings(attacked) == []
 
 
-def test_names_of_sessions_that_drive_a_terminal(attacked):
+def test_hostile_journal_names_are_escaped(attacked):
     folder = attacked.journal / "sessions" / "claude-code"
     for name in (b"\x1b[2Jx.frames", b"a\nb.frames", b"\xff\xfe.frames", b"~9.frames"):
         with open(os.path.join(os.fsencode(folder), name), "wb") as file:  # noqa: PTH118, PTH123 - bytes
@@ -261,7 +250,7 @@ def test_names_of_sessions_that_drive_a_terminal(attacked):
 # --- hostile transcripts ---
 
 
-def test_what_is_no_transcript(machine, ways):
+def test_links_pipes_and_devices_are_not_captured(machine, ways):
     folder = machine.transcript().parent
     folder.mkdir(parents=True)
     secret = machine.home / "secret"
@@ -292,7 +281,7 @@ def test_what_is_no_transcript(machine, ways):
     machine.holds()
 
 
-def test_names_and_contents_of_all_kinds(machine):
+def test_odd_names_and_contents_are_captured(machine):
     folder = machine.transcript().parent
     folder.mkdir(parents=True)
     watching = machine.watch()

@@ -1,6 +1,4 @@
-"""What a watcher keeps and lets go: nothing that was deleted comes back, and what waits for a log
-gets there.
-"""
+"""Retention: deleted journals do not come back, and waiting records reach the log."""
 
 import subprocess
 import sys
@@ -11,7 +9,7 @@ from tests.log.running import Running
 from vacr.log.folder import create_log
 
 
-def test_nothing_comes_back(machine):
+def test_deleted_journal_does_not_come_back(machine):
     path = machine.transcript()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lines(4))
@@ -37,7 +35,7 @@ def test_nothing_comes_back(machine):
     assert machine.state.stat().st_mode & 0o077 == 0
 
 
-def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, tmp_path):
+def test_records_are_registered_once_the_log_is_back(machine, tmp_path):
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         url, port = service.url, service.url.rpartition(":")[2].strip("/")
@@ -71,12 +69,12 @@ def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, 
     )
 
 
-def test_an_agent_that_is_none_is_refused(machine):
+def test_unknown_agent_is_refused(machine):
     done = machine.run("watch", "--once", "--agent", "claude")
     assert (done.returncode, "Known agents: claude-code" in done.err) == (2, True)
 
 
-def test_no_anchor_to_check_is_told(machine, tmp_path):
+def test_missing_anchor_is_reported(machine, tmp_path):
     machine.once()
     log = create_log(str(tmp_path / "log"))
     assert machine.holds("--log-key", log.path)["notices"] == [
@@ -84,7 +82,7 @@ def test_no_anchor_to_check_is_told(machine, tmp_path):
     ]
 
 
-def test_nothing_to_capture_is_told(machine):
+def test_empty_capture_is_reported(machine):
     assert "--all takes older ones" in machine.once().err
     add(machine.transcript(), lines(2))
     assert "--all takes older ones" not in machine.once().err

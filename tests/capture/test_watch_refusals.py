@@ -1,6 +1,4 @@
-"""What `vacr watch` says when it cannot begin: what, where, and what to do. Nothing is
-begun then.
-"""
+"""Reasons why `vacr watch` does not start: each names the place and the next step."""
 
 import subprocess
 
@@ -10,13 +8,13 @@ from tests.faults.test_full_disk import fill, small_disk
 
 
 def refused(machine, *options, **variables):
-    """Run a watcher that has to refuse; gives what it says."""
+    """Run a watcher that must refuse to start, and return its message."""
     done = machine.run("watch", "--once", *options, **variables)
     assert (done.returncode, done.out) == (3, "")
     return done.err
 
 
-def test_a_key_that_is_not_there(machine, tmp_path):
+def test_missing_key_is_refused(machine, tmp_path):
     said = refused(machine, "--key", tmp_path / "nosuch.pem")
     assert said == (
         f"vacr: {tmp_path}/nosuch.pem: no key: there is no such file\n  vacr key generate "
@@ -25,14 +23,14 @@ def test_a_key_that_is_not_there(machine, tmp_path):
     assert not machine.state.exists()
 
 
-def test_records_do_not_go_into_a_file(machine, tmp_path):
+def test_file_as_output_folder_is_refused(machine, tmp_path):
     (tmp_path / "file").touch()
     done = machine.run("watch", "--once", "-o", tmp_path / "file")
     assert (done.returncode, f"{tmp_path}/file is no folder" in done.err) == (2, True)
     assert not machine.state.exists()
 
 
-def test_the_key_of_an_epoch_that_is_there_and_cannot_be_read(machine):
+def test_unreadable_epoch_key_is_refused(machine):
     machine.once()
     path = machine.journal / "epoch-key.pem"
     path.rename(machine.journal / "kept.pem")
@@ -46,7 +44,7 @@ def test_the_key_of_an_epoch_that_is_there_and_cannot_be_read(machine):
     machine.once()
 
 
-def test_a_key_of_the_machine_that_is_gone(machine):
+def test_lost_machine_key_is_refused(machine):
     machine.once()
     (machine.state / "keys" / "signing.pem").unlink()
     said = refused(machine)
@@ -54,7 +52,7 @@ def test_a_key_of_the_machine_that_is_gone(machine):
     assert "--key" in said
 
 
-def test_a_public_key_that_is_gone_is_made_again(machine):
+def test_lost_public_key_is_written_again(machine):
     machine.once()
     path = machine.state / "keys" / "signing.pub.pem"
     data = path.read_bytes()
@@ -71,7 +69,7 @@ def test_a_public_key_that_is_gone_is_made_again(machine):
         ("FILE/x", "FILE/x", "something on the way to it is a file, and no folder"),
     ],
 )
-def test_a_state_folder_that_cannot_be(machine, tmp_path, place, where, why):
+def test_impossible_state_folder_is_refused(machine, tmp_path, place, where, why):
     file = tmp_path / "file"
     file.touch()
     said = refused(machine, VACR_STATE=place.replace("FILE", str(file)))
@@ -80,12 +78,12 @@ def test_a_state_folder_that_cannot_be(machine, tmp_path, place, where, why):
 
 
 @pytest.mark.unprivileged
-def test_a_state_folder_that_may_not_be_written(machine):
+def test_unwritable_state_folder_is_refused(machine):
     machine.state.mkdir(0o500)
     assert "no permission to write there" in refused(machine)
 
 
-def test_a_disk_without_room(machine, tmp_path):
+def test_full_disk_is_refused(machine, tmp_path):
     with small_disk(tmp_path / "small") as disk:
         (disk / "state").mkdir()
         fill(disk / "filler")
@@ -96,7 +94,7 @@ def test_a_disk_without_room(machine, tmp_path):
         machine.once(VACR_STATE=str(disk / "state"))
 
 
-def test_a_disk_that_can_only_be_read(machine, tmp_path):
+def test_read_only_disk_is_refused(machine, tmp_path):
     with small_disk(tmp_path / "small") as disk:
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         assert "nothing can be written there" in refused(machine, VACR_STATE=str(disk / "state"))

@@ -1,6 +1,4 @@
-"""`vacr watch` as a real process: sessions that end are sealed, once, and what is sealed may be
-deleted, never the rest.
-"""
+"""`vacr watch` as a real process: ended sessions are sealed once, and only then deleted."""
 
 import json
 import shutil
@@ -15,7 +13,7 @@ from vacr.capture.session_journal import get_session_journal_path
 
 
 def verified(machine, record):
-    """Verify a sealed record as anybody would, and give it."""
+    """Verify a sealed record by the command, and return it."""
     done = machine.run(
         "verify", f"{record}.cose", "--trust", machine.state / "keys" / "signing.pub.pem"
     )
@@ -23,7 +21,7 @@ def verified(machine, record):
     return json.loads(record.read_bytes())
 
 
-def test_a_session_that_ends_goes_on_and_ends_again(machine):
+def test_continued_session_is_sealed_again(machine):
     path = machine.transcript()
     add(path, lines(3))
     watching = machine.watch()
@@ -38,7 +36,7 @@ def test_a_session_that_ends_goes_on_and_ends_again(machine):
     head = list(heads(get_session_journal_path(machine.journal, name)))[said["frames"] - 1]
     assert (head.frames, head.hash.hex()) == (said["frames"], said["head"])
     assert len(record["session"]["entries"]) == 3
-    # What comes after is not over because what was before it is.
+    # The earlier end does not count for the new content.
     add(path, line(3))
     watching.sees(path)
     machine.end(path)
@@ -52,7 +50,7 @@ def test_a_session_that_ends_goes_on_and_ends_again(machine):
     assert len(machine.sealed()) == 2
 
 
-def test_what_was_said_to_be_over_before_a_restart(machine):
+def test_session_that_ended_before_a_restart_is_sealed(machine):
     path = machine.transcript()
     add(path, lines(3))
     machine.end(path)
@@ -70,7 +68,7 @@ def test_what_was_said_to_be_over_before_a_restart(machine):
     assert len(machine.sealed()) == 1
 
 
-def test_the_end_of_a_session_that_was_sealed_when_it_was_quiet(machine):
+def test_end_of_a_sealed_session_is_not_sealed_again(machine):
     path = machine.transcript()
     add(path, lines(3))
     machine.once("--quiet-after", 0)
@@ -98,8 +96,7 @@ def test_sub_agents_are_sealed_with_their_session(machine):
     before = {one: one.read_bytes() for one in machine.sealed()}
     add(path, line(2))
     machine.once("--quiet-after", 0)
-    # Whose lines are whose was told by both together, so both are sealed again; but not because
-    # somebody looks.
+    # Attribution depends on both, so both are sealed again, but not at every look.
     assert len(machine.sealed()) == 4
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 4
@@ -108,8 +105,8 @@ def test_sub_agents_are_sealed_with_their_session(machine):
     assert machine.run("verify", machine.state / "sealed", "--trust", trust).returncode == 0
 
 
-def test_what_is_written_twice_is_sealed_once(machine):
-    """A watcher that is killed after a record is written and before its journal says so."""
+def test_record_written_before_a_crash_is_not_written_twice(machine):
+    """The watcher was killed after it wrote a record and before it noted it in the journal."""
     path = machine.transcript()
     add(path, lines(3))
     machine.once("--no-seal")
@@ -137,8 +134,8 @@ def test_what_is_written_twice_is_sealed_once(machine):
         assert machine.holds()["notices"] == []
 
 
-def test_events_that_lie(machine):
-    """What an event says about where its transcript is does not have any file read."""
+def test_events_cannot_have_other_files_captured(machine):
+    """An event chooses its transcript path freely, but only transcripts are read."""
     secret = machine.home / "secret.jsonl"
     secret.write_bytes(b"secret\n")
     (machine.home / ".codex" / "sessions").mkdir(parents=True)
@@ -179,7 +176,7 @@ def test_events_that_lie(machine):
 
 
 def sealed_sessions(machine, count):
-    """Seal sessions one after the other, and give their journals, oldest first."""
+    """Seal sessions one after the other, and return their journals, oldest first."""
     found = []
     for number in range(count):
         path = machine.transcript(f"session-{number}")
@@ -189,7 +186,7 @@ def sealed_sessions(machine, count):
     return found
 
 
-def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
+def test_oldest_sealed_journals_are_deleted_first(machine):
     names = sealed_sessions(machine, 3)
     open_one = machine.transcript("open")
     add(open_one, lines(50, session="open"))
@@ -204,8 +201,7 @@ def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
     assert machine.names() == [machine.name_of(open_one)]
     found = machine.holds()
     assert (found["retired"], found["notices"]) == (3, [])
-    # None of them comes back, for nothing has happened to it; one that goes on does, and is
-    # captured whole.
+    # Only a deleted session that continues comes back, and it is captured completely.
     machine.once("--all", "--quiet-after", 3600)
     assert machine.names() == [machine.name_of(open_one)]
     again = machine.transcript("session-1")
@@ -216,7 +212,7 @@ def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
     machine.holds()
 
 
-def test_a_journal_that_is_broken_is_not_deleted(machine):
+def test_broken_journal_is_not_deleted(machine):
     (name,) = sealed_sessions(machine, 1)
     path = get_session_journal_path(machine.journal, name)
     data = bytearray(path.read_bytes())
@@ -233,7 +229,7 @@ def test_a_journal_that_is_broken_is_not_deleted(machine):
     )
 
 
-def test_a_deletion_that_was_interrupted_is_finished(machine):
+def test_interrupted_deletion_is_finished(machine):
     (name,) = sealed_sessions(machine, 1)
     data = get_session_journal_path(machine.journal, name).read_bytes()
     machine.once("--no-seal", "--limit", 0)
@@ -247,7 +243,7 @@ def test_a_deletion_that_was_interrupted_is_finished(machine):
     assert machine.holds()["notices"] == []
 
 
-def test_what_is_deleted_while_it_is_verified_is_not_missing(machine, monkeypatch):
+def test_journal_deleted_during_verification_is_not_missing(machine, monkeypatch):
     from vacr.capture import journal_checks as checking
     from vacr.capture.journal_checks import check_journal
     from vacr.capture.session_journal import list_session_journals
@@ -269,14 +265,14 @@ def test_what_is_deleted_while_it_is_verified_is_not_missing(machine, monkeypatc
 
 
 @pytest.mark.unprivileged
-def test_a_transcript_that_may_not_be_read(machine):
+def test_unreadable_transcript_is_reported(machine):
     path = machine.transcript()
     add(path, lines(3))
     path.chmod(0)
     assert "no permission" in machine.once(code=3).err
 
 
-def test_keys_last_across_restarts_no_longer_than_their_epoch(machine):
+def test_epochs_end_across_restarts(machine):
     path = machine.transcript()
     for number in range(3):
         add(path, line(number))

@@ -1,6 +1,4 @@
-"""`vacr watch` as a real process: sessions that agents keep in databases and folders, which they
-write to meanwhile.
-"""
+"""`vacr watch` as a real process, with sessions in databases and folders that agents write to."""
 
 import json
 import os
@@ -22,7 +20,7 @@ from vacr.capture.session_places import SessionPlace
 
 
 def now(path, agent, session):
-    """Give what a store holds of a session, by itself."""
+    """Return the parts of a session, exported directly from its store."""
     return {part.name: part.data for part in export_store_parts(SessionPlace(agent, path, session))}
 
 
@@ -39,7 +37,7 @@ def writing(how, path):
 
 
 @pytest.mark.parametrize("how", ["writing", "coming_and_going"])
-def test_a_database_that_another_process_writes_to(machine, how):
+def test_database_is_captured_while_it_is_written(machine, how):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     filled(path).close()
@@ -69,7 +67,7 @@ def test_a_database_that_another_process_writes_to(machine, how):
     assert machine.holds()["notices"] == []
 
 
-def test_what_does_not_show_in_the_list_of_sessions(machine):
+def test_change_not_shown_in_the_session_list_is_captured(machine):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     filled(path).close()
@@ -98,7 +96,7 @@ _LESS = "DELETE FROM part WHERE session_id = ? AND data LIKE '%it is done%'"
 
 
 @pytest.mark.parametrize("change", [_LATER, _MORE, _LESS], ids=["changed", "added", "removed"])
-def test_a_session_that_was_quiet_and_changes_where_the_list_does_not_show_it(machine, change):
+def test_hidden_change_of_a_quiet_session_is_captured(machine, change):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     filled(path).close()
@@ -124,7 +122,7 @@ def test_a_session_that_was_quiet_and_changes_where_the_list_does_not_show_it(ma
     assert machine.state_of(machine.name_of(path, "opencode", CHILD)).frames == other
 
 
-def test_a_conversation_of_cursor_that_was_quiet_and_whose_bubble_is_written_anew(machine):
+def test_rewritten_bubble_of_a_quiet_cursor_conversation_is_captured(machine):
     rows = {key.replace(CID, "other"): value for key, value in FORMS["headers"].items()} | FORMS[
         "headers"
     ]
@@ -150,8 +148,8 @@ def test_a_conversation_of_cursor_that_was_quiet_and_whose_bubble_is_written_ane
     watching.stop()
 
 
-def test_a_chat_of_cursor_is_as_new_as_its_file(machine):
-    """It says when it was begun, and nothing later; the log beside it counts as the file does."""
+def test_cursor_chat_is_as_new_as_its_file(machine):
+    """It states only its start; the times of the file and its write-ahead log count."""
     homes.cursor_chats(machine.home / ".cursor")
     path = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
     (session,) = list_stored_sessions(path, "cursor")
@@ -171,7 +169,7 @@ def test_a_chat_of_cursor_is_as_new_as_its_file(machine):
         assert machine.last_seen(path, "cursor", session) == now(path, "cursor", session)
 
 
-def test_the_databases_of_cursor(machine, ways):
+def test_cursor_databases_are_captured(machine, ways):
     homes.cursor_chats(machine.home / ".cursor")
     homes.cursor_editor(machine.home / ".config" / "Cursor")
     chat = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
@@ -199,7 +197,7 @@ def test_the_databases_of_cursor(machine, ways):
     machine.holds()
 
 
-def test_a_folder_store(machine, ways):
+def test_folder_store_is_captured(machine, ways):
     path = machine.home / ".local" / "share" / "opencode" / "storage"
     shutil.copytree(FIXTURES / "opencode" / "storage", path)
     session = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
@@ -219,7 +217,7 @@ def test_a_folder_store(machine, ways):
     machine.holds()
 
 
-def test_a_session_that_cannot_be_read_keeps_no_other_back(machine):
+def test_unreadable_session_does_not_stop_others(machine):
     path = machine.home / ".local" / "share" / "opencode" / "storage"
     shutil.copytree(FIXTURES / "opencode" / "storage", path)
     bad, good = "ses_1e8f3c2b1a0ffeChildSession01", "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
@@ -257,7 +255,7 @@ def test_stores_are_sealed(machine):
     assert "sealed: " not in again
 
 
-def test_sessions_are_shown_as_they_are_listed(machine):
+def test_watch_shows_sessions_like_list(machine):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     filled(path).close()
@@ -289,7 +287,7 @@ def test_sessions_are_shown_as_they_are_listed(machine):
     )
 
 
-def test_a_database_that_cannot_be_read_is_told_by_the_exit_code(machine):
+def test_unreadable_database_sets_the_exit_code(machine):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 20)

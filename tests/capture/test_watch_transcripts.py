@@ -1,6 +1,4 @@
-"""`vacr watch` as a real process: what it captures of transcripts that grow, turn, vanish and are
-written anew.
-"""
+"""`vacr watch` as a real process, with transcripts that grow, rotate, vanish and are rewritten."""
 
 import json
 import os
@@ -13,7 +11,7 @@ from tests.capture.watching import SESSION, add, line, lines
 from tests.conftest import EXAMPLES
 
 
-def test_a_session_that_grows(machine, ways):
+def test_growing_session_is_captured(machine, ways):
     path = machine.transcript()
     watching = machine.watch(*ways)
     half = line(1)
@@ -27,7 +25,7 @@ def test_a_session_that_grows(machine, ways):
     assert machine.holds()["notices"] == []
 
 
-def test_many_sessions_at_once_by_slow_writers_in_bursts(machine, ways):
+def test_many_sessions_are_captured_at_once(machine, ways):
     paths = [machine.transcript(f"session-{number}", f"-home-{number % 7}") for number in range(30)]
     add(paths[0], b"")
     watching = machine.watch(*ways)
@@ -55,7 +53,7 @@ for turn in range(40):
 """
 
 
-def test_sub_agents_and_results_of_tools(machine, ways):
+def test_sub_agents_and_tool_results_are_captured(machine, ways):
     path = machine.transcript()
     sub = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
     result = path.with_suffix("") / "tool-results" / "toolu_1.txt"
@@ -75,7 +73,7 @@ def test_sub_agents_and_results_of_tools(machine, ways):
     machine.holds()
 
 
-def test_folders_that_come_while_it_runs(machine, ways):
+def test_new_folders_are_captured(machine, ways):
     watching = machine.watch(*ways)
     rollout = machine.home / ".codex" / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
     for data in (EXAMPLES / "codex-cli.jsonl").read_bytes().splitlines(keepends=True):
@@ -91,8 +89,7 @@ def test_folders_that_come_while_it_runs(machine, ways):
     path = machine.transcript()
     add(path, lines(3))
     watching.sees(path)
-    # One that is removed and made again is another folder, of which the system tells nothing by
-    # itself.
+    # A folder that is removed and made again is another one for the system.
     path.unlink()
     path.parent.rename(path.parent.with_name("away"))
     (machine.home / ".claude").rename(machine.home / "removed")
@@ -102,7 +99,7 @@ def test_folders_that_come_while_it_runs(machine, ways):
 
 
 @pytest.mark.parametrize("by", ["truncating", "renaming"])
-def test_a_file_that_is_written_anew(machine, ways, by):
+def test_rewritten_file_is_captured(machine, ways, by):
     path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
     path.parent.mkdir(parents=True)
     watching = machine.watch(*ways)
@@ -130,7 +127,7 @@ def test_a_file_that_is_written_anew(machine, ways, by):
     assert machine.holds()["notices"] == []
 
 
-def test_rotation(machine, ways):
+def test_rotated_transcript_is_a_finding(machine, ways):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch(*ways)
@@ -171,7 +168,7 @@ def test_rotation(machine, ways):
         "emptied",
     ],
 )
-def test_history_that_is_rewritten(machine, running, change, told):
+def test_rewritten_history_is_found_and_restored(machine, running, change, told):
     path = machine.transcript()
     add(path, lines(6))
     before = path.read_bytes()
@@ -201,10 +198,8 @@ def test_history_that_is_rewritten(machine, running, change, told):
     assert machine.first_seen(path)[path.name].startswith(before)
 
 
-def test_an_early_line_of_a_long_transcript(machine):
-    """What is rewritten far before the end, in the same size, by one who sets the time of the file
-    back.
-    """
+def test_rewritten_early_line_with_reset_time_is_found(machine):
+    """An attacker replaces text by text of the same size, and resets the time of the file."""
     path = machine.transcript()
     add(path, lines(500))
     machine.once("--no-seal")
@@ -222,7 +217,7 @@ def test_an_early_line_of_a_long_transcript(machine):
     assert "line 8 changed" in found
 
 
-def test_a_transcript_that_is_deleted_while_it_is_followed(machine, ways):
+def test_deleted_transcript_is_a_finding(machine, ways):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch(*ways)
@@ -233,13 +228,13 @@ def test_a_transcript_that_is_deleted_while_it_is_followed(machine, ways):
     (found,) = machine.verify()["findings"]
     assert "is not there any more" in found
     assert machine.first_seen(path) == {path.name: lines(5)}
-    # It comes back as it was, and goes on.
+    # It comes back unchanged, and continues.
     add(path, lines(6))
     machine.once("--no-seal")
     machine.holds()
 
 
-def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
+def test_session_deleted_after_capture_is_covered_and_sealed(machine):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch("--checkpoint", 3600)
@@ -254,7 +249,7 @@ def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
     assert len(machine.sealed()) == 1
 
 
-def test_the_project_is_told_once_the_transcript_says_it(machine):
+def test_project_is_shown_once_the_transcript_states_it(machine):
     path = machine.transcript()
     add(path, b'{"type": "summary", "summary": "Till", "leafUuid": "u1"}\n')
     watching = machine.watch()
@@ -273,8 +268,8 @@ def test_the_project_is_told_once_the_transcript_says_it(machine):
     [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]],
     ids=["nothing", "hello"],
 )
-def test_a_session_in_which_nothing_was_said_is_tidied_away(machine, said):
-    """Gemini CLI deletes those when it starts again."""
+def test_deleted_empty_session_is_not_a_finding(machine, said):
+    """Gemini CLI deletes empty sessions when it starts again."""
     path = (
         machine.home
         / ".gemini"

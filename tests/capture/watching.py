@@ -35,7 +35,7 @@ _PAUSE = 0.01
 
 
 def line(number: int, session: str = SESSION, text: str = "") -> bytes:
-    """Write a line as Claude Code does."""
+    """Return a line like Claude Code writes it."""
     said = {"role": "user", "content": text or f"question {number}"}
     stamp = f"2026-07-25T10:{number // 60 % 60:02}:{number % 60:02}.000Z"
     own = {
@@ -49,7 +49,7 @@ def line(number: int, session: str = SESSION, text: str = "") -> bytes:
 
 
 def lines(count: int, first: int = 0, session: str = SESSION) -> bytes:
-    """Write some lines."""
+    """Return several lines."""
     return b"".join(line(number, session) for number in range(first, first + count))
 
 
@@ -82,7 +82,7 @@ class Machine:
         return found | {"HOME": str(self.home), "VACR_STATE": str(self.state)} | more
 
     def run(self, *arguments, before=(), **more):
-        """Run a verb to its end; there is never a stack trace."""
+        """Run a verb to its end; it must not print a stack trace."""
         if before:
             command = [*before, sys.executable, "-m", "vacr", *map(str, arguments)]
             done = subprocess.run(command, env=self.variables(**more), capture_output=True)
@@ -96,18 +96,18 @@ class Machine:
         return done
 
     def once(self, *options, code=0, **more):
-        """Capture what there is now; it ends with a code."""
+        """Capture the current state; the exit code must be `code`."""
         done = self.run("watch", "--once", "--no-ui", *options, **more)
         assert done.returncode == code, done.err
         return done
 
     def watch(self, *options, before=(), **more):
-        """Start the watcher; it is ready when this returns."""
+        """Start the watcher, and wait until it is ready."""
         self.started.append(Watching(self, options, before, more))
         return self.started[-1]
 
     def verify(self, *options, folder=None):
-        """Verify the journal; gives what was found. The exit code has to say the same."""
+        """Verify the journal, and return the report, which must agree with the exit code."""
         done = self.run(
             "journal", "verify", *([folder] if folder else []), "--format", "json", *options
         )
@@ -117,17 +117,17 @@ class Machine:
         return found
 
     def holds(self, *options):
-        """Verify the journal, which has to hold."""
+        """Verify the journal; it must hold."""
         found = self.verify(*options)
         assert found["findings"] == []
         return found
 
     def transcript(self, session: str = SESSION, project: str = "-home-nora-till") -> Path:
-        """Name a transcript of Claude Code's."""
+        """Return the path of a transcript of Claude Code."""
         return self.home / ".claude" / "projects" / project / f"{session}.jsonl"
 
     def end(self, path: Path, agent: str = "claude-code") -> None:
-        """Have the agent's hook say that a session is over."""
+        """Run the agent's hook with the event that ends a session."""
         said = {
             "session_id": path.stem,
             "hook_event_name": "SessionEnd",
@@ -145,7 +145,7 @@ class Machine:
         return SessionPlace(agent, path, session).name
 
     def state_of(self, name: str) -> SessionState | None:
-        """Give what a journal adds up to now; nothing where there is none yet."""
+        """Return the current state of a session journal, or None."""
         path = get_session_journal_path(self.journal, name)
         if not path.exists():
             return None
@@ -157,7 +157,7 @@ class Machine:
     def last_seen(
         self, path: Path, agent: str = "claude-code", session: str = ""
     ) -> dict[str, bytes]:
-        """Give the parts of a session as the journal last saw them."""
+        """Return the parts of a session as last captured."""
         state = self.state_of(self.name_of(path, agent, session))
         return (
             {part.name: bytes(part.content.held) for part in state.parts}
@@ -166,7 +166,7 @@ class Machine:
         )
 
     def captured(self, path: Path) -> bytes | None:
-        """Give what the journal last saw of a transcript."""
+        """Return the bytes of a transcript as last captured."""
         return self.last_seen(path).get(format_path(path.name))
 
     def first_seen(
@@ -177,7 +177,7 @@ class Machine:
         return restore_first_seen_parts(get_session_journal_path(self.journal, name), name, head)
 
     def sealed(self) -> list[Path]:
-        """Give the records that were sealed."""
+        """Return the paths of the sealed records."""
         return sorted(path for path in (self.state / "sealed").rglob("*.acr.json"))
 
     def stop(self) -> None:
@@ -188,7 +188,7 @@ class Machine:
 
 
 def heads(path: Path):
-    """Give the heads of a chain, one frame after the other."""
+    """Yield the head of a chain after each frame."""
     from vacr.capture.frames import ChainScan, read_frames
 
     scan = ChainScan()
@@ -216,19 +216,19 @@ class Watching:
         return self.said.read_text(errors="replace")
 
     def until(self, is_so) -> None:
-        """Wait for something to become so, as long as the process runs."""
+        """Wait until a condition holds, as long as the process runs."""
         while not is_so():
             assert self.process.poll() is None, self.told
             time.sleep(_PAUSE)
 
     def sees(self, path: Path, data: bytes | None = None) -> None:
-        """Wait until a transcript is captured as it is."""
+        """Wait until a transcript is captured completely."""
         self.until(
             lambda: self.machine.captured(path) == (path.read_bytes() if data is None else data)
         )
 
     def stop(self, how: int = signal.SIGTERM) -> str:
-        """Stop it; gives what it said."""
+        """Stop the process, and return its output."""
         self.process.send_signal(how)
         code = self.process.wait()
         assert code == (-how if how == signal.SIGKILL else 0), (code, self.told)

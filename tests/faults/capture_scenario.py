@@ -1,10 +1,9 @@
-"""What a watcher and hooks do while the power is about to fail: `vacr watch`, told when to look,
-and hooks in between.
+"""A run of `vacr watch` and hooks, step by step, for the tests of power loss.
 
-python -m tests.faults.capture_scenario STAGE HOME STATE: what is durable goes out line by line, as
-`tests.faults.scenario.tell` has it: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT
-HASH` when a journal says that they are written, `journaled JOURNAL PAYLOAD` when an event is among
-them, `sealed RECORD` when a record is.
+python -m tests.faults.capture_scenario STAGE HOME STATE reports durable content line by line, by
+`tests.faults.scenario.tell`: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT HASH`
+when a journal has written frames, `journaled JOURNAL PAYLOAD` for an event among them, and
+`sealed RECORD` for a note of a record.
 """
 
 import json
@@ -34,7 +33,7 @@ _UNSYNCED = (
 
 
 class Agents:
-    """The agents of a machine: what they write, and what they tell their hooks."""
+    """The agents of a machine: they write transcripts, and run hooks."""
 
     def __init__(self, home, state):
         self.home, self.state = Path(home), Path(state)
@@ -60,7 +59,7 @@ class Agents:
         )
 
     def tells(self, session, event="Stop", *, is_synced=True, has_transcript=True):
-        """Run a hook, to its end or until it would sync what it wrote."""
+        """Run a hook to its end, or up to the sync of its frame."""
         self.said += 1
         said = {
             "session_id": session,
@@ -81,9 +80,7 @@ class Agents:
 
 
 def whole(agents):
-    """Sessions that grow, are sealed, go on, are deleted and come back; with hooks, one of which
-    never syncs.
-    """
+    """Sessions grow, are sealed, continue, are deleted and come back; one hook never syncs."""
     agents.tells("first", "SessionStart")
     agents.writes("first", 0, 1, 2)
     yield
@@ -121,7 +118,7 @@ STAGES = {"whole": whole, "hooks": hooks}
 
 
 class _AtOnce:
-    """Does what is asked for when it is asked for, so that every run asks the same of the disk."""
+    """Runs tasks at once instead of in a thread, so that every run makes the same system calls."""
 
     def __init__(self, *_):
         pass
@@ -155,7 +152,7 @@ def _telling(append):
 
 def _changes(stage, agents):
     class Changes:
-        """Looks at everything after each step, and once more for what was sealed then."""
+        """Looks at everything after each step, and once more to note the sealed records."""
 
         def __init__(self, *_, **__):
             pass

@@ -1,5 +1,5 @@
-"""What a capture has said to be durable, and whether that is so after the power failed, and after
-the next watcher.
+"""Checks of the content that a capture reported as durable, after a loss of power and after the
+next watcher.
 """
 
 import hashlib
@@ -27,25 +27,25 @@ _HONEST = (
     "still there",
     "bytes more than were captured",
 )
-"""What a loss of power may show before the next watcher."""
+"""Notices that a loss of power may cause before the next watcher."""
 
 _ANOTHER = b'{"session_id": "first", "hook_event_name": "Notification"}'
 
 
 @dataclass
 class Told:
-    """What `tests.faults.capture_scenario` told, in order."""
+    """The reports of `tests.faults.capture_scenario`, in order."""
 
     events: list[bytes] = field(default_factory=list)
-    """Those whose hook has ended."""
+    """Events whose hook has ended."""
     heads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """The last head of each chain."""
     journaled: dict[bytes, str] = field(default_factory=dict)
-    """Event → the journal that says to have it."""
+    """Event → the journal that has it."""
     sealed: set[bytes] = field(default_factory=set)
 
     def read(self, lines):
-        """Take in what was told; a line that is not whole was not."""
+        """Parse the reports; a line without its end does not count."""
         for line in lines.split(b"\n")[:-1]:
             kind, *rest = line.decode().split()
             given = list(map(bytes.fromhex, rest))
@@ -61,7 +61,7 @@ class Told:
 
 
 class Journals:
-    """What is in a journal's folder, read without changing it."""
+    """The content of a journal's folder, read without changing it."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -96,9 +96,7 @@ class Journals:
         )
 
     def sealed(self):
-        """Give the digests of the records that the journal has sealed, of those that are deleted,
-        too.
-        """
+        """Return the digests of the sealed records, deleted journals included."""
         noted = {
             note["record"]
             for notes in self.notes.values()
@@ -118,7 +116,7 @@ def _heads(path, payloads):
 
 
 def check_left(machine, told, where):
-    """Check what is left: all that was told is there, whole, and nothing is found to be wrong."""
+    """Check that everything reported as durable is there, and that the journal holds."""
     is_told = str(machine.journal / CHECKPOINTS_FILE) in told.heads
     try:
         found = check_journal(machine.journal)
@@ -136,9 +134,7 @@ def check_left(machine, told, where):
 
 
 def check_heads(left, told, where):
-    """Check that each chain goes through the head that was told, unless a checkpoint says that it
-    was deleted.
-    """
+    """Check that each chain has the reported head, unless a checkpoint says it was deleted."""
     for path, head in told.heads.items():
         assert left.retired(path) or head in left.heads.get(path, []), (
             f"{where}: {path} lost frames"
@@ -146,9 +142,7 @@ def check_heads(left, told, where):
 
 
 def check_sealed(machine, left, told, where):
-    """Check that the records that are noted to be sealed are there, each with its statement, and
-    the key that signed them.
-    """
+    """Check that all sealed records are there, with their statements and the signing key."""
     there = {hashlib.sha256(path.read_bytes()).digest(): path for path in machine.sealed()}
     assert left.sealed() | told.sealed <= set(there), f"{where}: a sealed record is lost"
     for digest in left.sealed():
@@ -161,9 +155,7 @@ def check_sealed(machine, left, told, where):
 
 
 def check_again(machine, told, where):
-    """Run a hook and a watcher, which go on; then all is captured, all that was told is there once,
-    and nothing is wrong.
-    """
+    """Run a hook and a watcher; then everything is captured once, and the journal holds."""
     before = Journals(machine.journal)
     hook(machine.state, "claude-code", given=_ANOTHER)
     machine.once("--epoch", "0", "--quiet-after", "0")
@@ -178,7 +170,7 @@ def check_again(machine, told, where):
     events = left.events()
     assert max(events.values(), default=1) == 1, f"{where}: an event is there twice"
     for event in (*told.events, _ANOTHER):
-        # One that is in a journal which was deleted does not come back.
+        # Events of deleted journals do not come back.
         gone = left.retired(told.journaled.get(event, ""))
         assert events[event] == (0 if gone else 1), f"{where}: {event}: {events[event]}"
     for path in [

@@ -1,6 +1,4 @@
-"""What a watcher that is disturbed begins with, and what has to be true after it, and after the
-next one.
-"""
+"""The start of a disturbed watcher, and the checks after it and after the next one."""
 
 import shutil
 
@@ -28,7 +26,7 @@ def template(folder):
 
 
 def gemini(count):
-    """Write a session as Gemini does: all of it anew."""
+    """Return a session like Gemini writes it: the whole file each time."""
     messages = ", ".join(
         f'{{"id": "{number}", "type": "user", "content": "question {number}"}}'
         for number in range(count)
@@ -39,9 +37,7 @@ def gemini(count):
 
 
 def again(machine, folder):
-    """Give the same machine once more, at the same place, for the journal knows where its
-    transcripts are.
-    """
+    """Reset the machine at the same place, because the journal has the paths of its transcripts."""
     for name in ("home", "state"):
         shutil.rmtree(getattr(machine, name), ignore_errors=True)
         shutil.copytree(folder / name, getattr(machine, name), symlinks=True)

@@ -1,6 +1,4 @@
-"""A watcher killed, a call refused, a disk that dies or is full: at every write, sync, rename,
-creation and removal.
-"""
+"""Faults at every write, sync, rename, creation and removal: kill, error, dead disk, full disk."""
 
 import os
 import shutil
@@ -19,7 +17,7 @@ from tests.faults.tracing import _CALL, CALLS, need_strace, whole_lines
 
 
 def disturbed(machine, *options, output=os.devnull):
-    """Run a watcher under strace; gives its exit code."""
+    """Run a watcher under strace, and return its exit code."""
     quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
     command = [
         "strace",
@@ -43,7 +41,7 @@ def disturbed(machine, *options, output=os.devnull):
 
 
 def points(machine, output):
-    """Give the calls of a thread that can be disturbed, counted from 1."""
+    """Return the system calls that can be disturbed, counted from 1 in each thread."""
     assert disturbed(machine, "-e", f"trace={','.join(CALLS)}", output=output) == 0
     seen, found = Counter(), set()
     for text in whole_lines(output):
@@ -57,7 +55,7 @@ def points(machine, output):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_nothing_is_lost_or_doubled(fault, tmp_path, some):
+def test_fault_at_any_call_loses_or_doubles_nothing(fault, tmp_path, some):
     need_strace()
     machine = template(tmp_path)
     origin = tmp_path / "origin"
@@ -82,8 +80,8 @@ def test_nothing_is_lost_or_doubled(fault, tmp_path, some):
         audit(machine, told, sealed)
 
 
-def test_a_full_disk(tmp_path):
-    """What cannot be written is told, and written when there is room; what was captured stays."""
+def test_full_disk_is_reported_and_capture_continues(tmp_path):
+    """Failed writes are reported and repeated when there is room; captured content stays."""
     with small_disk(tmp_path / "small") as disk:
         machine = Machine(tmp_path / "machine")
         machine.state = disk / "state"

@@ -1,6 +1,4 @@
-"""The power fails while sessions are captured: nothing that was durable is lost or doubled, and the
-next watcher goes on.
-"""
+"""Loss of power during capture: durable content is neither lost nor doubled."""
 
 import copy
 import os
@@ -22,7 +20,7 @@ from tests.faults.writelog import Replay, calls_in, tracing
 
 @pytest.fixture
 def machine(tmp_path):
-    """Give a machine whose state folder is on a disk of its own, and is not there yet."""
+    """A machine whose state folder is on a disk of its own, and does not exist yet."""
     need_strace()
     found = Machine(tmp_path)
     found.disk = tmp_path / "disk"
@@ -32,7 +30,7 @@ def machine(tmp_path):
 
 
 def traced(machine, stage, output, *injected):
-    """Run a stage; gives what it asked of the disk."""
+    """Run a stage, and return its system calls."""
     command = [
         sys.executable,
         "-m",
@@ -50,7 +48,7 @@ def traced(machine, stage, output, *injected):
     return calls_in(output)
 
 
-def test_nothing_is_lost_or_doubled(machine, tmp_path, some, many):
+def test_power_loss_loses_or_doubles_nothing(machine, tmp_path, some, many):
     disk = Disk(machine.disk)
     calls = traced(machine, "whole", tmp_path / "trace")
     asked = asking(disk, calls)
@@ -59,8 +57,8 @@ def test_nothing_is_lost_or_doubled(machine, tmp_path, some, many):
     print(f"{count} states of the disk, at {len(points)} of {len(asked)} calls")
 
 
-def test_an_event_that_is_read_before_the_disk_has_it(machine, tmp_path, some, many):
-    """Its spool must not be shorter afterwards than the journal says to have read."""
+def test_event_read_before_its_sync_survives(machine, tmp_path, some, many):
+    """Its spool must not become shorter than the offset in the journal."""
     disk = Disk(machine.disk)
     calls = traced(machine, "hooks", tmp_path / "trace")
     read = min(
@@ -71,8 +69,8 @@ def test_an_event_that_is_read_before_the_disk_has_it(machine, tmp_path, some, m
 
 
 @pytest.mark.parametrize("fault", ["signal=SIGKILL", "error=EIO"])
-def test_nothing_is_lost_after_a_watcher_that_was_disturbed(machine, fault, tmp_path, some, many):
-    """What the one could not sync, the next one finds, and has to sync before it builds on it."""
+def test_power_loss_after_a_disturbed_watcher_loses_nothing(machine, fault, tmp_path, some, many):
+    """The next watcher must sync the writes of the disturbed one before it builds on them."""
     disk = Disk(machine.disk)
     calls = traced(machine, "hooks", tmp_path / "trace")
     syncs = Counter(
@@ -97,8 +95,8 @@ def test_nothing_is_lost_after_a_watcher_that_was_disturbed(machine, fault, tmp_
 
 
 def lose_power(machine, disk, calls, points, chances):
-    """Do a run again up to each point, and check what may be left: nothing of what was not synced,
-    all, and by chance.
+    """Replay a run up to each point, and check the disk with none, all or some of the unsynced
+    writes.
     """
     replay, seen = Replay(disk.copy(), Told()), set()
     for at, call in enumerate(calls):

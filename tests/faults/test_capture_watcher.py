@@ -1,6 +1,4 @@
-"""Watchers, hooks and agents that are killed at any moment; two watchers; clocks that go back; logs
-that are away.
-"""
+"""Killed watchers, hooks and agents; two watchers; clocks set back; unreachable logs."""
 
 import json
 import os
@@ -36,7 +34,7 @@ def machine(tmp_path):
     found.stop()
 
 
-def test_watcher_agent_and_hook_are_killed_again_and_again(machine, many):
+def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
     chance = random.Random(7)  # noqa: S311 - to be the same again
     paths = [machine.transcript(f"session-{number}") for number in range(3)]
     paths[0].parent.mkdir(parents=True)
@@ -81,7 +79,7 @@ def test_watcher_agent_and_hook_are_killed_again_and_again(machine, many):
     assert given <= events <= 3 * many(4, 40)
 
 
-def test_two_watchers(machine, tmp_path):
+def test_second_watcher_is_refused(machine, tmp_path):
     path = machine.transcript()
     add(path, lines(3))
     watching = machine.watch()
@@ -100,7 +98,7 @@ def test_two_watchers(machine, tmp_path):
     other.holds()
 
 
-def test_a_line_of_70_megabytes(machine):
+def test_line_of_70_megabytes_is_captured(machine):
     path = machine.transcript()
     watching = machine.watch()
     data = line(0, text="y" * 70_000_000)
@@ -113,7 +111,7 @@ def test_a_line_of_70_megabytes(machine):
     machine.holds()
 
 
-def test_a_clock_that_goes_back(machine, faketime):  # noqa: F811
+def test_clock_set_back_does_no_harm(machine, faketime):  # noqa: F811
     settings, clock = faketime
     path = machine.transcript()
     for number, days in enumerate((1000, 1001, 900, 10)):
@@ -129,7 +127,7 @@ def test_a_clock_that_goes_back(machine, faketime):  # noqa: F811
     watching.stop()
     assert machine.holds()["notices"] == []
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
-    # What is rewritten by a clock that is behind is found all the same.
+    # A rewrite is found although the clock is behind.
     data = path.read_bytes()
     path.write_bytes(data.replace(b"question 1", b"QUESTION 1", 1))
     assert "line 2 changed" in machine.verify()["findings"][0]
@@ -137,8 +135,8 @@ def test_a_clock_that_goes_back(machine, faketime):  # noqa: F811
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: the limits of inotify are not tested")
 @pytest.mark.parametrize("limit", ["max_user_instances", "max_user_watches"])
-def test_a_system_that_cannot_tell_of_more(machine, limit):
-    """In a namespace of its own, where it has hardly anything to watch with."""
+def test_watcher_polls_without_inotify_watches(machine, limit):
+    """In a namespace of its own with very few inotify watches."""
     path = machine.transcript()
     add(path, lines(1))
     for number in range(20):
@@ -161,7 +159,7 @@ def test_a_system_that_cannot_tell_of_more(machine, limit):
 # --- logs ---
 
 
-def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
+def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve):
     log = create_log(str(tmp_path / "log"))
     service = serve(log.path)
     url = service.url
@@ -200,7 +198,7 @@ def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
 
 
 def swapped(machine):
-    """Put the anchor of one checkpoint in the place of another's, in a chain that holds."""
+    """Assign an anchor to the checkpoint before its own, in an intact chain."""
     from vacr.capture.frames import FrameChain
     from vacr.record.encoding import decode, encode
 

@@ -211,6 +211,15 @@ def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str
 # --- restoring lines of sessions that agents rewrite ---
 
 
+@dataclass(frozen=True, slots=True)
+class _Improvement:
+    """The lines of a part after a swap, and the entries of the session with them."""
+
+    part: int
+    lines: list[bytes]
+    entries: list[ComparableEntry]
+
+
 class LineRestorer:
     """Restores rewritten lines of a session, one rewrite after the other."""
 
@@ -220,40 +229,50 @@ class LineRestorer:
         """For each rewrite: part number → the lines as seen, and as restored."""
         self._line_cache: dict[bytes, bytes] = {}
         """Lines, each stored once although most occur in every rewrite."""
+        self._tries_left = _MAX_RESTORE_TRIES
         self._bytes_left = _MAX_RESTORE_BYTES
 
     def restore_lines(self, settled: SettledEntries, state: SessionState) -> None:
         """Find and remember restored lines for a state that contradicts settled entries."""
         seen = _split_part_lines(state)
         lines = dict(seen)
+        entries = _parse_line_entries(state, lines)
+        self._tries_left = _MAX_RESTORE_TRIES
+        while improvement := self._find_improvement(settled, state, lines, entries):
+            lines[improvement.part] = improvement.lines
+            entries = improvement.entries
+        self._remember(seen, lines)
+
+    def _find_improvement(
+        self,
+        settled: SettledEntries,
+        state: SessionState,
+        lines: PartLines,
+        entries: list[ComparableEntry] | None,
+    ) -> _Improvement | None:
+        """Return the first swap that brings the entries closer to the settled ones."""
+        weight = _weigh_differences(settled, entries or [])
+        if not weight:
+            return None
         size = sum(part.content.size for part in state.parts)
         # In a session that takes long to parse, many lines are restored at once.
         is_small = size * _MAX_RESTORE_TRIES <= _MAX_RESTORE_BYTES
         linewise_limit = _MAX_LINEWISE_SWAPS if is_small else 0
-        entries, tries_left = _parse_line_entries(state, lines), _MAX_RESTORE_TRIES
-        while weight := _weigh_differences(settled, entries or []):
-            for number, swap in _propose_swaps(
-                settled,
-                state,
-                lines,
-                is_readable=entries is not None,
-                linewise_limit=linewise_limit,
-            ):
-                if not tries_left or self._bytes_left < 0:
-                    break
-                tries_left, self._bytes_left = tries_left - 1, self._bytes_left - size
-                swapped = swap.apply(lines[number])
-                new_entries = _parse_line_entries(state, lines | {number: swapped})
-                if new_entries is None or _weigh_differences(settled, new_entries) >= weight:
-                    continue
-                if entries is None or _is_lossless_swap(swap, settled, entries, new_entries):
-                    lines[number], entries = swapped, new_entries
-                    break
-            else:
-                break
-            if not tries_left or self._bytes_left < 0:
-                break
-        self._remember(seen, lines)
+        swaps = _propose_swaps(
+            settled, state, lines, is_readable=entries is not None, linewise_limit=linewise_limit
+        )
+        for number, swap in swaps:
+            if not self._tries_left or self._bytes_left < 0:
+                return None
+            self._tries_left -= 1
+            self._bytes_left -= size
+            swapped = swap.apply(lines[number])
+            new_entries = _parse_line_entries(state, lines | {number: swapped})
+            if new_entries is None or _weigh_differences(settled, new_entries) >= weight:
+                continue
+            if entries is None or _is_lossless_swap(swap, settled, entries, new_entries):
+                return _Improvement(number, swapped, new_entries)
+        return None
 
     def _remember(self, seen: PartLines, lines: PartLines) -> None:
         restored = {

@@ -154,23 +154,19 @@ class Hunk(NamedTuple):
     new_end: int
 
 
-class _Match(NamedTuple):
-    """Lines that are the same in both versions."""
-
-    old: int
-    new: int
-    size: int
+_Match = tuple[int, int, int]
+"""Lines that are the same in both versions: their old place, new place, and number."""
 
 
 def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
     """Yield the differences between `old` and `new`, in order."""
     front, back = _measure_common_ends(old, new)
     old_start = new_start = front
-    end = _Match(len(old) - back, len(new) - back, 0)
-    for match in [*_find_matches(old, new, front, back), end]:
-        if old_start < match.old or new_start < match.new:
-            yield Hunk(old_start, match.old, new_start, match.new)
-        old_start, new_start = match.old + match.size, match.new + match.size
+    end = (len(old) - back, len(new) - back, 0)
+    for old_match, new_match, size in [*_find_matches(old, new, front, back), end]:
+        if old_start < old_match or new_start < new_match:
+            yield Hunk(old_start, old_match, new_start, new_match)
+        old_start, new_start = old_match + size, new_match + size
 
 
 def _find_matches(
@@ -192,9 +188,9 @@ def _find_matches(
         match_gap = _match_optimally if steps <= steps_left else _match_greedily
         steps_left -= min(steps, steps_left)
         for old_offset, new_offset, size in match_gap(old_gap, new_gap):
-            yield _Match(old_start + old_offset, new_start + new_offset, size)
+            yield old_start + old_offset, new_start + new_offset, size
         if old_anchor < old_end:
-            yield _Match(old_anchor, new_anchor, 1)
+            yield old_anchor, new_anchor, 1
         old_start, new_start = old_anchor + 1, new_anchor + 1
 
 
@@ -243,11 +239,11 @@ def _match_unique_lines(
     return pairs[::-1]
 
 
-def _match_optimally(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[tuple[int, int, int]]:
+def _match_optimally(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[_Match]:
     return difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
 
 
-def _match_greedily(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int]]:
+def _match_greedily(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Match]:
     """Match each new line with the next old line that is the same, be there better ones or not."""
     places: dict[bytes, list[int]] = {}
     for at, line in enumerate(old):

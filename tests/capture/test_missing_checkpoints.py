@@ -1,4 +1,4 @@
-"""A log shows that a journal was set back."""
+"""A log shows that a journal was replaced by an older copy."""
 
 import shutil
 from contextlib import closing
@@ -27,9 +27,7 @@ def covered_in(folder):
 
 @pytest.fixture
 def logged(tmp_path):
-    """A journal of three epochs whose checkpoints are in a log, and what it was after each
-    of them.
-    """
+    """A journal of three epochs whose checkpoints are in a log, with a copy after each checkpoint."""
     log = create_log(str(tmp_path / "log"))
     journal = Journal(tmp_path / "journal")
     with closing(log.ledger()) as ledger:
@@ -45,12 +43,12 @@ def logged(tmp_path):
     return tmp_path
 
 
-def test_what_is_whole_lacks_nothing(logged):
+def test_complete_journal_lacks_no_checkpoint(logged):
     found = find_missing_checkpoints(covered_in(logged / "journal"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([], 1)  # somebody pretends
 
 
-def test_what_was_set_back_is_found_out(logged):
+def test_older_copy_of_a_journal_is_found(logged):
     found = find_missing_checkpoints(covered_in(logged / "after-2"), str(logged / "log"))
     assert (found.missing, found.unknown) == (
         [4],
@@ -60,7 +58,7 @@ def test_what_was_set_back_is_found_out(logged):
     assert (found.missing, found.unknown) == ([6], 1)
 
 
-def test_over_http_and_by_the_command(machine):
+def test_older_copy_is_found_over_http(machine):
     path = machine.transcript()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lines(3))

@@ -1,4 +1,4 @@
-"""What a part has held: changes found, lines named, what was first seen kept."""
+"""Differences of lines and bytes: exact, bounded in time, and readable."""
 
 import time
 from unittest.mock import patch
@@ -27,7 +27,7 @@ def told(seen, now):
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
-def test_a_splice_makes_the_one_of_the_other(front, middle, back):
+def test_splice_turns_old_into_new(front, middle, back):
     for old, new in (
         (front + back, front + middle + back),
         (front + middle + back, back),
@@ -40,7 +40,7 @@ def test_a_splice_makes_the_one_of_the_other(front, middle, back):
 
 @given(LINES, LINES, LINES)
 @settings(max_examples=300)
-def test_splices_make_the_one_of_the_other(one, two, common):
+def test_splices_turn_old_into_new(one, two, common):
     big = [b"x" * 5000 + b"\n"]
     old, new = b"".join(one + big + common + two + big), b"".join(big + two + common + big + one)
     changed = bytearray(old)
@@ -49,7 +49,7 @@ def test_splices_make_the_one_of_the_other(one, two, common):
     assert changed == new
 
 
-def test_lines_that_stay_are_not_in_splices():
+def test_splices_leave_out_unchanged_lines():
     rows = [b"%d " % number * 500 + b"\n" for number in range(3000)]
     old = b"".join(rows)
     for places in ((100, 2900), (5, 6), (1000, 1001, 1500)):
@@ -62,8 +62,8 @@ def test_lines_that_stay_are_not_in_splices():
 @given(LINES, LINES, LINES)
 @settings(max_examples=300)
 @pytest.mark.parametrize("steps", [0, 30, 1 << 23])
-def test_hunks_are_what_differs(steps, one, two, common):
-    """However few steps are taken to find them."""
+def test_hunks_turn_old_into_new(steps, one, two, common):
+    """Also if only few steps are allowed."""
     old, new = [*one, *common, *two, *common], [*common, *two, *common, *one]
     made, first, begins = [], 0, 0
     with patch.object(lines, "_MAX_COMPARISON_STEPS", steps):
@@ -75,7 +75,7 @@ def test_hunks_are_what_differs(steps, one, two, common):
     assert [*made, *old[first:]] == new
 
 
-def test_many_lines_that_are_the_same_are_compared_in_no_time():
+def test_comparing_many_equal_lines_is_fast():
     began = time.process_time()
     many = [b"\n"] * 2000
     assert (
@@ -90,7 +90,7 @@ def test_many_lines_that_are_the_same_are_compared_in_no_time():
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20)
 )
-def test_content_follows_changes(steps):
+def test_part_content_follows_splices(steps):
     content, plain = PartContent(held=bytearray()), b""
     for where, much, data in steps:
         at = min(where, len(plain))
@@ -105,7 +105,7 @@ def test_content_follows_changes(steps):
         assert content.tail == plain[-4096:]
 
 
-def test_lines_that_changed_are_named():
+def test_changed_lines_are_named():
     seen = b"one\ntwo\nthree\nfour\n"
     assert told(seen, seen) == []
     assert told(seen, seen + b"five\n") == []
@@ -117,14 +117,14 @@ def test_lines_that_changed_are_named():
     assert told(seen, b"1\n2\n") == ["lines 1 to 2 changed", "lines 3 to 4 vanished"]
 
 
-def test_half_a_line_may_go_on():
+def test_half_written_line_may_be_completed():
     assert told(b"one\ntw", b"one\ntwo\n") == []
     assert told(b"one\ntw", b"1\ntwo\n") == ["line 1 changed"]
     assert told(b"one\ntw", b"one\nother\n") == ["line 2 changed"]
     assert told(b"one\ntw", b"one\n") == ["line 2 vanished"]
 
 
-def test_very_many_lines_are_compared_one_by_one():
+def test_changes_in_many_lines_are_named_exactly():
     seen = b"".join(b"line %d\n" % number for number in range(5000))
     now = seen.replace(b"line 7\n", b"LINE 7\n").replace(b"line 4998\n", b"LINE 4998\n") + b"more\n"
     assert told(seen, now) == ["line 8 changed", "line 4999 changed"]
@@ -133,12 +133,12 @@ def test_very_many_lines_are_compared_one_by_one():
 
 @given(LINES, LINES)
 @settings(max_examples=300)
-def test_what_was_added_is_found(seen, more):
+def test_appended_bytes_are_found(seen, more):
     seen, more = b"".join(seen), b"".join(more)
     assert find_appended_bytes(seen, seen + more) == more
 
 
-def test_what_was_added_after_a_change_is_found():
+def test_appended_bytes_are_found_after_a_change():
     seen = b"one\ntwo\nthree\n"
     assert find_appended_bytes(seen, b"one\n2\nthree\nfour\n") == b"four\n"
     assert find_appended_bytes(seen, b"one\nfour\n") == b""  # it may stand for what is gone

@@ -1,4 +1,4 @@
-"""A sealed record and the journal it was made from vouch for each other."""
+"""A sealed record and the journal it was made from name each other."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def record_of(journal, reached, path, **other):
     return hashlib.sha256(path.read_bytes()).digest()
 
 
-def test_they_speak_of_each_other(journal, tmp_path):
+def test_record_and_journal_name_each_other(journal, tmp_path):
     session, _ = captured(journal, b"one\n")
     head = session.head
     captured(journal, b"two\n")
@@ -58,7 +58,7 @@ def test_they_speak_of_each_other(journal, tmp_path):
         ({"head": 7}, "names no journal"),
     ],
 )
-def test_what_does_not_fit_is_told(journal, tmp_path, other, told):
+def test_mismatch_is_reported(journal, tmp_path, other, told):
     session, _ = captured(journal, b"one\n")
     digest = record_of(journal, session.head, tmp_path / "x.json", **other)
     session.note_seal(session.head, digest, bytes(32))
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_told(journal, tmp_path, other, told):
     assert told in check_sealed_record(journal.folder, str(tmp_path / "x.json"))[0]
 
 
-def test_what_is_no_record_is_told(journal, tmp_path):
+def test_invalid_record_is_reported(journal, tmp_path):
     (tmp_path / "x.json").write_text("no")
     with pytest.raises(UnreadableInput, match="no record"):
         check_sealed_record(journal.folder, str(tmp_path / "x.json"))

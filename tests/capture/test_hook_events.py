@@ -1,4 +1,4 @@
-"""Spools are read into the journal once, and removed when nothing can come any more."""
+"""Events are read from spools into the journal once, and read spools are removed."""
 
 import os
 import time
@@ -49,7 +49,7 @@ def captured(tmp_path):
 
 
 def later(watcher, monkeypatch):
-    """Have the watcher tidy up as it would after hours."""
+    """Make the watcher tidy up as it would after hours."""
     monkeypatch.setattr(hooked, "_SPOOL_IDLE_SECONDS", -1.0)
     monkeypatch.setattr(hooked, "_HOOK_GRACE_SECONDS", -1.0)
     watcher.events.tidy()
@@ -66,7 +66,7 @@ def test_events_are_read_once(tmp_path, watcher):
     assert captured(tmp_path) == [0, 1, 2, 3]
 
 
-def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watcher, monkeypatch):
+def test_read_spools_are_removed_without_losing_or_doubling_events(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     (one,) = list_spools(tmp_path)
     late = os.open(
@@ -94,7 +94,7 @@ def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watch
     assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
 
 
-def test_half_an_event_at_the_end_keeps_no_spool(tmp_path, watcher, monkeypatch):
+def test_spool_with_a_torn_end_is_removed(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     (one,) = list_spools(tmp_path)
     with one.path.open("ab") as file:
@@ -105,7 +105,7 @@ def test_half_an_event_at_the_end_keeps_no_spool(tmp_path, watcher, monkeypatch)
     assert (captured(tmp_path), list(list_spools(tmp_path))) == ([0], [])
 
 
-def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
+def test_restarted_watcher_continues(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     watcher.step(None)
     later(watcher, monkeypatch)
@@ -123,7 +123,7 @@ def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
         again.journal.close()
 
 
-def test_what_is_fresh_stays(tmp_path, watcher):
+def test_fresh_spool_stays(tmp_path, watcher):
     tell(tmp_path, 0)
     watcher.step(None)
     watcher.events.tidy()
@@ -135,7 +135,7 @@ def test_what_is_fresh_stays(tmp_path, watcher):
 # --- sessions of which there is nothing but events, yet ---
 
 
-def test_a_journal_of_events_alone_is_begun_when_nothing_else_will_come(tmp_path):
+def test_events_without_transcript_get_a_journal_after_a_while(tmp_path):
     journal = Journal(tmp_path / "journal")
     watcher = Watcher(journal, [], tmp_path, WatchSettings())
     tell(tmp_path, 0)
@@ -154,7 +154,7 @@ def test_a_journal_of_events_alone_is_begun_when_nothing_else_will_come(tmp_path
     journal.close()
 
 
-def test_events_wait_for_the_transcript_that_comes_after_them(machine):
+def test_events_wait_for_a_later_transcript(machine):
     path = machine.transcript()
     path.parent.mkdir(parents=True)
     watching = machine.watch("--no-seal")

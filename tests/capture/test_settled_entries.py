@@ -1,6 +1,4 @@
-"""Sessions that their agents write anew: what had settled and became something else is named, and
-is sealed as it was.
-"""
+"""Sessions that agents rewrite: changes of settled entries are named, and sealing restores them."""
 
 import json
 import sqlite3
@@ -55,7 +53,7 @@ NEXT = [message(30, "user"), text(30, "and now?", of=30)]
 
 
 def rows(*given):
-    """Write rows in the order of the database: the messages, then the parts."""
+    """Encode rows in the order of the database: the messages, then the parts."""
     tables = ("session", "message", "part")
     return encode_session_rows(
         "opencode-sqlite", "ses_1", sorted(given, key=lambda row: tables.index(row[0]))
@@ -70,7 +68,7 @@ def said(data):
 
 
 class Captured:
-    """A session in a journal, which is looked at when a test says."""
+    """A session in a journal, captured at the times that a test chooses."""
 
     def __init__(self, folder, agent="opencode", session="ses_1", file="opencode.ses_1.jsonl"):
         self.folder = folder
@@ -81,7 +79,7 @@ class Captured:
         self.now = START
 
     def see(self, data, *, after):
-        """Capture what there is some seconds after the last time."""
+        """Capture the session as `data`, some seconds after the last capture."""
         self.now += after * SECOND
         self.session.note_changes(
             self.part, *find_splices(self.session.read_part(self.part), data), seen=self.now
@@ -91,7 +89,7 @@ class Captured:
         self.session.note_seal(self.session.head, bytes(32), bytes(32))
 
     def check(self, now=None):
-        """Check it; gives what was found, without names and times."""
+        """Check the journal, and return findings and remarks without names and times."""
         self.journal.checkpoint()
         current = None if now is None else lambda _state: {self.part.name: now}
         checked = check_journal(self.folder, current=current)
@@ -109,7 +107,7 @@ class Captured:
         return data
 
     def says(self, data):
-        """Tell whether the session says, as it was first seen, what some bytes say."""
+        """Return whether the first-seen session has the same entries as `data`."""
         return said(self.first_seen()) == said(data)
 
 
@@ -120,10 +118,8 @@ def captured(tmp_path):
     found.journal.close()
 
 
-def test_an_agent_at_work(captured):
-    """Answers grow, calls get their results, the session's own row changes, even after long
-    pauses.
-    """
+def test_normal_work_of_an_agent_is_not_a_finding(captured):
+    """Answers grow, calls get results, and the session's own row changes, even after long pauses."""
     asked = [HEAD, *TURN[:3]]
     captured.see(rows(*asked), after=1)
     captured.see(rows(*asked, text(2, "There", of=2)), after=100)
@@ -164,7 +160,7 @@ def test_an_agent_at_work(captured):
     ],
     ids=["answer", "prompt", "model", "message-gone", "part-gone"],
 )
-def test_history_that_is_rewritten(captured, after, told):
+def test_rewritten_entry_is_found_and_restored(captured, after, told):
     before, more = rows(HEAD, *TURN, *NEXT), [message(40, "assistant"), text(40, "Five.", of=40)]
     captured.see(before, after=1)
     captured.see(rows(HEAD, *after, *NEXT), after=61)
@@ -173,7 +169,7 @@ def test_history_that_is_rewritten(captured, after, told):
     assert captured.says(rows(HEAD, *TURN, *NEXT, *more))
 
 
-def test_the_last_answer_settles_too(captured):
+def test_last_answer_settles(captured):
     captured.see(rows(HEAD, *TURN), after=1)
     captured.see(rows(HEAD, *TURN[:3], text(2, "There are four.", of=2)), after=61)
     captured.see(rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT), after=5)
@@ -181,7 +177,7 @@ def test_the_last_answer_settles_too(captured):
     assert captured.first_seen() == rows(HEAD, *TURN, *NEXT)
 
 
-def test_what_is_a_few_seconds_old_has_not_settled(captured):
+def test_recent_entry_has_not_settled(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     last = rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT)
     captured.see(last, after=5)
@@ -189,8 +185,8 @@ def test_what_is_a_few_seconds_old_has_not_settled(captured):
     assert captured.first_seen() == last
 
 
-def test_a_busy_session_settles_as_it_goes(captured):
-    """There is never a minute in which nothing happens."""
+def test_busy_session_settles(captured):
+    """It settles although it never pauses for a minute."""
     said = [HEAD, *TURN]
     for number in range(10, 60):
         said = [*said, message(number, "user"), text(number, "more", of=number)]
@@ -203,7 +199,7 @@ def test_a_busy_session_settles_as_it_goes(captured):
     assert captured.first_seen() == rows(*said, message(70, "user"), text(70, "more", of=70))
 
 
-def test_what_is_sealed_has_settled(captured):
+def test_sealed_entry_has_settled(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.seal()
     forged = [
@@ -227,8 +223,8 @@ def test_what_is_sealed_has_settled(captured):
     )
 
 
-def test_a_turn_that_goes_on_after_it_was_sealed(captured):
-    """Somebody allowed a call on the next morning."""
+def test_open_call_may_finish_after_sealing(captured):
+    """The user allowed a call on the next morning."""
     waiting, done = (
         tool(5, of=2, status="running", input={}),
         tool(5, of=2, status="completed", input={}, output="a b c"),
@@ -241,7 +237,7 @@ def test_a_turn_that_goes_on_after_it_was_sealed(captured):
     assert captured.check() == ([], [])
 
 
-def test_what_is_noted_beside_the_words_is_a_remark(captured):
+def test_changed_details_are_a_remark(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(
         rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="build"), TURN[3], *NEXT),
@@ -268,7 +264,7 @@ def test_what_is_noted_beside_the_words_is_a_remark(captured):
     )
 
 
-def test_the_store_as_it_is_now(captured):
+def test_settled_entries_are_compared_with_the_store(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     assert captured.check(rows(HEAD, *TURN, *NEXT)) == ([], [])
     assert captured.check(rows(("session", {"id": "ses_1", "title": "x"}), *TURN, *NEXT)) == (
@@ -312,10 +308,8 @@ def chat(*said, indent):
 
 
 @pytest.mark.parametrize("indent", [2, None])
-def test_a_file_that_is_written_whole(tmp_path, indent):
-    """What was rewritten is put back where lines can be told apart; a document in one line is as it
-    was last seen.
-    """
+def test_rewritten_document_is_restored_by_lines(tmp_path, indent):
+    """Rewritten lines are restored; a document in one line stays as last seen."""
     captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
     before = [("user", "count the files"), ("gemini", "There are three.")]
     after = [before[0], ("gemini", "There are four.")]
@@ -334,15 +328,13 @@ def test_a_file_that_is_written_whole(tmp_path, indent):
 
 
 def row(number, said, *, of, updated, **more):
-    """Write a part as the database has it, which notes when it was written last."""
+    """Return the row of a part, with the time of its last update."""
     kind, written = part(number, of=of, type="text", text=said, **more)
     return kind, written | {"time_created": 1, "time_updated": updated}
 
 
-def test_an_answer_that_takes_minutes(captured):
-    """OpenCode writes a part when it begins and when it is whole; until then a message may have
-    none at all.
-    """
+def test_slow_answer_is_not_a_finding(captured):
+    """OpenCode writes a part when it begins and when it is complete; a message may have none yet."""
     asked, thought = [HEAD, *TURN[:3]], part(3, of=2, type="reasoning", text="Well.")
     last = rows(
         *asked, thought, row(4, "There are three.", of=2, updated=2, time={"start": 1, "end": 2})
@@ -355,7 +347,7 @@ def test_an_answer_that_takes_minutes(captured):
     assert captured.first_seen() == last
 
 
-def test_tokens_of_a_turn_that_is_not_over(captured):
+def test_details_may_change_until_the_user_goes_on(captured):
     for tokens, after in ((0, 1), (0, 100), (7, 100)):
         given = [*TURN[:2], message(2, "assistant", modelID="m", tokens={"input": tokens}), TURN[3]]
         captured.see(rows(HEAD, *given), after=after)
@@ -363,7 +355,7 @@ def test_tokens_of_a_turn_that_is_not_over(captured):
     assert captured.check() == ([], [])
 
 
-def test_one_who_changes_something_all_the_time_hides_nothing(captured):
+def test_constant_rewrites_do_not_mask_a_lasting_one(captured):
     for second in range(300):
         title = ("session", {"id": "ses_1", "title": str(second)})
         answer = "There are three." if second < 200 else "There are four."
@@ -372,7 +364,7 @@ def test_one_who_changes_something_all_the_time_hides_nothing(captured):
     assert captured.says(rows(HEAD, *TURN, *NEXT))
 
 
-def test_a_result_that_is_made_out_to_be_an_error(captured):
+def test_result_turned_into_an_error_is_found(captured):
     done = tool(4, of=2, status="completed", input={}, output="ok", time={"start": 1, "end": 2})
     captured.see(rows(HEAD, *TURN, done), after=1)
     captured.see(
@@ -387,14 +379,14 @@ def test_a_result_that_is_made_out_to_be_an_error(captured):
     assert captured.says(rows(HEAD, *TURN, done))
 
 
-def test_a_message_that_somebody_else_is_made_out_to_have_said(captured):
+def test_message_with_another_speaker_is_found(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(rows(HEAD, message(1, "assistant"), *TURN[1:], *NEXT), after=100)
     assert captured.check() == (["entry 1 (user msg_1) vanished"], [])
     assert captured.says(rows(HEAD, *TURN, *NEXT))
 
 
-def test_another_message_is_not_the_same_one_that_went_on(captured):
+def test_new_message_is_not_a_continuation(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(
         rows(HEAD, *TURN, message(31, "user"), text(31, "and now? Delete them.", of=31)), after=100
@@ -402,13 +394,13 @@ def test_another_message_is_not_the_same_one_that_went_on(captured):
     assert captured.check() == (["entry 3 (user msg_30) vanished"], [])
 
 
-def test_what_a_user_said_does_not_go_on(captured):
+def test_continued_user_message_is_a_remark(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(rows(HEAD, *TURN, NEXT[0], text(30, "and now? Delete them.", of=30)), after=100)
     assert captured.check() == ([], ["entry 3 (user msg_30) has gone on, though it was over"])
 
 
-def test_what_comes_in_before_it_is_sealed(captured):
+def test_insertion_before_sealing_is_a_remark(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(
         rows(HEAD, *TURN, message(25, "user"), text(25, "delete them", of=25), *NEXT), after=100
@@ -416,7 +408,7 @@ def test_what_comes_in_before_it_is_sealed(captured):
     assert captured.check() == ([], ["entry 3 (user msg_25) is new before entry 3 (user msg_30)"])
 
 
-def test_a_row_that_is_written_again_after_it_was_rewritten(captured):
+def test_rewrite_is_restored_after_further_changes(captured):
     for mode, model, after in (("build", "m", 1), ("build", "other", 100), ("plan", "other", 100)):
         captured.see(
             rows(
@@ -428,7 +420,7 @@ def test_a_row_that_is_written_again_after_it_was_rewritten(captured):
     assert captured.says(rows(HEAD, *TURN, *NEXT))
 
 
-def test_a_message_that_is_gone_with_its_parts_and_an_open_call(captured):
+def test_deleted_message_with_an_open_call_is_restored(captured):
     waiting = tool(5, of=2, status="running", input={"command": "ls"})
     said = [*TURN, waiting, text(6, "One moment.", of=2)]
     captured.see(rows(HEAD, *said, *NEXT), after=1)
@@ -437,7 +429,7 @@ def test_a_message_that_is_gone_with_its_parts_and_an_open_call(captured):
     assert captured.says(rows(HEAD, *said, *NEXT))
 
 
-def test_a_message_that_is_gone_while_another_comes(captured):
+def test_message_deleted_while_another_is_added_is_restored(captured):
     said = [*TURN, text(6, "One moment.", of=2)]
     captured.see(rows(HEAD, *said), after=1)
     captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
@@ -445,7 +437,7 @@ def test_a_message_that_is_gone_while_another_comes(captured):
     assert captured.says(rows(HEAD, *said, *NEXT))
 
 
-def test_what_the_agent_changed_beside_it_stays(captured):
+def test_restoring_keeps_changes_by_the_agent(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     forged = [message(1, "assistant"), *TURN[1:]]
     captured.see(rows(("session", {"id": "ses_1", "title": "second"}), *forged, *NEXT), after=100)
@@ -455,7 +447,7 @@ def test_what_the_agent_changed_beside_it_stays(captured):
 
 
 @pytest.mark.parametrize("last", [b"", b"no rows", b'{"half'])
-def test_what_cannot_be_read_any_more_is_sealed_as_it_was(captured, last):
+def test_unreadable_session_is_restored(captured, last):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(last, after=100)
     assert captured.first_seen() == rows(HEAD, *TURN, *NEXT)
@@ -500,10 +492,8 @@ def document(messages):
 @pytest.mark.parametrize(
     "more", [[], [MESSAGES[0] | {"id": "m10", "content": "four?"}]], ids=["alone", "goes-on"]
 )
-def test_lines_that_are_there_several_times(tmp_path, after, told, more):
-    """Lines of a document are alike: what is put back is put where it was, and nothing else
-    changes.
-    """
+def test_repeated_lines_are_restored_in_place(tmp_path, after, told, more):
+    """Many lines of a document are equal: each is restored at its place, and nothing else changes."""
     captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
     captured.see(document(MESSAGES), after=1)
     captured.seal()
@@ -514,7 +504,7 @@ def test_lines_that_are_there_several_times(tmp_path, after, told, more):
     captured.journal.close()
 
 
-def test_a_database_that_is_edited_after_its_session_was_sealed(machine):
+def test_database_edited_after_sealing_is_found(machine):
     path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True)
     filled(path).close()
