@@ -138,9 +138,8 @@ class Outbox:
             stored = self._read_stored(item)
             if stored is not None and stored.entry == item.entry:
                 return stored
-            write_file_atomically(
-                self.path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True
-            )
+            content = json.dumps(asdict(item), indent=1).encode() + b"\n"
+            write_file_atomically(self.path(item), [content], durable=True)
         return item
 
     def items(self) -> Iterator[OutboxItem | UnreadableInput]:

@@ -165,8 +165,8 @@ def compute_consistency_root(
         return older_root
     if not path:
         raise InvalidStatement("a proof without a path", reason="consistency-path")
-    # If the older size is a power of two, its root is a node of the newer tree, and the proof omits
-    # it.
+    # The older root is a node of the newer tree if the older size is a power of two. The proof
+    # omits it then.
     hashes = list(path) if older & (older - 1) else [older_root, *path]
     node, last = older - 1, newer - 1
     while node & 1:
@@ -178,10 +178,8 @@ def compute_consistency_root(
                 "a proof that is longer than the tree is high", reason="consistency-path"
             )
         if node & 1 or node == last:
-            older_subtree, newer_subtree = (
-                hash_children(sibling, older_subtree),
-                hash_children(sibling, newer_subtree),
-            )
+            older_subtree = hash_children(sibling, older_subtree)
+            newer_subtree = hash_children(sibling, newer_subtree)
             while not node & 1 and node:
                 node, last = node >> 1, last >> 1
         else:
