@@ -19,7 +19,8 @@ from vacr.attribution.calls import (
     TOOL_KINDS,
 )
 from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS
-from vacr.viewer.parts import _DESCRIPTIVE_ARGUMENTS, _SEARCH_ARGUMENTS, _TEXT_BLOCK_TYPES
+from vacr.viewer.parts import TEXT_BLOCK_TYPES
+from vacr.viewer.tool_calls import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
@@ -34,9 +35,9 @@ def tables() -> str:
         "text": CONTENT_ARGUMENTS,
         "patches": PATCH_ARGUMENTS,
         "commands": COMMAND_ARGUMENTS,
-        "sought": _SEARCH_ARGUMENTS,
-        "telling": _DESCRIPTIVE_ARGUMENTS,
-        "texts": sorted(_TEXT_BLOCK_TYPES),
+        "sought": SEARCH_ARGUMENTS,
+        "telling": DESCRIPTIVE_ARGUMENTS,
+        "texts": sorted(TEXT_BLOCK_TYPES),
         "views": sorted(BLOCK_VIEWS),
         "parts": list(GEMINI_PART_VIEWS),
     }

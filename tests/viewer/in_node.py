@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from vacr.viewer.page import __file__
+from vacr.viewer import page
 from vacr.viewer.parts import ImagePart, TextPart
 
-PAGE = Path(__file__).with_name("page.html")
+PAGE = Path(page.__file__).with_name("page.html")
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 
 
@@ -98,7 +98,7 @@ def row_as_page(row) -> dict:
     del made["entry"]
     made["parts"] = [_part(part) for part in row.parts]
     made["diffs"] = [
-        {"path": diff.path, "what": diff.what, "lines": diff.lines} for diff in row.diffs
+        {"path": diff.path, "what": diff.kind, "lines": diff.lines} for diff in row.diffs
     ]
     made["result"] = row_as_page(row.result) if is_dataclass(row.result) else None
     return made
