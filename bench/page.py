@@ -14,7 +14,8 @@ from sessions import CORPUS
 import vacr
 from vacr.record.encoding import decode, encode
 from vacr.record.identity import assign_record_id
-from vacr.viewer.page import Page, PageRecord, __file__
+from vacr.viewer import page as viewer_page
+from vacr.viewer.page import Page, PageRecord
 
 ENTRIES = 30_000
 EXAMPLE = Path(__file__).parent.parent / "examples" / "claude-code.jsonl"
@@ -77,7 +78,7 @@ def page() -> None:
     from playwright.sync_api import sync_playwright
 
     data = long_record()
-    template = Path(__file__).with_name("page.html").read_text()
+    template = Path(viewer_page.__file__).with_name("page.html").read_text()
     begun = time.perf_counter()
     html = b"".join(Page("bench", [PageRecord("bench.acr.json", data)]).pieces(template))
     making = time.perf_counter() - begun

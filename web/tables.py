@@ -19,7 +19,8 @@ from vacr.agents.tool_calls import (
     PATH_ARGUMENTS,
 )
 from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS
-from vacr.viewer.parts import _DESCRIPTIVE_ARGUMENTS, _SEARCH_ARGUMENTS, _TEXT_BLOCK_TYPES
+from vacr.viewer.parts import TEXT_BLOCK_TYPES
+from vacr.viewer.tool_calls import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
 _AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
 TARGET = Path(__file__).parent / "src" / "tables.json"
@@ -38,9 +39,9 @@ def tables() -> str:
         "text": CONTENT_ARGUMENTS,
         "patches": PATCH_ARGUMENTS,
         "commands": COMMAND_ARGUMENTS,
-        "sought": _SEARCH_ARGUMENTS,
-        "telling": _DESCRIPTIVE_ARGUMENTS,
-        "texts": sorted(_TEXT_BLOCK_TYPES),
+        "sought": SEARCH_ARGUMENTS,
+        "telling": DESCRIPTIVE_ARGUMENTS,
+        "texts": sorted(TEXT_BLOCK_TYPES),
         "views": sorted(BLOCK_VIEWS),
         "parts": list(GEMINI_PART_VIEWS),
     }

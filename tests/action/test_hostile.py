@@ -15,7 +15,7 @@ from vacr.action.auditing import Audit
 from vacr.action.summary import format_audit_summary, format_seal_summary
 from vacr.action.workflow import GitHubWorkflow
 from vacr.exchange.markdown import format_table_cell
-from vacr.viewer.rows import make_visible
+from vacr.viewer.texts import make_visible
 
 NASTY = (
     "a|b `c` $(touch trap) ${{ github.token }} <img src=x onerror=y> [l](javascript:z) **b** "

@@ -12,7 +12,8 @@ from tests.exchange.sessions import example, exports
 from tests.exchange.trajectories import trajectories
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.exchange.atif import check_trajectory, export, read
+from vacr.exchange.atif import check_trajectory, read
+from vacr.exchange.atif_export import export
 from vacr.exchange.export import ExportRequest
 from vacr.record.encoding import encode
 from vacr.record.identity import assign_record_id

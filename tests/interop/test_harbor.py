@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from tests.exchange.sessions import exports
 from tests.exchange.trajectories import trajectories
-from vacr.exchange.atif import ATIF_VERSIONS, export
+from vacr.exchange.atif import ATIF_VERSIONS
+from vacr.exchange.atif_export import export
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv-harbor" / "bin" / "python"

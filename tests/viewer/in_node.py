@@ -98,7 +98,7 @@ def row_as_page(row) -> dict:
     del made["entry"]
     made["parts"] = [_part(part) for part in row.parts]
     made["diffs"] = [
-        {"path": diff.path, "what": diff.what, "lines": diff.lines} for diff in row.diffs
+        {"path": diff.path, "what": diff.kind, "lines": diff.lines} for diff in row.diffs
     ]
     made["result"] = row_as_page(row.result) if is_dataclass(row.result) else None
     return made

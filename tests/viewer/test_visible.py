@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.viewer.rows import make_visible
+from vacr.viewer.texts import make_visible
 
 
 def test_what_drives_a_terminal_is_shown():

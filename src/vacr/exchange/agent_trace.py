@@ -1,20 +1,21 @@
-"""Agent Trace 0.1.0, which says who wrote which lines of which files, both ways. A record's file
-attribution is the same tree.
+"""Agent Trace 0.1.0, both ways: who wrote which lines of which files.
 
-Hashes of ranges, which Agent Trace writes with their algorithm before a colon. Step: export,
-import.
+A record's file attribution is the same tree with other names: files, conversations, ranges. The
+export follows the JSON Schema in Agent Trace's README. The import makes a record without entries,
+because a trace has no conversation. Members without a place in a file attribution are kept by their
+pointers, so that the record can return the original trace. A file may hold many traces, one a line,
+as the reference implementation stores them.
 
-An Agent Trace record as a record of ours. Step: import.
-
-Its files are the file attribution; it tells of no conversation, so there are no entries. Members
-that a file attribution cannot have are kept beside, by their pointers, so that `restoring` puts
-them back. A file may hold many traces, one a line, as the reference implementation stores them.
-
-The Agent Trace record that a record was made of. Step: export. The inverse of `reading`, member
-by member.
-
-The file attribution of a record as an Agent Trace record. Step: export. Follows the JSON Schema
-in Agent Trace's README.
+    >>> import json
+    >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest
+    >>> lines = {"start-line": 3, "end-line": 9, "content-hash": "1f40"}
+    >>> conversation = {"contributor": {"type": "ai", "model-id": "opus"}, "ranges": [lines]}
+    >>> files = [{"path": "a.py", "conversations": [conversation]}]
+    >>> record = {"id": "r-1", "session": {"session-start": "2026-03-01T10:00:00Z"}}
+    >>> record["file-attribution"] = {"files": files}
+    >>> exported = EXCHANGE_FORMATS["agent-trace"].export(record, ExportRequest("00" * 32))
+    >>> json.loads(exported.data)["files"][0]["conversations"][0]["ranges"]
+    [{'content_hash': 'sha256:1f40', 'end_line': 9, 'start_line': 3}]
 """
 
 from __future__ import annotations
@@ -25,20 +26,18 @@ from collections import Counter
 from typing import Any
 
 from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source
-from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.errors import InvalidRecord
+from vacr.exchange.documents import check_document, parse_json_or_lines, restore_document
 from vacr.exchange.export import (
     ExportedDocument,
     ExportLosses,
     ExportRequest,
-    check_document,
     count_lost_session,
     get_attributed_files,
     is_uri,
-    restore_document,
 )
 from vacr.model import SESSION_MEMBERS, JsonObject
 from vacr.record import (
-    decode_json,
     encode,
     format_timestamp,
     get_epoch_milliseconds,
@@ -49,325 +48,72 @@ from vacr.version import __version__
 
 AGENT_TRACE_VERSION = "0.1.0"
 AGENT_TRACE_FORMAT = "agent-trace"
-"""The trace format id of a record that was made of it."""
-
-
-_DEFAULT_HASH_ALGORITHM, _DEFAULT_HASH_PREFIX = "sha-256", "sha256"
-"""What a range of a record has where it names no algorithm, and how others write it."""
-_UNSPECIFIED_ALGORITHM = "unspecified"
-
-
-def format_range_hash(one: JsonObject) -> str:
-    """Give the hash of a range as one text."""
-    algorithm = one.get("content-hash-alg", _DEFAULT_HASH_ALGORITHM)
-    if algorithm == _UNSPECIFIED_ALGORITHM:
-        return str(one["content-hash"])
-    return f"{_DEFAULT_HASH_PREFIX if algorithm == _DEFAULT_HASH_ALGORITHM else algorithm}:{one['content-hash']}"
-
-
-def parse_range_hash(text: str) -> JsonObject:
-    """Give a hash as the members of a range."""
-    algorithm, colon, value = text.partition(":")
-    if not colon or algorithm in (_DEFAULT_HASH_ALGORITHM, _UNSPECIFIED_ALGORITHM):
-        return {"content-hash": text, "content-hash-alg": _UNSPECIFIED_ALGORITHM}
-    return {"content-hash": value} | (
-        {} if algorithm == _DEFAULT_HASH_PREFIX else {"content-hash-alg": algorithm}
-    )
-
+"""The trace format id of an imported record."""
 
 NATIVE_FILES_MEMBER = "native-files"
-"""Where a record keeps, by their pointers, what stood in files and cannot stand in a file
-attribution.
-"""
-_CONTRIBUTOR_NAMES = {"type": "type", "model_id": "model-id"}
-_RANGE_NAMES = {"start_line": "start-line", "end_line": "end-line"}
-
-
-def read(source: Source) -> list[Reading]:
-    """Make records of traces, not yet identified.
-
-    Raises:
-        UnreadableInput: it is no JSON.
-        InvalidRecord: it is no Agent Trace.
-    """
-    return [
-        _read_trace(document, source, where)
-        for where, document in parse_json_or_lines(source.main.data)
-    ]
-
-
-def parse_json_or_lines(data: bytes) -> list[tuple[str, Any]]:
-    """Give the value in a document with its place, or one value a line.
-
-    Raises:
-        UnreadableInput: it is neither.
-    """
-    try:
-        return [("", decode_json(data))]
-    except UnreadableInput:
-        lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-        if len(lines) < 2:  # noqa: PLR2004 - one line was tried already
-            raise
-        return [(f"line {number}: ", _parse_json_line(number, line)) for number, line in lines]
-
-
-def _parse_json_line(number: int, line: bytes) -> Any:
-    try:
-        return decode_json(line)
-    except UnreadableInput as error:
-        raise UnreadableInput(
-            error.message, where=f"line {number}: {error.where}", hint=error.hint
-        ) from error
-
-
-def _read_trace(document: Any, source: Source, where: str) -> Reading:
-    try:
-        check_document(document, "vacr.exchange", "agent-trace.cddl", "Agent Trace record")
-    except InvalidRecord as error:
-        raise InvalidRecord(
-            error.message, where=f"{where}{error.where}", hint=error.hint
-        ) from error
-    tool = document.pop("tool", None)
-    session = SessionBuilder(AGENT_TRACE_FORMAT, _take_tool_member(tool, "name") or UNKNOWN)
-    session.cli_version = _take_tool_member(tool, "version")
-    session.session_id = document.pop("id")
-    if is_timestamp(document["timestamp"]):
-        session.start = document.pop("timestamp")
-    session.vcs = document.pop("vcs", {})
-    beside: JsonObject = {}
-    files = [
-        _lift_file(file, f"/files/{number}", beside)
-        for number, file in enumerate(document.pop("files"))
-    ]
-    for name in _list_models(files):
-        session.models[name] += 1
-    if tool is not None:
-        # Also where nothing is left of it: that there was one is not to be forgotten.
-        document["tool"] = tool
-    session.native = document
-    reading = session.reading(source)
-    record: Any = reading.record
-    record["file-attribution"] = {"files": files}
-    if beside:
-        record["vacr"][NATIVE_FILES_MEMBER] = beside
-    return reading
-
-
-def _take_tool_member(tool: JsonObject | None, name: str) -> str | None:
-    """Take a name out of what is said of the tool, unless it is one that stands for none."""
-    return tool.pop(name) if tool and tool.get(name, UNKNOWN) not in ("", UNKNOWN) else None
-
-
-def _list_models(files: list[JsonObject]) -> list[str]:
-    held = [one for file in files for one in file["conversations"]]
-    held += [part for one in held for part in one["ranges"]]
-    return [
-        one["contributor"]["model-id"] for one in held if "model-id" in one.get("contributor", ())
-    ]
-
-
-def _lift_file(file: JsonObject, where: str, beside: JsonObject) -> JsonObject:
-    made: JsonObject = {"path": file.pop("path"), "conversations": []}
-    for number, one in enumerate(file.pop("conversations")):
-        place = f"{where}/conversations/{number}"
-        conversation: JsonObject = {"ranges": []}
-        if "url" in one:
-            conversation["url"] = one.pop("url")
-        if "contributor" in one:
-            conversation["contributor"] = _lift_members(
-                one.pop("contributor"), _CONTRIBUTOR_NAMES, f"{place}/contributor", beside
-            )
-        for position, part in enumerate(one.pop("ranges")):
-            conversation["ranges"].append(_lift_range(part, f"{place}/ranges/{position}", beside))
-        if "related" in one:
-            named = {"type": "type", "url": "url"}
-            related = enumerate(one.pop("related"))
-            conversation["related"] = [
-                _lift_members(other, named, f"{place}/related/{index}", beside)
-                for index, other in related
-            ]
-        _keep_remaining_members(one, place, beside)
-        made["conversations"].append(conversation)
-    _keep_remaining_members(file, where, beside)
-    return made
-
-
-def _lift_range(part: JsonObject, where: str, beside: JsonObject) -> JsonObject:
-    contributor = part.pop("contributor", None)
-    text = part.pop("content_hash", None)
-    made = _lift_members(part, _RANGE_NAMES, where, beside)
-    if text is not None:
-        made |= parse_range_hash(text)
-    if contributor is not None:
-        made["contributor"] = _lift_members(
-            contributor, _CONTRIBUTOR_NAMES, f"{where}/contributor", beside
-        )
-    return made
-
-
-def _lift_members(
-    native: JsonObject, names: dict[str, str], where: str, beside: JsonObject
-) -> JsonObject:
-    made = {names[name]: native.pop(name) for name in [name for name in names if name in native]}
-    _keep_remaining_members(native, where, beside)
-    return made
-
-
-def _keep_remaining_members(rest: JsonObject, where: str, beside: JsonObject) -> None:
-    if rest:
-        beside[where] = rest
-
-
-_NATIVE_NAMES = {"start-line": "start_line", "end-line": "end_line", "model-id": "model_id"}
-
-
-def restore_agent_trace(record: JsonObject) -> bytes:
-    """Give the trace."""
-    return encode(_rebuild_trace(record)) + b"\n"
-
-
-def _rebuild_trace(record: JsonObject) -> JsonObject:
-    session, said = record["session"], get_vacr_metadata(record)
-    made: JsonObject = {
-        name: value for name, value in session.items() if name not in SESSION_MEMBERS
-    } | said.get("native", {})
-    made["id"] = session["session-id"]
-    if "timestamp" not in made:
-        made["timestamp"] = session["session-start"]
-    if "tool" in made:
-        meta = session["agent-meta"]
-        names = {"name": "cli-name", "version": "cli-version"}
-        told = {
-            name: meta[member]
-            for name, member in names.items()
-            if meta.get(member, "unknown") != "unknown"
-        }
-        made["tool"] = told | made["tool"]
-    if "vcs" in record:
-        made["vcs"] = record["vcs"]
-    made["files"] = _rename_to_native(
-        record["file-attribution"]["files"], "/files", said.get(NATIVE_FILES_MEMBER, {})
-    )
-    return made
-
-
-def _rename_to_native(value: Any, where: str, beside: JsonObject) -> Any:
-    """Give a part of a file attribution with the names that Agent Trace has, and what stood
-    beside.
-    """
-    if isinstance(value, list):
-        return [
-            _rename_to_native(item, f"{where}/{number}", beside)
-            for number, item in enumerate(value)
-        ]
-    if not isinstance(value, dict):
-        return value
-    made = {
-        _NATIVE_NAMES.get(name, name): _rename_to_native(item, f"{where}/{name}", beside)
-        for name, item in value.items()
-    }
-    if "content-hash" in value:
-        del made["content-hash"]
-        made.pop("content-hash-alg", None)
-        made["content_hash"] = format_range_hash(value)
-    return made | beside.get(where, {})
-
+"""The member of `vacr` with the native members of files, by their pointers."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _VERSION_CONTROL_SYSTEMS = ("git", "jj", "hg", "svn")
 _MAX_MODEL_LENGTH = 250
-_UNKNOWN = "unknown"
+
+_CONTRIBUTOR_NAMES = {"type": "type", "model_id": "model-id"}
+_RANGE_NAMES = {"start_line": "start-line", "end_line": "end-line"}
+_RELATED_NAMES = {"type": "type", "url": "url"}
+_NATIVE_NAMES = {"start-line": "start_line", "end-line": "end_line", "model-id": "model_id"}
+_TOOL_NAMES = {"name": "cli-name", "version": "cli-version"}
+
+# The algorithm of a hash in a record that does not name one, and how others write it.
+_DEFAULT_HASH_ALGORITHM = "sha-256"
+_DEFAULT_HASH_PREFIX = "sha256"
+_UNSPECIFIED_ALGORITHM = "unspecified"
 
 
-def export(record: JsonObject, asked: ExportRequest) -> ExportedDocument:
-    """Give who wrote which lines; a record that was made of a trace gives that again.
+# Export
+
+
+def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
+    """Export a file attribution; a record that was imported returns its trace.
 
     Raises:
         InvalidRecord: the record attributes no files, or has no time.
     """
-    if (
-        data := restore_document(
-            record, AGENT_TRACE_FORMAT, restore_agent_trace, lambda source: read(source)[0]
-        )
-    ) is not None:
-        return ExportedDocument(data)
+    original = restore_document(
+        record, AGENT_TRACE_FORMAT, _restore_trace, lambda source: read(source)[0]
+    )
+    if original is not None:
+        return ExportedDocument(original)
     losses: ExportLosses = Counter()
     files = get_attributed_files(record, "Agent Trace")
     count_lost_session(record, losses)
-    related = {"type": "record", "url": _format_digest_uri(asked.digest)}
-    made: JsonObject = {
+    related = {"type": "record", "url": _format_digest_uri(request.digest)}
+    record_id = record["id"]
+    trace: JsonObject = {
         "version": AGENT_TRACE_VERSION,
-        "id": record["id"] if _UUID.fullmatch(record["id"]) else _derive_uuid(asked.digest),
+        "id": record_id if _UUID.fullmatch(record_id) else _derive_uuid(request.digest),
         "timestamp": _find_trace_time(record),
         "files": [_build_file(file, related, losses) for file in files],
         "metadata": {
             "vacr": {
-                "record": record["id"],
-                "sha-256": asked.digest,
+                "record": record_id,
+                "sha-256": request.digest,
                 "exporter": f"vacr {__version__}",
             }
         },
     }
     vcs = record.get("vcs", {})
     if vcs.get("type") in _VERSION_CONTROL_SYSTEMS and "revision" in vcs:
-        made["vcs"] = {"type": vcs["type"], "revision": vcs["revision"]}
-    if rest := vcs.keys() - made.get("vcs", {}).keys():
-        losses.update(f"{name} of version control" for name in rest)
+        trace["vcs"] = {"type": vcs["type"], "revision": vcs["revision"]}
+    lost_members = vcs.keys() - trace.get("vcs", {}).keys()
+    losses.update(f"{name} of version control" for name in lost_members)
     meta = record["session"].get("agent-meta", {})
     if "cli-name" in meta:
-        made["tool"] = {"name": meta["cli-name"], "version": meta.get("cli-version", _UNKNOWN)}
-    return ExportedDocument(encode(made) + b"\n", losses)
-
-
-def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> JsonObject:
-    conversations = []
-    for one in file["conversations"]:
-        made: JsonObject = {
-            "ranges": [
-                part for other in one["ranges"] if (part := _build_range(other, losses)) is not None
-            ]
-        }
-        if is_uri(one.get("url")):
-            made["url"] = one["url"]
-        if "contributor" in one:
-            made["contributor"] = _build_contributor(one["contributor"], losses)
-        made["related"] = [
-            *(other for other in one.get("related", ()) if is_uri(other["url"])),
-            related,
-        ]
-        addresses = [
-            one.get("url", related["url"]),
-            *(other["url"] for other in one.get("related", ())),
-        ]
-        losses.update("addresses without a scheme" for address in addresses if not is_uri(address))
-        conversations.append(made)
-    return {"path": file["path"], "conversations": conversations}
-
-
-def _build_range(one: JsonObject, losses: ExportLosses) -> JsonObject | None:
-    if one["start-line"] < 1 or one["end-line"] < one["start-line"]:
-        losses["ranges without a line"] += 1
-        return None
-    made: JsonObject = {"start_line": one["start-line"], "end_line": one["end-line"]}
-    if "content-hash" in one:
-        made["content_hash"] = format_range_hash(one)
-    if "contributor" in one:
-        made["contributor"] = _build_contributor(one["contributor"], losses)
-    return made
-
-
-def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObject:
-    model = contributor.get("model-id")
-    losses.update(
-        ["ends of names of models"] if model is not None and len(model) > _MAX_MODEL_LENGTH else []
-    )
-    return {"type": contributor["type"]} | (
-        {"model_id": model[:_MAX_MODEL_LENGTH]} if model is not None else {}
-    )
+        trace["tool"] = {"name": meta["cli-name"], "version": meta.get("cli-version", UNKNOWN)}
+    return ExportedDocument(encode(trace) + b"\n", losses)
 
 
 def _find_trace_time(record: JsonObject) -> str:
-    """Give when the trace was recorded: as late as the record knows, in UTC."""
+    """Return the latest time that the record knows, in UTC."""
     session = record["session"]
     for stamp in (record.get("created"), session.get("session-end"), session.get("session-start")):
         moment = get_epoch_milliseconds(stamp) if stamp is not None else None
@@ -382,9 +128,246 @@ def _find_trace_time(record: JsonObject) -> str:
 
 
 def _format_digest_uri(digest: str) -> str:
-    """Name bytes by their digest, RFC 6920."""
-    return f"ni:///sha-256;{base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b'=').decode()}"
+    """Return the name of bytes by their digest, RFC 6920."""
+    encoded = base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b"=").decode()
+    return f"ni:///sha-256;{encoded}"
 
 
 def _derive_uuid(digest: str) -> str:
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
+def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> JsonObject:
+    conversations = []
+    for conversation in file["conversations"]:
+        ranges = [_build_range(line_range, losses) for line_range in conversation["ranges"]]
+        built: JsonObject = {"ranges": [line_range for line_range in ranges if line_range]}
+        others = conversation.get("related", ())
+        if is_uri(conversation.get("url")):
+            built["url"] = conversation["url"]
+        if "contributor" in conversation:
+            built["contributor"] = _build_contributor(conversation["contributor"], losses)
+        built["related"] = [*(other for other in others if is_uri(other["url"])), related]
+        addresses = [conversation.get("url", related["url"]), *(other["url"] for other in others)]
+        losses.update("addresses without a scheme" for address in addresses if not is_uri(address))
+        conversations.append(built)
+    return {"path": file["path"], "conversations": conversations}
+
+
+def _build_range(line_range: JsonObject, losses: ExportLosses) -> JsonObject | None:
+    first, last = line_range["start-line"], line_range["end-line"]
+    if first < 1 or last < first:
+        losses["ranges without a line"] += 1
+        return None
+    built: JsonObject = {"start_line": first, "end_line": last}
+    if "content-hash" in line_range:
+        built["content_hash"] = _format_range_hash(line_range)
+    if "contributor" in line_range:
+        built["contributor"] = _build_contributor(line_range["contributor"], losses)
+    return built
+
+
+def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObject:
+    built: JsonObject = {"type": contributor["type"]}
+    model = contributor.get("model-id")
+    if model is not None:
+        built["model_id"] = model[:_MAX_MODEL_LENGTH]
+        if len(model) > _MAX_MODEL_LENGTH:
+            losses["ends of names of models"] += 1
+    return built
+
+
+# The hash of a range, which Agent Trace writes with its algorithm before a colon
+
+
+def _format_range_hash(line_range: JsonObject) -> str:
+    algorithm = line_range.get("content-hash-alg", _DEFAULT_HASH_ALGORITHM)
+    if algorithm == _UNSPECIFIED_ALGORITHM:
+        return str(line_range["content-hash"])
+    prefix = _DEFAULT_HASH_PREFIX if algorithm == _DEFAULT_HASH_ALGORITHM else algorithm
+    return f"{prefix}:{line_range['content-hash']}"
+
+
+def _parse_range_hash(text: str) -> JsonObject:
+    algorithm, colon, value = text.partition(":")
+    # A prefix that the export would not write stays in the value, so that it can be restored.
+    if not colon or algorithm in (_DEFAULT_HASH_ALGORITHM, _UNSPECIFIED_ALGORITHM):
+        return {"content-hash": text, "content-hash-alg": _UNSPECIFIED_ALGORITHM}
+    if algorithm == _DEFAULT_HASH_PREFIX:
+        return {"content-hash": value}
+    return {"content-hash": value, "content-hash-alg": algorithm}
+
+
+# Import
+
+
+def read(source: Source) -> list[Reading]:
+    """Import traces as records without ids.
+
+    Raises:
+        UnreadableInput: the document is not JSON.
+        InvalidRecord: it is not an Agent Trace.
+    """
+    return [
+        _read_trace(trace, source, place) for place, trace in parse_json_or_lines(source.main.data)
+    ]
+
+
+def _read_trace(trace: Any, source: Source, place: str) -> Reading:
+    try:
+        check_document(trace, "agent-trace.cddl", "Agent Trace record")
+    except InvalidRecord as error:
+        raise InvalidRecord(
+            error.message, where=f"{place}{error.where}", hint=error.hint
+        ) from error
+    tool = trace.pop("tool", None)
+    session = SessionBuilder(AGENT_TRACE_FORMAT, _take_tool_member(tool, "name") or UNKNOWN)
+    session.cli_version = _take_tool_member(tool, "version")
+    session.session_id = trace.pop("id")
+    if is_timestamp(trace["timestamp"]):
+        session.start = trace.pop("timestamp")
+    session.vcs = trace.pop("vcs", {})
+    native_files: JsonObject = {}
+    files = [
+        _lift_file(file, f"/files/{number}", native_files)
+        for number, file in enumerate(trace.pop("files"))
+    ]
+    for model in _list_models(files):
+        session.models[model] += 1
+    if tool is not None:
+        # An empty tool stays too, so that it can be restored.
+        trace["tool"] = tool
+    session.native = trace
+    reading = session.reading(source)
+    record: Any = reading.record
+    record["file-attribution"] = {"files": files}
+    if native_files:
+        record["vacr"][NATIVE_FILES_MEMBER] = native_files
+    return reading
+
+
+def _take_tool_member(tool: JsonObject | None, name: str) -> str | None:
+    """Remove and return a member of the tool, unless its value stands for an unknown one."""
+    if not tool or tool.get(name, UNKNOWN) in ("", UNKNOWN):
+        return None
+    value: str = tool.pop(name)
+    return value
+
+
+def _list_models(files: list[JsonObject]) -> list[str]:
+    conversations = [conversation for file in files for conversation in file["conversations"]]
+    ranges = [line_range for one in conversations for line_range in one["ranges"]]
+    return [
+        attributed["contributor"]["model-id"]
+        for attributed in (*conversations, *ranges)
+        if "model-id" in attributed.get("contributor", ())
+    ]
+
+
+def _lift_file(file: JsonObject, place: str, native_files: JsonObject) -> JsonObject:
+    """Move the members of a file to their canonical names, and keep the rest by its pointer."""
+    path, conversations = file.pop("path"), file.pop("conversations")
+    lifted: JsonObject = {
+        "path": path,
+        "conversations": [
+            _lift_conversation(conversation, f"{place}/conversations/{number}", native_files)
+            for number, conversation in enumerate(conversations)
+        ],
+    }
+    _keep_remaining_members(file, place, native_files)
+    return lifted
+
+
+def _lift_conversation(
+    conversation: JsonObject, place: str, native_files: JsonObject
+) -> JsonObject:
+    lifted: JsonObject = {"ranges": []}
+    if "url" in conversation:
+        lifted["url"] = conversation.pop("url")
+    if "contributor" in conversation:
+        contributor = conversation.pop("contributor")
+        lifted["contributor"] = _lift_members(
+            contributor, _CONTRIBUTOR_NAMES, f"{place}/contributor", native_files
+        )
+    for number, line_range in enumerate(conversation.pop("ranges")):
+        lifted["ranges"].append(_lift_range(line_range, f"{place}/ranges/{number}", native_files))
+    if "related" in conversation:
+        lifted["related"] = [
+            _lift_members(related, _RELATED_NAMES, f"{place}/related/{number}", native_files)
+            for number, related in enumerate(conversation.pop("related"))
+        ]
+    _keep_remaining_members(conversation, place, native_files)
+    return lifted
+
+
+def _lift_range(line_range: JsonObject, place: str, native_files: JsonObject) -> JsonObject:
+    contributor = line_range.pop("contributor", None)
+    content_hash = line_range.pop("content_hash", None)
+    lifted = _lift_members(line_range, _RANGE_NAMES, place, native_files)
+    if content_hash is not None:
+        lifted |= _parse_range_hash(content_hash)
+    if contributor is not None:
+        lifted["contributor"] = _lift_members(
+            contributor, _CONTRIBUTOR_NAMES, f"{place}/contributor", native_files
+        )
+    return lifted
+
+
+def _lift_members(
+    native: JsonObject, names: dict[str, str], place: str, native_files: JsonObject
+) -> JsonObject:
+    lifted = {canonical: native.pop(name) for name, canonical in names.items() if name in native}
+    _keep_remaining_members(native, place, native_files)
+    return lifted
+
+
+def _keep_remaining_members(rest: JsonObject, place: str, native_files: JsonObject) -> None:
+    if rest:
+        native_files[place] = rest
+
+
+# The original trace of an imported record: the inverse of `read`, member by member
+
+
+def _restore_trace(record: JsonObject) -> bytes:
+    session, metadata = record["session"], get_vacr_metadata(record)
+    trace: JsonObject = {
+        name: value for name, value in session.items() if name not in SESSION_MEMBERS
+    }
+    trace |= metadata.get("native", {})
+    trace["id"] = session["session-id"]
+    if "timestamp" not in trace:
+        trace["timestamp"] = session["session-start"]
+    if "tool" in trace:
+        meta = session["agent-meta"]
+        known = {
+            name: meta[member]
+            for name, member in _TOOL_NAMES.items()
+            if meta.get(member, UNKNOWN) != UNKNOWN
+        }
+        trace["tool"] = known | trace["tool"]
+    if "vcs" in record:
+        trace["vcs"] = record["vcs"]
+    native_files = metadata.get(NATIVE_FILES_MEMBER, {})
+    trace["files"] = _restore_names(record["file-attribution"]["files"], "/files", native_files)
+    return encode(trace) + b"\n"
+
+
+def _restore_names(value: Any, place: str, native_files: JsonObject) -> Any:
+    """Return a part of a file attribution with Agent Trace's names and its native members."""
+    if isinstance(value, list):
+        return [
+            _restore_names(item, f"{place}/{number}", native_files)
+            for number, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    native = {
+        _NATIVE_NAMES.get(name, name): _restore_names(item, f"{place}/{name}", native_files)
+        for name, item in value.items()
+    }
+    if "content-hash" in value:
+        del native["content-hash"]
+        native.pop("content-hash-alg", None)
+        native["content_hash"] = _format_range_hash(value)
+    return native | native_files.get(place, {})

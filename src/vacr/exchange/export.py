@@ -1,79 +1,88 @@
-"""What an export takes and gives. Step: export. What a format cannot hold is counted, by what it
-is, and never left unsaid.
+"""The frame of every export: the request, the exported document, and the losses.
 
-The file attribution of a record, for formats that are about nothing else. Step: export.
+No other format can hold all of a record. Each export counts the things that it leaves behind, in
+words of the record, so that a user learns what is missing:
 
-Whether a record still is what a document of others was made into. Step: export.
-
-A record that was made of a document gives that document again. It says so itself, though, and
-anybody may write such a record, or add to it: so the document is read once more, and only one that
-gives the same record stands for it.
-
-The schemas of other formats, which come with the package as CDDL. Step: import.
+    >>> from collections import Counter
+    >>> from vacr.exchange import format_losses
+    >>> format_losses(Counter({"images": 2, "events (attachment)": 5}))
+    'events (attachment): 5; images: 2'
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from vacr.agents import Reading, Source, SourcePart
-from vacr.cddl import Schema, compile_cddl
-from vacr.errors import InvalidRecord, VacrError
+from vacr.errors import InvalidRecord
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
-from vacr.record import RecordEncoding, encode, get_vacr_metadata
+from vacr.record import RecordEncoding, get_vacr_metadata, walk_entries
 from vacr.signing import Signer
 from vacr.viewer import REASONING_ROW, Row, RowFilter, build_rows, join_texts
 
+ExportLosses = Counter[str]
+"""How many of what are lost, in words of the record."""
+
+# Members that are exported, counted under another name, or about the record itself.
 _ACCOUNTED_RECORD_MEMBERS = frozenset(
     ("version", "id", "session", "created", "recording-agent", "file-attribution", "vcs", "vacr")
 )
-"""What is told, or counted elsewhere, or about the record itself, which an export names."""
-ExportLosses = Counter[str]
-"""How many of what, in the words of the record."""
+_URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """How a record is to be exported."""
+    """The options of an export."""
 
     digest: str
-    """The SHA-256 of the record's bytes, by which the export names it."""
+    """The SHA-256 of the record's bytes; the export refers to the record by it."""
     chosen: RowFilter = field(default_factory=RowFilter)
     version: str | None = None
-    """The version of the other format, where it has several."""
+    """The version of the other format, if it has several."""
     form: RecordEncoding = "json"
-    """The form that the record's bytes are in."""
+    """The encoding of the record's bytes."""
     commit: str | None = None
-    """The commit that the record's files are in."""
+    """The commit that contains the record's files."""
     signer: Signer | None = None
     statement: bytes | None = None
-    """The signed statement that lies beside the record."""
+    """The signed statement stored with the record."""
 
 
 @dataclass(frozen=True)
 class ExportedDocument:
-    """The export of a record, and what is not in it."""
+    """The export of a record, and its losses."""
 
     data: bytes
     losses: ExportLosses = field(default_factory=Counter)
     left_out: int = 0
-    """Rows that the filters left out."""
+    """The number of rows that the filters left out."""
+
+
+def format_losses(losses: ExportLosses, most: int = 6) -> str:
+    """Describe losses in a line, the largest first."""
+    ranked = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
+    text = "; ".join(f"{what}: {count}" for what, count in ranked[:most])
+    if len(ranked) <= most:
+        return text
+    rest = sum(count for _, count in ranked[most:])
+    return f"{text}; {len(ranked) - most} other kinds: {rest}"
+
+
+# Formats of conversations
 
 
 def select_rows(
     record: JsonObject, chosen: RowFilter, losses: ExportLosses
 ) -> tuple[list[Row], list[Row], int]:
-    """Give all rows of a record, those that are asked for, and how many others there are, without
-    what only repeats.
+    """Return all rows of a record, the chosen ones, and how many the filter left out.
+
+    Rows that only repeat others are counted as losses.
 
     Raises:
-        InvalidRecord: nothing in it is what was asked for.
+        InvalidRecord: no row matches the filter.
     """
     every = list(build_rows(record))
     kept = list(chosen.chosen(every))
@@ -87,60 +96,60 @@ def select_rows(
     return every, kept, len(every) - len(kept) - repeated
 
 
+def is_encrypted_reasoning(row: Row) -> bool:
+    """Return whether a thought exists only in a form that its provider can read."""
+    return row.kind == REASONING_ROW and not join_texts(row.parts) and "encrypted" in row.entry
+
+
 def count_encrypted_reasoning(kept: Iterable[Row], losses: ExportLosses) -> None:
-    """Count what only its maker can read, whether that is told in the clear as well or not."""
+    """Count encrypted thoughts, even if a readable form is exported."""
     losses.update("sealed reasoning" for row in kept if "encrypted" in row.entry)
 
 
-def count_lost_events(every: Iterable[Row], losses: ExportLosses) -> None:
+def count_lost_events(events: Iterable[Row], losses: ExportLosses) -> None:
     """Count events, each under its type."""
-    losses.update(f"events ({row.summary})" for row in every)
-
-
-def is_encrypted_reasoning(row: Row) -> bool:
-    """Tell whether a thought is kept in a form that only its maker can read."""
-    return row.kind == REASONING_ROW and not join_texts(row.parts) and "encrypted" in row.entry
+    losses.update(f"events ({row.summary})" for row in events)
 
 
 def count_lost_members(
     record: JsonObject, losses: ExportLosses, *canonical: str, about: frozenset[str]
 ) -> None:
-    """Count what no format of conversations has: members of the agent's own, wherever they are, and
-    the attribution of files.
+    """Count the members that a format of conversations leaves behind.
 
-    Canonical members of entries that the format at hand has no place for are named; and, of what is
-    said about the session as a whole, those that it has.
+    No such format has native members, or the attribution of files. `canonical` are members of
+    entries without a place in the format; `about` are members of the session that it does have.
     """
-    found: ExportLosses = Counter()
+    counts: ExportLosses = Counter()
     session = record["session"]
-    found["members of the session's own"] = len(session.keys() - SESSION_MEMBERS)
-    found["times of the session"] = len({"session-start", "session-end"} & session.keys() - about)
-    for what, members in (
+    counts["members of the session's own"] = len(session.keys() - SESSION_MEMBERS)
+    counts["times of the session"] = len({"session-start", "session-end"} & session.keys() - about)
+    for subject, members in (
         ("agent", session.get("agent-meta", {})),
         ("environment", session.get("environment", {})),
         ("version control", record.get("vcs", {})),
     ):
-        found[f"members about the {what}"] = len(members.keys() - about)
-    found["other members of the record"] = len(record.keys() - _ACCOUNTED_RECORD_MEMBERS)
-    for entry in _walk_entries(session.get("entries", ())):
-        found["members of the agent's own"] += len(entry.keys() - CANONICAL_ENTRY_MEMBERS)
-        found["members of parts beside their text"] += sum(
+        counts[f"members about the {subject}"] = len(members.keys() - about)
+    counts["other members of the record"] = len(record.keys() - _ACCOUNTED_RECORD_MEMBERS)
+    for entry in walk_entries(session.get("entries", ())):
+        counts["members of the agent's own"] += len(entry.keys() - CANONICAL_ENTRY_MEMBERS)
+        counts["members of parts beside their text"] += sum(
             map(_count_block_extras, (entry.get("content"), entry.get("output")))
         )
-        found.update(f"{name} of entries" for name in canonical if name in entry)
-        if "token-usage" not in canonical and isinstance(usage := entry.get("token-usage"), dict):
-            found["counts of tokens of the agent's own"] += len(usage.keys() - TOKEN_USAGE_MEMBERS)
-    losses.update({what: count for what, count in found.items() if count})
+        counts.update(f"{name} of entries" for name in canonical if name in entry)
+        usage = entry.get("token-usage")
+        if "token-usage" not in canonical and isinstance(usage, dict):
+            counts["counts of tokens of the agent's own"] += len(usage.keys() - TOKEN_USAGE_MEMBERS)
+    losses.update({what: count for what, count in counts.items() if count})
     count_lost_attribution(record, losses)
 
 
 def _count_block_extras(content: Any) -> int:
-    """Count what blocks of text say beside the text."""
+    """Count the members of text blocks other than the text."""
     blocks = content if isinstance(content, list) else [content]
     return sum(
-        len(one.keys() - {"type", "text"})
-        for one in blocks
-        if isinstance(one, dict) and isinstance(one.get("text"), str)
+        len(block.keys() - {"type", "text"})
+        for block in blocks
+        if isinstance(block, dict) and isinstance(block.get("text"), str)
     )
 
 
@@ -150,31 +159,14 @@ def count_lost_attribution(record: JsonObject, losses: ExportLosses) -> None:
         losses["attributed files"] = len(files)
 
 
-def _walk_entries(entries: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    for entry in entries:
-        yield entry
-        yield from _walk_entries(entry.get("children", ()))
-
-
-def format_losses(losses: ExportLosses, most: int = 6) -> str:
-    """Say what was lost, the most first."""
-    shown = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
-    more = (
-        f"; {len(shown) - most} other kinds: {sum(count for _, count in shown[most:])}"
-        if len(shown) > most
-        else ""
-    )
-    return "; ".join(f"{what}: {count}" for what, count in shown[:most]) + more
-
-
-_URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
+# Formats of file attributions
 
 
 def get_attributed_files(record: JsonObject, title: str) -> list[JsonObject]:
-    """Give the attributed files.
+    """Return the attributed files.
 
     Raises:
-        InvalidRecord: there are none.
+        InvalidRecord: the record attributes no files.
     """
     files: list[JsonObject] = record.get("file-attribution", {}).get("files", [])
     if not files:
@@ -185,89 +177,26 @@ def get_attributed_files(record: JsonObject, title: str) -> list[JsonObject]:
     return files
 
 
+def get_attribution_details(record: JsonObject, path: str) -> JsonObject:
+    """Return the details that vacr keeps on an attributed file; empty if they are malformed."""
+    details: Any = get_vacr_metadata(record)
+    for name in ("attribution", "files", path):
+        details = details.get(name) if isinstance(details, dict) else None
+    return details if isinstance(details, dict) else {}
+
+
 def count_lost_session(record: JsonObject, losses: ExportLosses) -> None:
-    """Count what is left behind of the conversation."""
+    """Count the conversation and the evidence, which formats of attributions leave behind."""
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
-    ranges = [
-        get_attribution_details(record, file["path"]).get("ranges")
-        for file in record["file-attribution"]["files"]
-    ]
-    if evidence := sum(len(one) for one in ranges if isinstance(one, list)):
+    evidence = 0
+    for file in record["file-attribution"]["files"]:
+        ranges = get_attribution_details(record, file["path"]).get("ranges")
+        evidence += len(ranges) if isinstance(ranges, list) else 0
+    if evidence:
         losses["ranges with their evidence"] = evidence
 
 
-def get_attribution_details(record: JsonObject, path: str) -> JsonObject:
-    """Give what attribution says of a file beside its ranges; nothing where that is of another
-    shape than ours.
-    """
-    found: Any = get_vacr_metadata(record)
-    for name in ("attribution", "files", path):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def is_uri(text: Any) -> bool:
-    """Tell whether a text is an address with a scheme."""
+    """Return whether a text is an address with a scheme."""
     return isinstance(text, str) and _URI_PATTERN.fullmatch(text) is not None
-
-
-_MEMBERS_ADDED_LATER = ("attribution", "inputs", "converted")
-"""What vacr adds to a record once it was made."""
-
-
-def restore_document(
-    record: JsonObject,
-    form: str,
-    write: Callable[[JsonObject], bytes],
-    read: Callable[[Source], Reading],
-) -> bytes | None:
-    """Give the document that a record was made of; nothing where it was made of none, or holds
-    anything else.
-    """
-    source = get_vacr_metadata(record).get("source")
-    if not isinstance(source, dict) or source.get("format") != form:
-        return None
-    try:
-        data = write(record)
-        again: Any = read(Source((SourcePart("document", data),))).record
-        return data if _encode_comparable(again, form) == _encode_comparable(record, form) else None
-    except (VacrError, LookupError, TypeError, AttributeError, ValueError, StopIteration):
-        # What is missing in such a record, or of another type, is told by no schema.
-        return None
-
-
-def _encode_comparable(record: JsonObject, form: str) -> bytes:
-    """Give what a record says, but for what differs though the document is the same: its bytes, and
-    what they name.
-    """
-    said = get_vacr_metadata(record)
-    session = dict(record["session"])
-    if session.get("session-id") == said["source"]["parts"][0]["sha-256"]:
-        del session["session-id"]
-    rest = {
-        name: value for name, value in said.items() if name not in ("source", *_MEMBERS_ADDED_LATER)
-    }
-    kept = [session, rest, record.get("vcs")]
-    return encode(kept if form == "atif" else [*kept, record.get("file-attribution")])
-
-
-@cache
-def _load_schema(package: str, name: str) -> Schema:
-    return compile_cddl(resources.files(package).joinpath(name).read_text("utf-8"), name=name)
-
-
-def check_document(document: Any, package: str, name: str, what: str) -> None:
-    """Check a document against a schema of the package.
-
-    Raises:
-        InvalidRecord: it is not what it has to be; the first place where.
-    """
-    findings = _load_schema(package, name).checker(json=True).findings(document)
-    if findings:
-        first, more = findings[0], len(findings) - 1
-        rest = f" (and {more} more)" if more else ""
-        told = f"no {what}: {first.rule}: {first.found}, expected {first.expected}{rest}"
-        raise InvalidRecord(
-            told, where=first.pointer or "/", hint=f"Ask the tool that wrote it for {what}."
-        )

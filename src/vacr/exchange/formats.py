@@ -1,7 +1,6 @@
-"""The formats that records are exported to and imported from, each in the module of its name. Step:
-export, import.
+"""The formats that records are exported to and imported from, and how a document's is detected.
 
-Which format a document of others is in, by what it says and never by its name. Step: import.
+A format is detected by its content, never by the name of its file.
 """
 
 from __future__ import annotations
@@ -12,59 +11,54 @@ from importlib import import_module
 
 from vacr.agents import Reading, Source
 from vacr.errors import UnreadableInput
-from vacr.exchange.agent_trace import parse_json_or_lines
+from vacr.exchange.documents import parse_json_or_lines
 from vacr.exchange.export import ExportedDocument, ExportRequest
 from vacr.model import JsonObject
 
 
 @dataclass(frozen=True)
 class ExchangeFormat:
-    """A format of others."""
+    """A format of other tools; its modules load when they are needed."""
 
     title: str
-    """What people call it."""
+    """Its name for people."""
     ending: str
-    """What the names of its files end in."""
+    """The ending of its file names."""
     writer: str = ""
-    """The module that writes it."""
+    """The module with its `export`."""
     reader: str = ""
-    """The module that reads it, where there is one."""
+    """The module with its `read`, if the format can be imported."""
     of_rows: bool = True
-    """Whether it holds the conversation, of which filters choose a part."""
+    """Whether it holds the conversation, so that filters apply."""
 
-    def export(self, record: JsonObject, asked: ExportRequest) -> ExportedDocument:
-        """Give a record in this format.
+    def export(self, record: JsonObject, request: ExportRequest) -> ExportedDocument:
+        """Export a record to this format.
 
         Raises:
-            InvalidRecord: there is nothing in it that the format can hold.
+            InvalidRecord: the record has nothing that the format can hold.
         """
-        function: Callable[[JsonObject, ExportRequest], ExportedDocument] = import_module(
-            f"vacr.exchange.{self.writer}"
-        ).export
-        return function(record, asked)
+        module = import_module(f"vacr.exchange.{self.writer}")
+        export: Callable[[JsonObject, ExportRequest], ExportedDocument] = module.export
+        return export(record, request)
 
     def read(self, source: Source) -> list[Reading]:
-        """Make records of a document in this format, not yet identified.
+        """Import the records of a document in this format; they have no ids yet.
 
         Raises:
-            UnreadableInput: it cannot be read.
+            UnreadableInput: the document cannot be read.
             InvalidRecord: it is not in this format.
         """
         module = import_module(f"vacr.exchange.{self.reader}")
-        found = module.read(source)
-        return found if isinstance(found, list) else [found]
+        readings = module.read(source)
+        return readings if isinstance(readings, list) else [readings]
 
 
 EXCHANGE_FORMATS = {
     "markdown": ExchangeFormat("Markdown", ".md", "markdown"),
     "html": ExchangeFormat("HTML", ".html", "html"),
-    "atif": ExchangeFormat("ATIF", ".atif.json", "atif", "atif"),
+    "atif": ExchangeFormat("ATIF", ".atif.json", "atif_export", "atif"),
     "agent-trace": ExchangeFormat(
-        "Agent Trace",
-        ".agent-trace.json",
-        "agent_trace",
-        "agent_trace",
-        of_rows=False,
+        "Agent Trace", ".agent-trace.json", "agent_trace", "agent_trace", of_rows=False
     ),
     "otlp": ExchangeFormat("OTLP", ".otlp.json", "otlp"),
     "in-toto": ExchangeFormat("an in-toto statement", ".intoto.json", "in_toto", of_rows=False),
@@ -75,20 +69,21 @@ EXCHANGE_FORMATS = {
 
 
 def detect_format(data: bytes) -> str:
-    """Name the format of a document.
+    """Return the name of a document's format.
 
     Raises:
-        UnreadableInput: it is in none that is known.
+        UnreadableInput: the format is not known.
     """
     if b"\n---\n" in data or data.startswith(b"---\n"):
         return "git-ai-notes"
     document = parse_json_or_lines(data)[0][1]
     if isinstance(document, dict):
-        if str(document.get("schema_version", "")).startswith("ATIF-"):
+        schema_version = str(document.get("schema_version", ""))
+        if schema_version.startswith("ATIF-"):
             return "atif"
         if {"version", "id", "timestamp", "files"} <= document.keys():
             return "agent-trace"
-        if str(document.get("schema_version", "")).startswith("authorship/"):
+        if schema_version.startswith("authorship/"):
             return "git-ai-notes"
         if {"version", "session"} <= document.keys():
             raise UnreadableInput(

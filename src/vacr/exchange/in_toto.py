@@ -1,13 +1,13 @@
-"""DSSE, the envelope of in-toto: what is signed, and how signatures are written. Step: export.
-Follows DSSE 1.0.
+"""A record as an in-toto Statement v1 in a signed DSSE 1.0 envelope, for policy engines.
 
-A record as an in-toto statement in a signed envelope, for policy engines. Step: export. Follows
-in-toto's Statement v1.
+The subjects are the things that a policy asks about: the given commit, and the files whose whole
+content the attribution knows; without either, the record itself. The predicate names the record and
+summarizes it. Consumers may ignore any member of it; the absence of a member never makes a policy
+pass.
 
-Subjects are what a policy asks about: the commit that was named, and the files whose whole content
-the attribution knows. Where there is neither, the record itself is. The predicate says which record
-tells of them, and what it adds up to; consumers may ignore any member of it, and none of them makes
-a policy pass by being absent.
+    >>> from vacr.exchange.in_toto import encode_pre_authentication
+    >>> encode_pre_authentication(b"{}", "application/vnd.in-toto+json")
+    b'DSSEv1 28 application/vnd.in-toto+json 2 {}'
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import suppress
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
+from vacr.agents import UNKNOWN
 from vacr.errors import UsageError, VacrError
 from vacr.exchange.export import (
     ExportedDocument,
@@ -31,43 +32,6 @@ from vacr.model import JsonObject
 from vacr.record import encode, format_timestamp, get_epoch_milliseconds
 from vacr.signing import HEADER_RECEIPTS, Signer, compute_thumbprint_uri, parse_sign1
 
-
-def sign_envelope(payload: bytes, payload_type: str, signer: Signer) -> JsonObject:
-    """Sign a payload with its type."""
-    signature = _encode_der_signature(
-        signer.sign(encode_pre_authentication(payload, payload_type)), signer
-    )
-    return {
-        "payload": _encode_base64(payload),
-        "payloadType": payload_type,
-        "signatures": [
-            {"keyid": compute_thumbprint_uri(signer.public_key), "sig": _encode_base64(signature)}
-        ],
-    }
-
-
-def encode_pre_authentication(payload: bytes, payload_type: str) -> bytes:
-    """Give the bytes that a signature covers: both parts, each after its length."""
-    kind = payload_type.encode()
-    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
-
-
-def _encode_der_signature(signature: bytes, signer: Signer) -> bytes:
-    """Give a signature of ECDSA in DER, as those who verify envelopes expect it; COSE has its two
-    numbers side by side.
-    """
-    if not isinstance(signer.public_key, ec.EllipticCurvePublicKey):
-        return signature
-    half = len(signature) // 2
-    return encode_dss_signature(
-        int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
-    )
-
-
-def _encode_base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 IN_TOTO_STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 IN_TOTO_PAYLOAD_TYPE = "application/vnd.in-toto+json"
 IN_TOTO_PREDICATE_TYPE = "urn:x-vacr:agent-record:v0.1"
@@ -75,13 +39,13 @@ _HEX_DIGEST = re.compile("[0-9a-f]{64}")
 _MEDIA_TYPES = {"json": "application/json", "cbor": "application/cbor"}
 
 
-def export(record: JsonObject, asked: ExportRequest) -> ExportedDocument:
-    """Give the signed statement about a record.
+def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
+    """Export a signed statement about a record.
 
     Raises:
-        UsageError: there is nothing to sign with.
+        UsageError: the request has no signer.
     """
-    if asked.signer is None:
+    if request.signer is None:
         raise UsageError(
             "in-toto statements are signed",
             hint="Name a key: --key keys/signing.pem; vacr key generate makes one.",
@@ -91,86 +55,129 @@ def export(record: JsonObject, asked: ExportRequest) -> ExportedDocument:
         losses["entries of the conversation"] = entries
     statement = {
         "_type": IN_TOTO_STATEMENT_TYPE,
-        "subject": _list_subjects(record, asked, losses),
+        "subject": _list_subjects(record, request, losses),
         "predicateType": IN_TOTO_PREDICATE_TYPE,
-        "predicate": _build_predicate(record, asked, losses),
+        "predicate": _build_predicate(record, request, losses),
     }
-    return ExportedDocument(
-        encode(sign_envelope(encode(statement), IN_TOTO_PAYLOAD_TYPE, asked.signer)) + b"\n", losses
-    )
+    envelope = _sign_envelope(encode(statement), IN_TOTO_PAYLOAD_TYPE, request.signer)
+    return ExportedDocument(encode(envelope) + b"\n", losses)
+
+
+# The statement
 
 
 def _list_subjects(
-    record: JsonObject, asked: ExportRequest, losses: ExportLosses
+    record: JsonObject, request: ExportRequest, losses: ExportLosses
 ) -> list[JsonObject]:
-    found: list[JsonObject] = []
-    if asked.commit:
-        found.append(
-            {
-                "name": str(record.get("vcs", {}).get("repository", "commit")),
-                "digest": {"gitCommit": asked.commit},
-            }
-        )
+    subjects: list[JsonObject] = []
+    if request.commit:
+        repository = str(record.get("vcs", {}).get("repository", "commit"))
+        subjects.append({"name": repository, "digest": {"gitCommit": request.commit}})
     for file in record.get("file-attribution", {}).get("files", ()):
-        said = get_attribution_details(record, file["path"])
-        if said.get("complete") is True and _HEX_DIGEST.fullmatch(str(said.get("sha-256"))):
-            found.append({"name": file["path"], "digest": {"sha256": said["sha-256"]}})
+        details = get_attribution_details(record, file["path"])
+        digest = details.get("sha-256")
+        if details.get("complete") is True and _HEX_DIGEST.fullmatch(str(digest)):
+            subjects.append({"name": file["path"], "digest": {"sha256": digest}})
         else:
             losses["attributed files whose whole content is not known"] += 1
-    return found or [{"name": record["id"], "digest": {"sha256": asked.digest}}]
+    return subjects or [{"name": record["id"], "digest": {"sha256": request.digest}}]
 
 
-def _build_predicate(record: JsonObject, asked: ExportRequest, losses: ExportLosses) -> JsonObject:
+def _build_predicate(
+    record: JsonObject, request: ExportRequest, losses: ExportLosses
+) -> JsonObject:
     session = record["session"]
     meta = session.get("agent-meta", {})
-    made: JsonObject = {
+    predicate: JsonObject = {
         "record": {
             "uri": f"urn:uuid:{record['id']}",
-            "digest": {"sha256": asked.digest},
-            "mediaType": _MEDIA_TYPES[asked.form],
+            "digest": {"sha256": request.digest},
+            "mediaType": _MEDIA_TYPES[request.form],
         },
         "agent": {
-            "name": str(meta.get("cli-name", "unknown")),
-            "version": str(meta.get("cli-version", "unknown")),
+            "name": str(meta.get("cli-name", UNKNOWN)),
+            "version": str(meta.get("cli-version", UNKNOWN)),
         },
-        "models": list(map(str, meta.get("models") or [meta.get("model-id", "unknown")])),
+        "models": list(map(str, meta.get("models") or [meta.get("model-id", UNKNOWN)])),
         "sessionId": str(session["session-id"]),
     }
     for name, member in (("startedAt", "session-start"), ("finishedAt", "session-end")):
         moment = get_epoch_milliseconds(session[member]) if member in session else None
         if moment is not None and (text := format_timestamp(moment)) is not None:
-            made[name] = text
+            predicate[name] = text
     vcs = record.get("vcs", {})
     if "revision" in vcs:
-        made["baseRevision"] = {"type": vcs.get("type", "unknown"), "revision": vcs["revision"]}
+        kind = vcs.get("type", UNKNOWN)
+        predicate["baseRevision"] = {"type": kind, "revision": vcs["revision"]}
     if "file-attribution" in record:
-        made["attribution"] = _count_attribution(record["file-attribution"])
-    if receipts := _collect_receipts(asked, losses):
-        made["receipts"] = receipts
-    return made
+        predicate["attribution"] = _count_attribution(record["file-attribution"])
+    if receipts := _collect_receipts(request, losses):
+        predicate["receipts"] = receipts
+    return predicate
 
 
 def _count_attribution(attribution: JsonObject) -> JsonObject:
     lines: Counter[str] = Counter({"ai": 0, "human": 0, "mixed": 0, "unknown": 0})
     for file in attribution["files"]:
         for conversation in file["conversations"]:
-            for one in conversation["ranges"]:
-                who = one.get("contributor", conversation.get("contributor", {}))
-                lines[who.get("type", "unknown")] += one["end-line"] - one["start-line"] + 1
+            for line_range in conversation["ranges"]:
+                contributor = line_range.get("contributor", conversation.get("contributor", {}))
+                count = line_range["end-line"] - line_range["start-line"] + 1
+                lines[contributor.get("type", UNKNOWN)] += count
     return {"files": len(attribution["files"]), "lines": dict(lines)}
 
 
-def _collect_receipts(asked: ExportRequest, losses: ExportLosses) -> list[JsonObject]:
-    """Give the receipts of the statement beside the record, if it is about these bytes; nobody has
-    verified them here.
+def _collect_receipts(request: ExportRequest, losses: ExportLosses) -> list[JsonObject]:
+    """Return the receipts of the record's statement, if it signs these bytes.
+
+    The receipts are not verified here.
     """
-    if asked.statement is None:
+    if request.statement is None:
         return []
     with suppress(VacrError):
-        signed = parse_sign1(asked.statement)
-        held = signed.unprotected.get(HEADER_RECEIPTS, [])
-        if signed.payload == bytes.fromhex(asked.digest) and isinstance(held, list):
-            found = [base64.b64encode(one).decode() for one in held if isinstance(one, bytes)]
-            return [{"mediaType": "application/cose", "content": one} for one in found]
+        signed = parse_sign1(request.statement)
+        receipts = signed.unprotected.get(HEADER_RECEIPTS, [])
+        if signed.payload == bytes.fromhex(request.digest) and isinstance(receipts, list):
+            return [
+                {"mediaType": "application/cose", "content": _encode_base64(receipt)}
+                for receipt in receipts
+                if isinstance(receipt, bytes)
+            ]
     losses["statements beside it that are not about these bytes"] += 1
     return []
+
+
+# The envelope
+
+
+def _sign_envelope(payload: bytes, payload_type: str, signer: Signer) -> JsonObject:
+    signature = signer.sign(encode_pre_authentication(payload, payload_type))
+    return {
+        "payload": _encode_base64(payload),
+        "payloadType": payload_type,
+        "signatures": [
+            {
+                "keyid": compute_thumbprint_uri(signer.public_key),
+                "sig": _encode_base64(_encode_der_signature(signature, signer)),
+            }
+        ],
+    }
+
+
+def encode_pre_authentication(payload: bytes, payload_type: str) -> bytes:
+    """Encode the bytes that a signature covers: both parts, each after its length."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def _encode_der_signature(signature: bytes, signer: Signer) -> bytes:
+    """Encode an ECDSA signature in DER, as verifiers of DSSE expect; COSE joins r and s."""
+    if not isinstance(signer.public_key, ec.EllipticCurvePublicKey):
+        return signature
+    half = len(signature) // 2
+    r, s = int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
+    return encode_dss_signature(r, s)
+
+
+def _encode_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

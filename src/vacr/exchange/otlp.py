@@ -1,23 +1,21 @@
-"""OTLP/JSON traces with the GenAI attributes of OpenTelemetry, for tools that show traces.
+"""A record as an OTLP/JSON trace with the GenAI attributes of OpenTelemetry, for trace viewers.
 
-What was said, thought and called, as the messages that the GenAI conventions put into
-attributes. Step: export.
+The trace has a span for the agent, and below it one for each call of a model and of a tool; the
+spans of a sub-agent are below a span of its own. Ids are derived from the record's digest, so the
+same record always gives the same trace.
 
-The names that traces of agents use. Step: export.
+The attributes of GenAI come from `open-telemetry/semantic-conventions-genai`. They are still in
+development, and no package has them yet. The attributes of OpenInference are added for viewers that
+know only those. Numbers and ids follow the JSON mapping of OTLP: ids are hexadecimal, and 64-bit
+numbers are texts.
 
-Those of GenAI are the ones of `open-telemetry/semantic-conventions-genai`, which is still in
-development: they are kept here, because no package has them. Those of OpenInference stand beside
-them for tools that know only these.
-
-Spans as OTLP/JSON writes them. Step: export. Follows the JSON mapping of OTLP: ids in
-hexadecimal, 64-bit numbers as texts.
-
-A record as an OTLP/JSON trace. Step: export. Follows the GenAI conventions of OpenTelemetry, in
-development.
-
-A span for the agent, and below it one for each call of a model and one for each call of a tool; a
-sub-agent's are below a span of its own. Ids are made of the record's digest, so that the same
-record always gives the same trace.
+    >>> import json, vacr
+    >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest
+    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> exported = EXCHANGE_FORMATS["otlp"].export(record, ExportRequest(digest="00" * 32))
+    >>> spans = json.loads(exported.data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    >>> [span["name"] for span in spans[:3]]
+    ['invoke_agent claude-code', 'chat claude-opus-4-6', 'execute_tool Read']
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.agents import UNKNOWN
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import (
     ExportedDocument,
@@ -45,6 +44,7 @@ from vacr.exchange.steps import (
     filter_steps,
     get_instructions,
     group_rows_into_steps,
+    sum_usages,
 )
 from vacr.model import JsonObject, Timestamp
 from vacr.record import encode, get_epoch_milliseconds
@@ -60,64 +60,323 @@ from vacr.viewer import (
     format_json,
 )
 
+# Attributes of GenAI.
+_OPERATION = "gen_ai.operation.name"
+_PROVIDER = "gen_ai.provider.name"
+_CONVERSATION = "gen_ai.conversation.id"
+_AGENT_ID = "gen_ai.agent.id"
+_AGENT_NAME = "gen_ai.agent.name"
+_AGENT_VERSION = "gen_ai.agent.version"
+_REQUEST_MODEL = "gen_ai.request.model"
+_RESPONSE_MODEL = "gen_ai.response.model"
+_FINISH_REASONS = "gen_ai.response.finish_reasons"
+_INSTRUCTIONS = "gen_ai.system_instructions"
+_INPUT_MESSAGES = "gen_ai.input.messages"
+_OUTPUT_MESSAGES = "gen_ai.output.messages"
+_TOOL_NAME = "gen_ai.tool.name"
+_TOOL_TYPE = "gen_ai.tool.type"
+_CALL_ID = "gen_ai.tool.call.id"
+_CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+_CALL_RESULT = "gen_ai.tool.call.result"
+_ERROR_TYPE = "error.type"
+_USAGE_ATTRIBUTES = {
+    "input": "gen_ai.usage.input_tokens",
+    "output": "gen_ai.usage.output_tokens",
+    "cached": "gen_ai.usage.cache_read.input_tokens",
+    "reasoning": "gen_ai.usage.reasoning.output_tokens",
+    "cost": "vacr.usage.cost",
+}
 
-def build_message(role: str, parts: Iterable[ContentPart]) -> JsonObject:
-    """Give something said as a message."""
+_INVOKE_AGENT = "invoke_agent"
+_CHAT = "chat"
+_EXECUTE_TOOL = "execute_tool"
+
+# Attributes of OpenInference.
+_SESSION = "session.id"
+_SPAN_KIND = "openinference.span.kind"
+_SPAN_KINDS = {_INVOKE_AGENT: "AGENT", _CHAT: "LLM", _EXECUTE_TOOL: "TOOL"}
+_TOKEN_COUNT_ATTRIBUTES = {
+    "input": "llm.token_count.prompt",
+    "output": "llm.token_count.completion",
+    "total": "llm.token_count.total",
+}
+
+# GenAI's names of providers, where they differ from ours.
+_PROVIDER_NAMES = {"google": "gcp.gemini"}
+
+_SPAN_INTERNAL, _SPAN_CLIENT = 1, 3
+_STATUS_ERROR = 2
+_NANOSECONDS_PER_MILLISECOND = 1_000_000
+_MAX_SPAN_MILLISECONDS = (2**64 - 1) // _NANOSECONDS_PER_MILLISECOND
+_INT64_LIMIT = 2**63
+
+_LOST_ENTRY_MEMBERS = ("id", "parent-id", "status", "subject")
+_EXPORTED_SESSION_MEMBERS = frozenset(
+    ("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider")
+)
+
+
+def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
+    """Export a record as a trace.
+
+    Raises:
+        InvalidRecord: the record has no time, which spans need.
+    """
+    losses: ExportLosses = Counter()
+    every, kept, left_out = select_rows(record, request.chosen, losses)
+    events = (row for row in kept if row.kind == EVENT_ROW and get_instructions(row) is None)
+    count_lost_events(events, losses)
+    count_encrypted_reasoning(kept, losses)
+    count_lost_members(record, losses, *_LOST_ENTRY_MEMBERS, about=_EXPORTED_SESSION_MEMBERS)
+    steps = filter_steps(group_rows_into_steps(every, record), kept)
+    spans = _TraceBuilder(record, request.digest, losses).build_spans(steps)
+    meta = record["session"].get("agent-meta", {})
+    service = {
+        "service.name": meta.get("cli-name", UNKNOWN),
+        "service.version": meta.get("cli-version"),
+    }
+    scope_spans = {
+        "scope": {"name": "vacr", "version": __version__},
+        "spans": [_encode_span(span, request.digest) for span in spans],
+    }
+    resource_spans = {
+        "resource": {"attributes": _encode_attributes(service)},
+        "scopeSpans": [scope_spans],
+    }
+    document = {"resourceSpans": [resource_spans]}
+    return ExportedDocument(encode(document) + b"\n", losses, left_out)
+
+
+@dataclass
+class _Span:
+    """An operation with its duration in milliseconds since the epoch."""
+
+    operation: str
+    subject: str
+    """The thing that the operation is about; both together are the span's name."""
+    place: str
+    """The pointer that its id is derived from."""
+    parent: _Span | None
+    start: int
+    end: int
+    attributes: JsonObject = field(default_factory=dict)
+    failed: bool = False
+
+    def add_items(self, attribute: str, items: list[JsonObject]) -> None:
+        """Extend an attribute that is a list."""
+        if items:
+            self.attributes.setdefault(attribute, []).extend(items)
+
+    def add_usage(self, usage: JsonObject) -> None:
+        """Add the attributes of a token usage."""
+        for table in (_USAGE_ATTRIBUTES, _TOKEN_COUNT_ATTRIBUTES):
+            self.attributes |= {
+                attribute: usage[name] for name, attribute in table.items() if name in usage
+            }
+
+    def encode_messages(self) -> None:
+        """Encode messages as JSON, because an attribute cannot hold them otherwise."""
+        for name in (_INSTRUCTIONS, _INPUT_MESSAGES, _OUTPUT_MESSAGES):
+            if isinstance(self.attributes.get(name), list):
+                self.attributes[name] = encode(self.attributes[name]).decode()
+
+
+class _TraceBuilder:
+    """The spans of one record."""
+
+    def __init__(self, record: JsonObject, digest: str, losses: ExportLosses) -> None:
+        self.record = record
+        self.session = record["session"]
+        self.digest = digest
+        self.losses = losses
+        self.meta = self.session.get("agent-meta", {})
+        provider = self.meta.get("model-provider", UNKNOWN)
+        self.provider = _PROVIDER_NAMES.get(provider, provider)
+        self.now = self._find_start()
+        self.places_without_time: set[str] = set()
+
+    def _find_start(self) -> int:
+        stamps = [self.session.get("session-start")]
+        stamps += [entry.get("timestamp") for entry in self.session["entries"]]
+        for stamp in stamps:
+            moment = _get_span_time(stamp)
+            if moment is not None:
+                return moment
+        hint = "Its agent keeps no times. Other formats can hold it: atif, markdown, html."
+        raise InvalidRecord("there is no time in it, and a trace is made of times", hint=hint)
+
+    def build_spans(self, steps: list[ConversationStep]) -> list[_Span]:
+        """Return all spans, each after its parent."""
+        root = self._build_agent_span("", str(self.meta.get("cli-name", "agent")), None)
+        root.attributes |= {
+            "vacr.record.id": self.record["id"],
+            "vacr.record.sha256": self.digest,
+        }
+        agents, spans = {"": root}, [root]
+        # The messages that the next call of each agent's model gets.
+        pending: dict[str, list[JsonObject]] = {}
+        for step in steps:
+            if step.agent not in agents:
+                agents[step.agent] = self._build_agent_span(step.agent, step.agent, root)
+                spans.append(agents[step.agent])
+            parent, messages = agents[step.agent], pending.setdefault(step.agent, [])
+            if step.source == AGENT_SOURCE:
+                spans += self._build_step_spans(step, parent, messages)
+                pending[step.agent] = _build_result_messages(step)
+            elif step.source == PROMPT_SOURCE:
+                self._get_time(step.rows[0])
+                messages += [_build_message("user", row.parts) for row in step.rows]
+            else:
+                parent.add_items(_INSTRUCTIONS, _build_instructions(step))
+        for name, messages in pending.items():
+            # The last prompt may have no answer.
+            agents[name].add_items(_INPUT_MESSAGES, _select_prompts(messages))
+        self._finish_spans(spans, list(agents.values()))
+        root.add_usage(sum_usages([step.usage(self.record) for step in steps]))
+        return spans
+
+    def _finish_spans(self, spans: list[_Span], agents: list[_Span]) -> None:
+        """Let parents end after their children, and encode the messages of agents."""
+        for span in reversed(spans):
+            if span.parent is not None:
+                span.parent.end = max(span.parent.end, span.end)
+        for span in agents:
+            span.encode_messages()
+        root = spans[0]
+        root.end = max(root.end, _get_span_time(self.session.get("session-end")) or 0)
+        if self.places_without_time:
+            count = len(self.places_without_time)
+            self.losses["rows without a time, which have that of the row before"] = count
+
+    def _build_agent_span(self, place: str, name: str, parent: _Span | None) -> _Span:
+        attributes = {
+            _AGENT_NAME: name,
+            _AGENT_VERSION: self.meta.get("cli-version"),
+            _AGENT_ID: place,
+            **self._get_common_attributes(),
+            _REQUEST_MODEL: _get_known_name(self.meta.get("model-id")),
+        }
+        return _Span(_INVOKE_AGENT, name, place, parent, self.now, self.now, attributes)
+
+    def _get_common_attributes(self) -> JsonObject:
+        session_id = self.session["session-id"]
+        name = session_id.hex() if isinstance(session_id, bytes) else str(session_id)
+        return {_PROVIDER: self.provider, _CONVERSATION: name, _SESSION: name}
+
+    def _build_step_spans(
+        self, step: ConversationStep, parent: _Span, messages: list[JsonObject]
+    ) -> list[_Span]:
+        """Return the spans of one call of a model, and of the tools that it called."""
+        rows = step.rows
+        default_model = _get_known_name(self.meta.get("model-id"))
+        model = next((row.model for row in rows if _get_known_name(row.model)), default_model)
+        start = self._get_time(rows[0])
+        end = max(self._get_time(row) for row in rows)
+        reasons = [row.entry.get("stop-reason") for row in rows]
+        attributes = {
+            **self._get_common_attributes(),
+            _REQUEST_MODEL: model,
+            _RESPONSE_MODEL: model,
+            _FINISH_REASONS: [one for one in reasons if isinstance(one, str)][-1:] or None,
+        }
+        chat = _Span(_CHAT, model or "", rows[0].place, parent, start, end, attributes)
+        answer = _build_answer(step)
+        parent.add_items(_INPUT_MESSAGES, _select_prompts(messages))
+        parent.add_items(_OUTPUT_MESSAGES, [answer, *_build_result_messages(step)])
+        chat.add_items(_INPUT_MESSAGES, messages)
+        chat.add_items(_OUTPUT_MESSAGES, [answer])
+        chat.encode_messages()
+        chat.add_usage(step.usage(self.record))
+        return [chat, *(self._build_tool_span(row, parent) for row in rows if row.kind == TOOL_ROW)]
+
+    def _build_tool_span(self, row: Row, parent: _Span) -> _Span:
+        start = self._get_time(row)
+        end = self._get_time(row.result) if row.result is not None else start
+        tool = row.tool or UNKNOWN
+        attributes = {
+            **self._get_common_attributes(),
+            _TOOL_NAME: tool,
+            _TOOL_TYPE: "function",
+            _CALL_ID: _get_call_id(row),
+        }
+        if "input" in row.entry:
+            attributes[_CALL_ARGUMENTS] = encode(row.entry["input"]).decode()
+        if row.result is not None or not row.tool:
+            attributes[_CALL_RESULT] = _get_response_text(row)
+        if row.is_error:
+            attributes[_ERROR_TYPE] = "tool_error"
+        return _Span(_EXECUTE_TOOL, tool, row.place, parent, start, end, attributes, row.is_error)
+
+    def _get_time(self, row: Row) -> int:
+        """Return the time of a row; if it is unknown, the time of the row before."""
+        moment = _get_span_time(row.time)
+        if moment is None:
+            self.places_without_time.add(row.place)
+        else:
+            self.now = moment
+        return self.now
+
+
+def _get_span_time(stamp: Timestamp | None) -> int | None:
+    """Return a time in milliseconds; `None` for a time that a span cannot have."""
+    moment = get_epoch_milliseconds(stamp) if stamp is not None else None
+    return moment if moment is not None and 0 <= moment <= _MAX_SPAN_MILLISECONDS else None
+
+
+def _get_known_name(name: Any) -> str | None:
+    return str(name) if name and name != UNKNOWN else None
+
+
+def _select_prompts(messages: list[JsonObject]) -> list[JsonObject]:
+    return [message for message in messages if message["role"] == "user"]
+
+
+# Messages, as the GenAI conventions put them into attributes
+
+
+def _build_message(role: str, parts: Iterable[ContentPart]) -> JsonObject:
     return {"role": role, "parts": [_build_part(part) for part in parts]}
 
 
-def build_answer(step: ConversationStep) -> JsonObject:
-    """Give what a model said, thought and called in one step."""
+def _build_answer(step: ConversationStep) -> JsonObject:
+    """Return the thoughts, texts and tool calls of a model in one step."""
     parts: list[JsonObject] = []
     for row in step.rows:
         if row.kind == REASONING_ROW:
-            parts += (
-                [{"type": "reasoning", "content": text}] if (text := _join_parts(row.parts)) else []
-            )
-        elif row.kind == TOOL_ROW:
-            if row.tool:
-                parts.append(
-                    {
-                        "type": "tool_call",
-                        "id": get_call_id(row),
-                        "name": row.tool,
-                        "arguments": row.entry.get("input"),
-                    }
-                )
-        else:
+            if text := _join_parts(row.parts):
+                parts.append({"type": "reasoning", "content": text})
+        elif row.kind != TOOL_ROW:
             parts += map(_build_part, row.parts)
+        elif row.tool:
+            call = {
+                "type": "tool_call",
+                "id": _get_call_id(row),
+                "name": row.tool,
+                "arguments": row.entry.get("input"),
+            }
+            parts.append(call)
     return {"role": "assistant", "parts": parts}
 
 
-def build_result_messages(step: ConversationStep) -> list[JsonObject]:
-    """Give what came of the calls of a step, as messages to the model."""
-    found = [
-        row
-        for row in step.rows
-        if row.kind == TOOL_ROW and (row.result is not None or not row.tool)
-    ]
-    return [
-        {
-            "role": "tool",
-            "parts": [
-                {
-                    "type": "tool_call_response",
-                    "id": get_call_id(row),
-                    "response": get_response_text(row),
-                }
-            ],
-        }
-        for row in found
-    ]
+def _build_result_messages(step: ConversationStep) -> list[JsonObject]:
+    """Return the results of a step's tool calls, as messages to the model."""
+    messages = []
+    for row in step.rows:
+        if row.kind == TOOL_ROW and (row.result is not None or not row.tool):
+            response = {
+                "type": "tool_call_response",
+                "id": _get_call_id(row),
+                "response": _get_response_text(row),
+            }
+            messages.append({"role": "tool", "parts": [response]})
+    return messages
 
 
-def build_instructions(step: ConversationStep) -> list[JsonObject]:
-    """Give instructions as parts."""
+def _build_instructions(step: ConversationStep) -> list[JsonObject]:
     return [_build_part(part) for row in step.rows for part in get_instructions(row) or ()]
 
 
-def get_response_text(row: Row) -> str:
-    """Give what came of a call as a text."""
+def _get_response_text(row: Row) -> str:
     return _join_parts((row.result or row).parts)
 
 
@@ -128,148 +387,74 @@ def _join_parts(parts: list[ContentPart]) -> str:
     )
 
 
-def get_call_id(row: Row) -> str:
-    """Name a call; one without a name has its place."""
-    came = row.entry if row.tool or row.result is None else row.result.entry
-    return str(came.get("call-id", row.place))
+def _get_call_id(row: Row) -> str:
+    """Return the id of a call, or else its place."""
+    entry = row.entry if row.tool or row.result is None else row.result.entry
+    return str(entry.get("call-id", row.place))
 
 
 def _build_part(part: ContentPart) -> JsonObject:
     if isinstance(part, TextPart):
         return {"type": "text", "content": part.text}
-    if isinstance(part, ImagePart):
-        modality = part.media_type.partition("/")[0] or "image"
-        if part.data:
-            return {
-                "type": "blob",
-                "mime_type": part.media_type,
-                "modality": modality,
-                "content": part.data,
-            }
-        return {
-            "type": "uri",
-            "mime_type": part.media_type,
-            "modality": modality,
-            "uri": part.address,
-        }
-    return {"type": part.kind, "content": part.value}
+    if not isinstance(part, ImagePart):
+        return {"type": part.kind, "content": part.value}
+    modality = part.media_type.partition("/")[0] or "image"
+    common = {"mime_type": part.media_type, "modality": modality}
+    if part.data:
+        return {"type": "blob", **common, "content": part.data}
+    return {"type": "uri", **common, "uri": part.address}
 
 
-OPERATION_ATTRIBUTE = "gen_ai.operation.name"
-INVOKE_AGENT_OPERATION, CHAT_OPERATION, EXECUTE_TOOL_OPERATION = (
-    "invoke_agent",
-    "chat",
-    "execute_tool",
-)
-
-PROVIDER_ATTRIBUTE = "gen_ai.provider.name"
-CONVERSATION_ATTRIBUTE = "gen_ai.conversation.id"
-AGENT_ID_ATTRIBUTE = "gen_ai.agent.id"
-AGENT_NAME_ATTRIBUTE = "gen_ai.agent.name"
-AGENT_VERSION_ATTRIBUTE = "gen_ai.agent.version"
-REQUEST_MODEL_ATTRIBUTE = "gen_ai.request.model"
-RESPONSE_MODEL_ATTRIBUTE = "gen_ai.response.model"
-FINISH_REASONS_ATTRIBUTE = "gen_ai.response.finish_reasons"
-INSTRUCTIONS_ATTRIBUTE = "gen_ai.system_instructions"
-INPUT_MESSAGES_ATTRIBUTE = "gen_ai.input.messages"
-OUTPUT_MESSAGES_ATTRIBUTE = "gen_ai.output.messages"
-TOOL_NAME_ATTRIBUTE = "gen_ai.tool.name"
-TOOL_TYPE_ATTRIBUTE = "gen_ai.tool.type"
-CALL_ID_ATTRIBUTE = "gen_ai.tool.call.id"
-CALL_ARGUMENTS_ATTRIBUTE = "gen_ai.tool.call.arguments"
-CALL_RESULT_ATTRIBUTE = "gen_ai.tool.call.result"
-ERROR_TYPE_ATTRIBUTE = "error.type"
-
-USAGE_ATTRIBUTES = {
-    "input": "gen_ai.usage.input_tokens",
-    "output": "gen_ai.usage.output_tokens",
-    "cached": "gen_ai.usage.cache_read.input_tokens",
-    "reasoning": "gen_ai.usage.reasoning.output_tokens",
-    "cost": "vacr.usage.cost",
-}
-TOKEN_COUNT_ATTRIBUTES = {
-    "input": "llm.token_count.prompt",
-    "output": "llm.token_count.completion",
-    "total": "llm.token_count.total",
-}
-SPAN_KIND_ATTRIBUTE = "openinference.span.kind"
-SPAN_KINDS = {
-    INVOKE_AGENT_OPERATION: "AGENT",
-    CHAT_OPERATION: "LLM",
-    EXECUTE_TOOL_OPERATION: "TOOL",
-}
-SESSION_ATTRIBUTE = "session.id"
-
-PROVIDER_NAMES = {"google": "gcp.gemini"}
-"""Providers that have another name there."""
+# The JSON mapping of OTLP
 
 
-_SPAN_INTERNAL, _SPAN_CLIENT = 1, 3
-_STATUS_ERROR = 2
-_NANOSECONDS_PER_MILLISECOND = 1_000_000
-_INT64_LIMIT = 2**63
-MAX_SPAN_MILLISECONDS = (2**64 - 1) // _NANOSECONDS_PER_MILLISECOND
-"""The last millisecond that a span can have."""
-
-
-@dataclass
-class Span:
-    """Something that took time, from millisecond to millisecond."""
-
-    operation: str
-    subject: str
-    """What the operation is of; both together are the name."""
-    place: str
-    """What makes its id."""
-    parent: Span | None
-    start: int
-    end: int
-    attributes: JsonObject = field(default_factory=dict)
-    failed: bool = False
-
-    def written(self, digest: str) -> JsonObject:
-        """Give the span as JSON; `digest` is that of the record, which makes all ids."""
-        made: JsonObject = {
-            "traceId": make_trace_id(digest),
-            "spanId": self.id(digest),
-            "name": f"{self.operation} {self.subject}".rstrip(),
-            "kind": _SPAN_CLIENT if self.operation == "chat" else _SPAN_INTERNAL,
-            "startTimeUnixNano": str(self.start * _NANOSECONDS_PER_MILLISECOND),
-            "endTimeUnixNano": str(max(self.start, self.end) * _NANOSECONDS_PER_MILLISECOND),
-            "attributes": build_attributes(
-                {
-                    OPERATION_ATTRIBUTE: self.operation,
-                    SPAN_KIND_ATTRIBUTE: SPAN_KINDS[self.operation],
-                    **self.attributes,
-                }
-            ),
-        }
-        if self.parent is not None:
-            made["parentSpanId"] = self.parent.id(digest)
-        if self.failed:
-            made["status"] = {"code": _STATUS_ERROR}
-        return made
-
-    def id(self, digest: str) -> str:
-        """Give the id, the same in every export of the record."""
-        return _derive_id(f"{digest} {self.operation} {self.place}", 16)
+def _encode_span(span: _Span, digest: str) -> JsonObject:
+    """Return a span as JSON; all ids are derived from the digest of the record."""
+    attributes = {
+        _OPERATION: span.operation,
+        _SPAN_KIND: _SPAN_KINDS[span.operation],
+        **span.attributes,
+    }
+    encoded: JsonObject = {
+        "traceId": make_trace_id(digest),
+        "spanId": _make_span_id(span, digest),
+        "name": f"{span.operation} {span.subject}".rstrip(),
+        "kind": _SPAN_CLIENT if span.operation == _CHAT else _SPAN_INTERNAL,
+        "startTimeUnixNano": str(span.start * _NANOSECONDS_PER_MILLISECOND),
+        "endTimeUnixNano": str(max(span.start, span.end) * _NANOSECONDS_PER_MILLISECOND),
+        "attributes": _encode_attributes(attributes),
+    }
+    if span.parent is not None:
+        encoded["parentSpanId"] = _make_span_id(span.parent, digest)
+    if span.failed:
+        encoded["status"] = {"code": _STATUS_ERROR}
+    return encoded
 
 
 def make_trace_id(digest: str) -> str:
-    """Give the id of the trace of a record."""
+    """Return the id of the trace of a record."""
     return _derive_id(digest, 32)
 
 
-def build_attributes(members: JsonObject) -> list[JsonObject]:
-    """Give attributes; what is not known is left out."""
+def _make_span_id(span: _Span, digest: str) -> str:
+    return _derive_id(f"{digest} {span.operation} {span.place}", 16)
+
+
+def _derive_id(text: str, length: int) -> str:
+    # An id of zeros would mean none; a digest that begins with that many is out of reach.
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+def _encode_attributes(attributes: JsonObject) -> list[JsonObject]:
+    """Return attributes as JSON, without unknown ones."""
     return [
-        {"key": name, "value": _build_attribute_value(value)}
-        for name, value in members.items()
+        {"key": name, "value": _encode_attribute_value(value)}
+        for name, value in attributes.items()
         if value is not None and value != ""
     ]
 
 
-def _build_attribute_value(value: Any) -> JsonObject:
+def _encode_attribute_value(value: Any) -> JsonObject:
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64_LIMIT <= value < _INT64_LIMIT:
@@ -277,244 +462,5 @@ def _build_attribute_value(value: Any) -> JsonObject:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_build_attribute_value(item) for item in value]}}
+        return {"arrayValue": {"values": [_encode_attribute_value(item) for item in value]}}
     return {"stringValue": str(value)}
-
-
-def _derive_id(text: str, length: int) -> str:
-    """Make an id of a text; one of zeros alone means none, and no digest in reach has that many."""
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
-
-
-_UNKNOWN = "unknown"
-_EXPORTED_SESSION_MEMBERS = frozenset(
-    ("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider")
-)
-
-
-def export(record: JsonObject, asked: ExportRequest) -> ExportedDocument:
-    """Give a record as a trace.
-
-    Raises:
-        InvalidRecord: there is no time in it, which spans need.
-    """
-    losses: ExportLosses = Counter()
-    every, kept, left_out = select_rows(record, asked.chosen, losses)
-    count_lost_events(
-        (row for row in kept if row.kind == EVENT_ROW and get_instructions(row) is None), losses
-    )
-    count_encrypted_reasoning(kept, losses)
-    count_lost_members(
-        record, losses, "id", "parent-id", "status", "subject", about=_EXPORTED_SESSION_MEMBERS
-    )
-    found = filter_steps(group_rows_into_steps(every, record), kept)
-    spans = _TraceWriter(record, asked, losses).spans(found)
-    meta = record["session"].get("agent-meta", {})
-    service = {
-        "service.name": meta.get("cli-name", _UNKNOWN),
-        "service.version": meta.get("cli-version"),
-    }
-    document = {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": build_attributes(service)},
-                "scopeSpans": [
-                    {
-                        "scope": {"name": "vacr", "version": __version__},
-                        "spans": [span.written(asked.digest) for span in spans],
-                    }
-                ],
-            }
-        ]
-    }
-    return ExportedDocument(encode(document) + b"\n", losses, left_out)
-
-
-class _TraceWriter:
-    """The export of one record."""
-
-    def __init__(self, record: JsonObject, asked: ExportRequest, losses: ExportLosses) -> None:
-        self.record = record
-        self.session = record["session"]
-        self.asked = asked
-        self.losses = losses
-        self.meta = self.session.get("agent-meta", {})
-        provider = self.meta.get("model-provider", _UNKNOWN)
-        self.provider = PROVIDER_NAMES.get(provider, provider)
-        self.now = self._began()
-        self.timeless: set[str] = set()
-
-    def _began(self) -> int:
-        stamps = [
-            self.session.get("session-start"),
-            *(entry.get("timestamp") for entry in self.session["entries"]),
-        ]
-        for stamp in stamps:
-            if (moment := _get_span_time(stamp)) is not None:
-                return moment
-        hint = "Its agent keeps no times. Other formats can hold it: atif, markdown, html."
-        raise InvalidRecord("there is no time in it, and a trace is made of times", hint=hint)
-
-    def spans(self, found: list[ConversationStep]) -> list[Span]:
-        """Give all spans, each after its parent."""
-        root = self._agent("", str(self.meta.get("cli-name", "agent")), None)
-        root.attributes |= {
-            "vacr.record.id": self.record["id"],
-            "vacr.record.sha256": self.asked.digest,
-        }
-        agents, spans = {"": root}, [root]
-        pending: dict[str, list[JsonObject]] = {}
-        for step in found:
-            if step.agent not in agents:
-                agents[step.agent] = self._agent(step.agent, step.agent, root)
-                spans.append(agents[step.agent])
-            parent, waiting = agents[step.agent], pending.setdefault(step.agent, [])
-            if step.source == AGENT_SOURCE:
-                spans += self._step(step, parent, waiting)
-                pending[step.agent] = build_result_messages(step)
-            elif step.source == PROMPT_SOURCE:
-                self._moment(step.rows[0])
-                waiting += [build_message("user", row.parts) for row in step.rows]
-            else:
-                _add_attribute_items(parent, INSTRUCTIONS_ATTRIBUTE, build_instructions(step))
-        for name, waiting in pending.items():
-            # What was asked last may have had no answer.
-            _add_attribute_items(
-                agents[name],
-                INPUT_MESSAGES_ATTRIBUTE,
-                [one for one in waiting if one["role"] == "user"],
-            )
-        for span in reversed(spans):
-            if span.parent is not None:
-                span.parent.end = max(span.parent.end, span.end)
-        for span in agents.values():
-            _encode_messages(span)
-        root.end = max(root.end, _get_span_time(self.session.get("session-end")) or 0)
-        if self.timeless:
-            self.losses["rows without a time, which have that of the row before"] = len(
-                self.timeless
-            )
-        _add_usage(root, _sum_usages([step.usage(self.record) for step in found]))
-        return spans
-
-    def _agent(self, place: str, name: str, parent: Span | None) -> Span:
-        said = {
-            AGENT_NAME_ATTRIBUTE: name,
-            AGENT_VERSION_ATTRIBUTE: self.meta.get("cli-version"),
-            AGENT_ID_ATTRIBUTE: place,
-        }
-        said |= self._common() | {
-            REQUEST_MODEL_ATTRIBUTE: _get_known_name(self.meta.get("model-id"))
-        }
-        return Span(INVOKE_AGENT_OPERATION, name, place, parent, self.now, self.now, said)
-
-    def _common(self) -> JsonObject:
-        name = self.session["session-id"]
-        text = name.hex() if isinstance(name, bytes) else str(name)
-        return {
-            PROVIDER_ATTRIBUTE: self.provider,
-            CONVERSATION_ATTRIBUTE: text,
-            SESSION_ATTRIBUTE: text,
-        }
-
-    def _step(self, step: ConversationStep, parent: Span, waiting: list[JsonObject]) -> list[Span]:
-        """Give the spans of one call of a model, and of the tools that it called."""
-        rows = step.rows
-        model = next(
-            (row.model for row in rows if _get_known_name(row.model)),
-            _get_known_name(self.meta.get("model-id")),
-        )
-        start = self._moment(rows[0])
-        chat = Span(
-            CHAT_OPERATION, model or "", rows[0].place, parent, start, start, self._common()
-        )
-        chat.end = max(self._moment(row) for row in rows)
-        chat.attributes |= {REQUEST_MODEL_ATTRIBUTE: model, RESPONSE_MODEL_ATTRIBUTE: model}
-        reasons = [
-            row.entry["stop-reason"]
-            for row in rows
-            if isinstance(row.entry.get("stop-reason"), str)
-        ]
-        chat.attributes[FINISH_REASONS_ATTRIBUTE] = reasons[-1:] or None
-        spoken = build_answer(step)
-        _add_attribute_items(
-            parent, INPUT_MESSAGES_ATTRIBUTE, [one for one in waiting if one["role"] == "user"]
-        )
-        _add_attribute_items(
-            parent, OUTPUT_MESSAGES_ATTRIBUTE, [spoken, *build_result_messages(step)]
-        )
-        _add_attribute_items(chat, INPUT_MESSAGES_ATTRIBUTE, waiting)
-        _add_attribute_items(chat, OUTPUT_MESSAGES_ATTRIBUTE, [spoken])
-        _encode_messages(chat)
-        _add_usage(chat, step.usage(self.record))
-        return [chat, *(self._tool(row, parent) for row in rows if row.kind == TOOL_ROW)]
-
-    def _tool(self, row: Row, parent: Span) -> Span:
-        start = self._moment(row)
-        end = self._moment(row.result) if row.result is not None else start
-        span = Span(
-            EXECUTE_TOOL_OPERATION,
-            row.tool or _UNKNOWN,
-            row.place,
-            parent,
-            start,
-            end,
-            self._common(),
-            row.is_error,
-        )
-        span.attributes |= {
-            TOOL_NAME_ATTRIBUTE: row.tool or _UNKNOWN,
-            TOOL_TYPE_ATTRIBUTE: "function",
-            CALL_ID_ATTRIBUTE: get_call_id(row),
-            CALL_ARGUMENTS_ATTRIBUTE: encode(row.entry["input"]).decode()
-            if "input" in row.entry
-            else None,
-            CALL_RESULT_ATTRIBUTE: get_response_text(row)
-            if row.result is not None or not row.tool
-            else None,
-            ERROR_TYPE_ATTRIBUTE: "tool_error" if row.is_error else None,
-        }
-        return span
-
-    def _moment(self, row: Row) -> int:
-        """Give the time of a row; one that is not known is that of what came before."""
-        moment = _get_span_time(row.time)
-        if moment is None:
-            self.timeless.add(row.place)
-        else:
-            self.now = moment
-        return self.now
-
-
-def _get_span_time(stamp: Timestamp | None) -> int | None:
-    """Give a time in milliseconds; nothing for one that no span can have."""
-    moment = get_epoch_milliseconds(stamp) if stamp is not None else None
-    return moment if moment is not None and 0 <= moment <= MAX_SPAN_MILLISECONDS else None
-
-
-def _add_attribute_items(span: Span, name: str, more: list[JsonObject]) -> None:
-    if more:
-        span.attributes.setdefault(name, []).extend(more)
-
-
-def _encode_messages(span: Span) -> None:
-    """Write messages as JSON, which is how they stand in attributes."""
-    for name in (INSTRUCTIONS_ATTRIBUTE, INPUT_MESSAGES_ATTRIBUTE, OUTPUT_MESSAGES_ATTRIBUTE):
-        if isinstance(span.attributes.get(name), list):
-            span.attributes[name] = encode(span.attributes[name]).decode()
-
-
-def _add_usage(span: Span, usage: JsonObject) -> None:
-    for table in (USAGE_ATTRIBUTES, TOKEN_COUNT_ATTRIBUTES):
-        span.attributes |= {other: usage[name] for name, other in table.items() if name in usage}
-
-
-def _sum_usages(usages: list[JsonObject]) -> JsonObject:
-    total: Counter[str] = Counter()
-    for usage in usages:
-        total.update(usage)
-    return dict(total)
-
-
-def _get_known_name(name: Any) -> str | None:
-    return str(name) if name and name != _UNKNOWN else None

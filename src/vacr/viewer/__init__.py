@@ -11,11 +11,9 @@ if TYPE_CHECKING:
     from vacr.viewer.page import PageTrust as PageTrust
     from vacr.viewer.page import render_site_index as render_site_index
     from vacr.viewer.parts import ContentPart as ContentPart
-    from vacr.viewer.parts import FileDiff as FileDiff
     from vacr.viewer.parts import ImagePart as ImagePart
     from vacr.viewer.parts import OtherPart as OtherPart
     from vacr.viewer.parts import TextPart as TextPart
-    from vacr.viewer.parts import format_json as format_json
     from vacr.viewer.parts import join_texts as join_texts
     from vacr.viewer.parts import list_content_parts as list_content_parts
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
@@ -27,12 +25,14 @@ if TYPE_CHECKING:
     from vacr.viewer.rows import Row as Row
     from vacr.viewer.rows import RowFilter as RowFilter
     from vacr.viewer.rows import build_rows as build_rows
-    from vacr.viewer.rows import make_visible as make_visible
-    from vacr.viewer.rows import make_visible_line as make_visible_line
     from vacr.viewer.terminal import DETAIL_LEVELS as DETAIL_LEVELS
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
     from vacr.viewer.terminal import TerminalLine as TerminalLine
+    from vacr.viewer.texts import format_json as format_json
+    from vacr.viewer.texts import make_visible as make_visible
+    from vacr.viewer.texts import make_visible_line as make_visible_line
+    from vacr.viewer.tool_calls import FileDiff as FileDiff
     from vacr.viewer.totals import BY_AGENT as BY_AGENT
     from vacr.viewer.totals import COUNTED_TOKENS as COUNTED_TOKENS
     from vacr.viewer.totals import GROUPINGS as GROUPINGS
@@ -60,11 +60,9 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "parts": (
             "ContentPart",
-            "FileDiff",
             "ImagePart",
             "OtherPart",
             "TextPart",
-            "format_json",
             "join_texts",
             "list_content_parts",
         ),
@@ -78,8 +76,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "TOOL_ROW",
             "USER_ROW",
             "build_rows",
-            "make_visible",
-            "make_visible_line",
         ),
         "terminal": (
             "DETAIL_LEVELS",
@@ -87,6 +83,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RowFormatter",
             "TerminalLine",
         ),
+        "texts": (
+            "format_json",
+            "make_visible",
+            "make_visible_line",
+        ),
+        "tool_calls": ("FileDiff",),
         "totals": (
             "BY_AGENT",
             "COUNTED_TOKENS",

@@ -1,9 +1,9 @@
-"""A page that verifies and shows records by itself. Step: view. Template + bytes → HTML.
+"""A page that verifies and shows records by itself: one HTML file that needs no network.
 
-The page is made of the viewer (`page.html`, built from `web/`), of the records' own bytes,
-compressed, and of a description. What it shows, it makes of those bytes, and verifies them again:
-nothing that was found out here is believed there. Its policy (CSP) lets no script run but the
-viewer's, and nothing be fetched.
+The page consists of the viewer (`page.html`, built from `web/`), the bytes of the records,
+compressed, and a description. It builds its rows from those bytes, and verifies them again: it does
+not believe any verdict made here. Its content security policy allows no script but the
+viewer's, and no request.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from vacr.record import encode_canonical_json, encode_deterministic_cbor
 from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
-from vacr.viewer.rows import RowFilter, make_visible
+from vacr.viewer.rows import RowFilter
+from vacr.viewer.texts import make_visible
 
 DATA_PLACEHOLDER = "<!--vacr:data-->"
-"""Where in the template the data go."""
+"""The place of the data in the template."""
 _COMPRESSION_LEVEL = 6
 
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """A record in a page: its bytes as they are stored, the statement about it, and what
-    verification found here.
-    """
+    """A record in a page: its bytes as stored, its statement, and the result of verification."""
 
     name: str
     data: bytes
@@ -40,31 +39,29 @@ class PageRecord:
 
 @dataclass(frozen=True, slots=True)
 class PageTrust:
-    """What the page verifies with."""
+    """The keys and the rule that the page verifies with."""
 
     keys: Sequence[PublicKey] = ()
     log_keys: Sequence[PublicKey] = ()
     roots: bool = False
-    """Whether certificates are trusted, too, which the page does not follow."""
+    """Whether certificates are trusted too; the page does not check those."""
     entry_rule: str = ENTRY_RULE_STATEMENT
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page is made of; the first record is the session, others are those of its
-    sub-agents.
-    """
+    """The contents of a page: the record of a session, then the records of its sub-agents."""
 
     title: str
     records: Sequence[PageRecord]
     trust: PageTrust = field(default_factory=PageTrust)
     filter: RowFilter | None = None
-    """What the page shows at first, if not all; it holds all."""
+    """The rows that the page shows at first; it contains all of them."""
     index: str = ""
-    """Where the index is of the archive that the page is in."""
+    """The address of the index, if the page is part of an archive."""
 
     def pieces(self, template: str) -> Iterator[bytes]:
-        """Give the HTML, piece by piece."""
+        """Yield the HTML, piece by piece."""
         description = {
             "title": make_visible(self.title),
             "made": f"vacr {__version__}",
@@ -75,25 +72,23 @@ class Page:
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
             "records": [
-                {"name": make_visible(one.name), "found": one.found} for one in self.records
+                {"name": make_visible(record.name), "found": record.found}
+                for record in self.records
             ],
         }
         islands = [_encode_description(description)]
-        for number, one in enumerate(self.records):
-            islands.append(
-                _encode_island(
-                    f"record-{number}", gzip.compress(one.data, _COMPRESSION_LEVEL, mtime=0)
-                )
-            )
-            if one.statement is not None:
-                islands.append(_encode_island(f"statement-{number}", one.statement))
+        for number, record in enumerate(self.records):
+            compressed = gzip.compress(record.data, _COMPRESSION_LEVEL, mtime=0)
+            islands.append(_encode_island(f"record-{number}", compressed))
+            if record.statement is not None:
+                islands.append(_encode_island(f"statement-{number}", record.statement))
         yield from _fill_template(template, self.title, islands)
 
 
 def render_site_index(
     template: str, title: str, pages: Sequence[Mapping[str, Any]]
 ) -> Iterator[bytes]:
-    """Give the index of an archive."""
+    """Yield the HTML of the index of an archive, piece by piece."""
     description = {
         "title": make_visible(title),
         "made": f"vacr {__version__}",
@@ -104,20 +99,17 @@ def render_site_index(
 
 
 def _fill_template(template: str, title: str, islands: list[bytes]) -> Iterator[bytes]:
-    head, place, tail = template.partition(DATA_PLACEHOLDER)
-    if not place:
+    head, placeholder, tail = template.partition(DATA_PLACEHOLDER)
+    if not placeholder:
         raise ValueError("a template without a place for the data")
-    named = head.replace(
-        "<title>vacr</title>", f"<title>{html.escape(make_visible(title))}</title>", 1
-    )
-    yield named.encode()
+    title_element = f"<title>{html.escape(make_visible(title))}</title>"
+    yield head.replace("<title>vacr</title>", title_element, 1).encode()
     yield from islands
     yield tail.encode()
 
 
 def _encode_description(description: dict[str, Any]) -> bytes:
-    # What could end the element, or begin a comment in it, is spelled in a way that JSON reads
-    # alike.
+    # JSON escapes keep the text from ending the element, or from beginning a comment in it.
     text = (
         encode_canonical_json(description)
         .replace(b"<", b"\\u003c")

@@ -1,15 +1,25 @@
-"""Rows as lines for a terminal. Step: show. Each line is a text and how it looks; whoever prints it
-knows the colours.
+"""Rows as lines for a terminal, in one of three levels of detail.
+
+Each line is a text and a look, such as `head` or `error`; the caller decides on colours.
+
+    >>> from vacr.viewer import RowFormatter, build_rows
+    >>> call = {"type": "tool-call", "name": "Bash", "input": {"command": "ls"}, "call-id": "1"}
+    >>> result = {"type": "tool-result", "call-id": "1", "output": "no such file", "is-error": True}
+    >>> [row] = build_rows({"session": {"entries": [call, result]}})
+    >>> for line in RowFormatter().lines(row):
+    ...     print(line)
+    TerminalLine(text='  → Bash ls ✗', look='error')
+    TerminalLine(text='      no such file', look='dim')
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from vacr.record import format_timestamp
-from vacr.viewer.parts import ContentPart, FileDiff, ImagePart, TextPart, format_json
+from vacr.viewer.parts import ContentPart, ImagePart, TextPart
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
@@ -17,14 +27,15 @@ from vacr.viewer.rows import (
     TOOL_ROW,
     USER_ROW,
     Row,
-    list_input_texts,
     list_row_bodies,
     make_text_matcher,
-    make_visible,
-    make_visible_line,
 )
+from vacr.viewer.texts import format_json, make_visible, make_visible_line
+from vacr.viewer.tool_calls import FileDiff, list_input_texts
 
-BRIEF_DETAIL, NORMAL_DETAIL, FULL_DETAIL = "brief", "normal", "full"
+BRIEF_DETAIL = "brief"
+NORMAL_DETAIL = "normal"
+FULL_DETAIL = "full"
 DETAIL_LEVELS = (BRIEF_DETAIL, NORMAL_DETAIL, FULL_DETAIL)
 
 _ROW_HEADINGS = {
@@ -33,17 +44,18 @@ _ROW_HEADINGS = {
     REASONING_ROW: "Thought",
     EVENT_ROW: "·",
 }
+_DIFF_LOOKS = {"+": "added", "-": "removed", "@": "dim"}
+_CALL_INDENT = " " * 6
+
+# How many lines of a diff, an output or a thought are shown; `None` for all.
 _MAX_SHOWN_LINES = {BRIEF_DETAIL: 0, NORMAL_DETAIL: 12, FULL_DETAIL: None}
-"""How many lines of a diff, an output or a thought are shown."""
+# How many lines with a match are shown, and how many characters around it.
 _MAX_MATCH_LINES = 3
 _MATCH_CONTEXT_LENGTH = 60
-"""How much is shown of where a text was found: how many lines, and how many characters before and
-behind.
-"""
 
 
 class TerminalLine(NamedTuple):
-    """A line, and how it looks: `head`, `text`, `dim`, `error`, `added`, `removed`, or `call`."""
+    """A line, and its look: `head`, `text`, `dim`, `error`, `added`, `removed` or `call`."""
 
     text: str
     look: str = "text"
@@ -51,157 +63,166 @@ class TerminalLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowFormatter:
-    """Shows rows in one detail."""
+    """Formats rows at one level of detail."""
 
     detail: str = NORMAL_DETAIL
     events: bool = False
     sought: str = ""
-    """A text that rows were chosen by, which is shown where it was found."""
+    """The text that rows were filtered by; lines with a match are shown."""
     places: bool = False
-    """Whether it is told where in the record each row is."""
+    """Whether to show where in the record each row is."""
 
     def lines(self, row: Row) -> Iterator[TerminalLine]:
-        """Give the lines of a row; those that are not shown in this detail give none."""
+        """Yield the lines of a row, unless this level of detail leaves it out."""
         if row.kind == EVENT_ROW:
             if self.events or (row.is_error and self.detail != BRIEF_DETAIL):
-                yield TerminalLine(
-                    f"· {make_visible_line(row.summary)}{_format_row_time(row)}{self._place(row)}",
-                    "error" if row.is_error else "dim",
-                )
-                if self.detail == FULL_DETAIL:
-                    yield from self._json(row.entry.get("data"), "  ")
+                yield from self._format_event(row)
         elif row.kind == TOOL_ROW:
-            yield from self._tool(row)
+            yield from self._format_tool_call(row)
         elif row.kind == REASONING_ROW:
-            # Of a thought that its maker sealed there is nothing to read.
+            # A thought that its provider encrypted has no parts.
             if self.detail == FULL_DETAIL or (row.parts and self.detail != BRIEF_DETAIL):
-                yield from self._said(row, "dim")
+                yield from self._format_message(row, "dim")
         elif row.parts:
-            yield from self._said(row, "text")
+            yield from self._format_message(row, "text")
 
-    def _said(self, row: Row, look: str) -> Iterator[TerminalLine]:
-        model = f" ({make_visible_line(row.model)})" if row.model and row.kind != USER_ROW else ""
-        agent = f" [{make_visible_line(row.agent)}]" if row.agent else ""
-        gone = f" ({make_visible_line(row.superseded)})" if row.superseded else ""
-        injected = " (from the agent)" if row.is_injected else ""
+    def _format_event(self, row: Row) -> Iterator[TerminalLine]:
+        look = "error" if row.is_error else "dim"
+        text = f"· {make_visible_line(row.summary)}{_format_row_time(row)}{self._format_place(row)}"
+        yield TerminalLine(text, look)
+        data = row.entry.get("data")
+        if self.detail == FULL_DETAIL and data not in (None, {}):
+            yield TerminalLine(f"  {make_visible_line(format_json(data))}", "dim")
+
+    def _format_message(self, row: Row, look: str) -> Iterator[TerminalLine]:
+        is_thought = row.kind == REASONING_ROW
         yield TerminalLine("")
-        head = f"{_ROW_HEADINGS[row.kind]}{agent}{model}{injected}{gone}{_format_row_time(row)}{self._place(row)}"
-        yield TerminalLine(head, "head" if row.kind != REASONING_ROW else "dim")
-        lines = [line for part in row.parts for line in self._part(part)]
-        yield from (
-            self._some(lines, "  ", look)
-            if row.kind == REASONING_ROW
-            else (TerminalLine(f"  {line}", look) for line in lines)
-        )
+        yield TerminalLine(self._format_heading(row), "dim" if is_thought else "head")
+        lines = list(_format_parts(row.parts))
+        if is_thought:
+            yield from self._limit_lines(lines, "  ", look)
+        else:
+            yield from (TerminalLine(f"  {line}", look) for line in lines)
 
-    def _tool(self, row: Row) -> Iterator[TerminalLine]:
-        failed = " ✗" if row.is_error else ""
-        agent = f"[{make_visible_line(row.agent)}] " if row.agent else ""
-        what = (
-            f"{make_visible_line(row.tool)} {make_visible_line(row.summary)}".strip()
-            if row.tool
-            else "a result without its call"
-        )
-        counts = "".join(f" (+{diff.added} -{diff.removed})" for diff in row.diffs[:1])
-        pending = "" if row.result is not None or not row.tool else " …"
-        yield TerminalLine(
-            f"  → {agent}{what}{counts}{failed}{pending}", "error" if row.is_error else "call"
-        )
+    def _format_heading(self, row: Row) -> str:
+        words = [_ROW_HEADINGS[row.kind]]
+        if row.agent:
+            words.append(f"[{make_visible_line(row.agent)}]")
+        if row.model and row.kind != USER_ROW:
+            words.append(f"({make_visible_line(row.model)})")
+        if row.is_injected:
+            words.append("(from the agent)")
+        if row.superseded:
+            words.append(f"({make_visible_line(row.superseded)})")
+        return f"{' '.join(words)}{_format_row_time(row)}{self._format_place(row)}"
+
+    def _format_tool_call(self, row: Row) -> Iterator[TerminalLine]:
+        yield _format_call_line(row)
         if self.places:
-            yield TerminalLine(
-                f"      {f'{_format_row_time(row)}{self._place(row)}'.strip()}", "dim"
-            )
+            when_and_where = f"{_format_row_time(row)}{self._format_place(row)}".strip()
+            yield TerminalLine(f"{_CALL_INDENT}{when_and_where}", "dim")
         if self.detail == BRIEF_DETAIL:
             return
-        yield from self._given(row) if self.detail == FULL_DETAIL else self._found(row)
+        if self.detail == FULL_DETAIL:
+            yield from _format_input(row)
+        else:
+            yield from self._format_matches(row)
         for diff in row.diffs:
-            yield from self._diff(diff, named=len(row.diffs) > 1)
-        printed = row.result.parts if row.result is not None else row.parts
+            yield from self._format_diff(diff, named=len(row.diffs) > 1)
         if self.detail == FULL_DETAIL or row.is_error:
-            yield from self._some(
-                [line for part in printed for line in self._part(part)], "      ", "dim"
-            )
+            output = row.result.parts if row.result is not None else row.parts
+            yield from self._limit_lines(list(_format_parts(output)), _CALL_INDENT, "dim")
 
-    def _given(self, row: Row) -> Iterator[TerminalLine]:
-        """Give what a call was given, but for what its line or its diffs say."""
-        for name, text in () if row.diffs else list_input_texts(row.entry.get("input")):
-            if text != row.summary:
-                for number, line in enumerate(make_visible(text).strip("\n").split("\n")):
-                    yield TerminalLine(
-                        f"      {f'{make_visible_line(name)}: ' if name and not number else ''}{line}",
-                        "dim",
-                    )
-
-    def _found(self, row: Row) -> Iterator[TerminalLine]:
-        """Give the lines in which the text was found, where the line of the call does not
-        say it.
-        """
-        found = make_text_matcher(self.sought)
-        if found is None or found(f"{row.tool} {row.summary}"):
+    def _format_matches(self, row: Row) -> Iterator[TerminalLine]:
+        """Yield the lines with the text sought, unless the line of the call has it."""
+        matches = make_text_matcher(self.sought)
+        if matches is None or matches(f"{row.tool} {row.summary}"):
             return
         lines = dict.fromkeys(
-            line for text in list_row_bodies(row) for line in text.splitlines() if found(line)
+            line for text in list_row_bodies(row) for line in text.splitlines() if matches(line)
         )
         for line in list(lines)[:_MAX_MATCH_LINES]:
-            yield TerminalLine(
-                f"      {make_visible_line(_cut_around_match(line, self.sought))}", "dim"
-            )
-        yield from _format_hidden_lines(len(lines), _MAX_MATCH_LINES, "      ")
+            excerpt = make_visible_line(_cut_around_match(line, self.sought))
+            yield TerminalLine(f"{_CALL_INDENT}{excerpt}", "dim")
+        yield from _format_hidden_lines(len(lines), _MAX_MATCH_LINES, _CALL_INDENT)
 
-    def _place(self, row: Row) -> str:
+    def _format_diff(self, diff: FileDiff, *, named: bool) -> Iterator[TerminalLine]:
+        if named:
+            path = make_visible_line(diff.path)
+            yield TerminalLine(f"{_CALL_INDENT}{path}{_format_diff_counts(diff)}", "dim")
+        limit = _MAX_SHOWN_LINES[self.detail]
+        lines = diff.lines[1:] if diff.lines[:1] == ["@@"] else diff.lines
+        for line in lines[:limit]:
+            look = _DIFF_LOOKS.get(line[:1], "dim")
+            yield TerminalLine(f"{_CALL_INDENT}{make_visible_line(line)}", look)
+        yield from _format_hidden_lines(len(lines), limit, _CALL_INDENT)
+
+    def _limit_lines(self, lines: list[str], indent: str, look: str) -> Iterator[TerminalLine]:
+        limit = _MAX_SHOWN_LINES[self.detail]
+        for line in lines[:limit]:
+            yield TerminalLine(f"{indent}{line}", look)
+        yield from _format_hidden_lines(len(lines), limit, indent)
+
+    def _format_place(self, row: Row) -> str:
         return f"  {make_visible_line(row.place)}" if self.places else ""
 
-    def _diff(self, diff: FileDiff, *, named: bool) -> Iterator[TerminalLine]:
-        if named:
-            yield TerminalLine(
-                f"      {make_visible_line(diff.path)} (+{diff.added} -{diff.removed})", "dim"
-            )
-        looks = {"+": "added", "-": "removed", "@": "dim"}
-        most = _MAX_SHOWN_LINES[self.detail]
-        lines = diff.lines[1:] if diff.lines[:1] == ["@@"] else diff.lines
-        for line in lines[:most]:
-            yield TerminalLine(f"      {make_visible_line(line)}", looks.get(line[:1], "dim"))
-        yield from _format_hidden_lines(len(lines), most, "      ")
 
-    def _some(self, lines: list[str], indent: str, look: str) -> Iterator[TerminalLine]:
-        most = _MAX_SHOWN_LINES[self.detail]
-        for line in lines[:most]:
-            yield TerminalLine(f"{indent}{line}", look)
-        yield from _format_hidden_lines(len(lines), most, indent)
+def _format_call_line(row: Row) -> TerminalLine:
+    agent = f"[{make_visible_line(row.agent)}] " if row.agent else ""
+    if row.tool:
+        call = f"{make_visible_line(row.tool)} {make_visible_line(row.summary)}".strip()
+    else:
+        call = "a result without its call"
+    counts = "".join(map(_format_diff_counts, row.diffs[:1]))
+    failed = " ✗" if row.is_error else ""
+    pending = " …" if row.tool and row.result is None else ""
+    text = f"  → {agent}{call}{counts}{failed}{pending}"
+    return TerminalLine(text, "error" if row.is_error else "call")
 
-    def _part(self, part: ContentPart) -> list[str]:
+
+def _format_diff_counts(diff: FileDiff) -> str:
+    return f" (+{diff.added} -{diff.removed})"
+
+
+def _format_input(row: Row) -> Iterator[TerminalLine]:
+    """Yield the arguments of a call, unless its line or its diffs show them."""
+    if row.diffs:
+        return
+    for name, text in list_input_texts(row.entry.get("input")):
+        if text == row.summary:
+            continue
+        label = f"{make_visible_line(name)}: " if name else ""
+        for line in make_visible(text).strip("\n").split("\n"):
+            yield TerminalLine(f"{_CALL_INDENT}{label}{line}", "dim")
+            label = ""
+
+
+def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
+    for part in parts:
         if isinstance(part, TextPart):
-            return make_visible(part.text).strip("\n").split("\n")
-        if isinstance(part, ImagePart):
-            return [
-                (
-                    "[image "
-                    f"{make_visible_line(part.name or part.media_type or 'of no type')}{_format_image_size(part)}]"
-                )
-            ]
-        return [f"[{make_visible_line(part.kind)}] {make_visible_line(format_json(part.value))}"]
-
-    def _json(self, value: object, indent: str) -> Iterator[TerminalLine]:
-        if value not in (None, {}):
-            yield TerminalLine(f"{indent}{make_visible_line(format_json(value))}", "dim")
+            yield from make_visible(part.text).strip("\n").split("\n")
+        elif isinstance(part, ImagePart):
+            name = make_visible_line(part.name or part.media_type or "of no type")
+            size = f", {len(part.data) * 3 // 4} bytes" if part.data else ""  # base64
+            yield f"[image {name}{size}]"
+        else:
+            value = make_visible_line(format_json(part.value))
+            yield f"[{make_visible_line(part.kind)}] {value}"
 
 
 def _cut_around_match(line: str, sought: str) -> str:
-    """Give what is before and behind a text in a line."""
-    at = max(0, line.lower().find(sought.lower()))
-    start, end = max(0, at - _MATCH_CONTEXT_LENGTH), at + len(sought) + _MATCH_CONTEXT_LENGTH
+    """Cut a line to the text sought and its surroundings."""
+    match = max(0, line.lower().find(sought.lower()))
+    start = max(0, match - _MATCH_CONTEXT_LENGTH)
+    end = match + len(sought) + _MATCH_CONTEXT_LENGTH
     return f"{'…' if start else ''}{line[start:end].strip()}{'…' if end < len(line) else ''}"
 
 
-def _format_image_size(image: ImagePart) -> str:
-    return f", {len(image.data) * 3 // 4} bytes" if image.data else ""
-
-
-def _format_hidden_lines(count: int, most: int | None, indent: str) -> Iterator[TerminalLine]:
-    if most and count > most:
-        yield TerminalLine(f"{indent}… {count - most} more lines", "dim")
+def _format_hidden_lines(count: int, limit: int | None, indent: str) -> Iterator[TerminalLine]:
+    if limit and count > limit:
+        yield TerminalLine(f"{indent}… {count - limit} more lines", "dim")
 
 
 def _format_row_time(row: Row) -> str:
-    said = format_timestamp(row.time) if row.time is not None else None
-    return f"  {said[:19].replace('T', ' ')}" if said else ""
+    time = format_timestamp(row.time) if row.time is not None else None
+    return f"  {time[:19].replace('T', ' ')}" if time else ""

@@ -1,10 +1,18 @@
-"""What a session adds up to. Step: show, stats. Tokens and cost are what the record says; nothing
-is priced here.
+"""Totals: what sessions add up to, alone, in groups, and on the cards of an archive's index.
 
-A conversation in a few words: its title, and what an index says of it. Step: view.
+Tokens and costs are taken from the record, never computed from prices. Only sums of a session are
+kept, never the session itself, so that any number of sessions can be added.
 
-What sessions add up to, by what they have in common. Step: stats. Only sums are kept of a
-session, never the session.
+    >>> import vacr
+    >>> from vacr.viewer import SessionGroups, count_totals
+    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> totals = count_totals(record)
+    >>> totals.prompts, totals.calls, totals.added, totals.removed
+    (1, 4, 6, 1)
+    >>> groups = SessionGroups(by="agent")
+    >>> groups.add(record)
+    >>> list(groups.groups())
+    ['claude-code']
 """
 
 from __future__ import annotations
@@ -16,13 +24,25 @@ from typing import Any
 
 from vacr.model import JsonObject
 from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
-from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, USER_ROW, Row, build_rows, make_visible
+from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
+from vacr.viewer.texts import make_visible
 
-MAX_COST = 1e15
-"""More than anything costs: what is said to cost more counts as that, so that there is always a
-sum.
-"""
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
+# A larger cost counts as this one, so that the sum stays a finite number.
+_MAX_COST = 1e15
+
+VERDICT_VERIFIED = "verified"
+VERDICT_SIGNED = "signed"
+VERDICT_FAILED = "failed"
+VERDICT_UNSIGNED = "unsigned"
+_MAX_TITLE_LENGTH = 100
+
+BY_AGENT = "agent"
+BY_PROJECT = "project"
+BY_MODEL = "model"
+BY_DAY = "day"
+GROUPINGS = (BY_AGENT, BY_PROJECT, BY_MODEL, BY_DAY)
+_UNKNOWN = "unknown"
 
 
 @dataclass
@@ -37,73 +57,74 @@ class Totals:
     entries: int = 0
     added: int = 0
     removed: int = 0
-    """Lines that calls asked for, whether they were done or not."""
+    """Lines that calls requested, whether or not they were carried out."""
     milliseconds: int = 0
     cost: float = 0.0
     tokens: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
-    """The output tokens of each model, or its answers where no tokens are told."""
+    """The output tokens of each model."""
     tools: Counter[str] = field(default_factory=Counter)
     failed_tools: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
-    """How often each file was to be changed."""
+    """How many changes calls requested of each file."""
 
     def __add__(self, other: Totals) -> Totals:
-        """Add up two."""
+        """Return the sum of both."""
         return Totals(
             *(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__)
         )
 
 
 def count_totals(record: JsonObject, shown: Iterable[Row] | None = None) -> Totals:
-    """Count what is in a record, or in some of its rows."""
-    found = Totals(sessions=1)
-    for _ in count_passing_rows(build_rows(record) if shown is None else shown, found):
+    """Count a record, or some of its rows."""
+    totals = Totals(sessions=1)
+    for _ in count_passing_rows(build_rows(record) if shown is None else shown, totals):
         pass
-    add_usage(record, found)
-    return found
+    add_usage(record, totals)
+    return totals
 
 
-def count_passing_rows(shown: Iterable[Row], found: Totals) -> Iterator[Row]:
-    """Count rows as they pass."""
+def count_passing_rows(shown: Iterable[Row], totals: Totals) -> Iterator[Row]:
+    """Yield rows unchanged, and count each of them."""
     for row in shown:
-        _count_row(row, found)
+        _count_row(row, totals)
         yield row
 
 
-def add_usage(record: JsonObject, found: Totals) -> None:
-    """Add what a record says of its entries, and of itself: tokens, cost, time."""
-    usual = record["session"].get("agent-meta", {}).get("model-id", "unknown")
-    for entry in walk_entries(record["session"].get("entries", ())):
-        found.entries += 1
-        usage = entry.get("token-usage")
-        if isinstance(usage, dict) and not _is_inherited(entry):
-            found.tokens.update(
-                {name: usage[name] for name in COUNTED_TOKENS if type(usage.get(name)) is int}
-            )
-            cost = usage.get("cost")
-            found.cost += (
-                max(-MAX_COST, min(cost, MAX_COST)) if isinstance(cost, int | float) else 0
-            )
-            if type(usage.get("output")) is int:
-                found.models[str(entry.get("model-id", usual))] += usage["output"]
-    found.milliseconds = _get_duration(record["session"])
-
-
-def _count_row(row: Row, found: Totals) -> None:
+def _count_row(row: Row, totals: Totals) -> None:
     if row.is_inherited or row.is_repeated:
         return
-    found.prompts += row.kind == USER_ROW and not row.is_injected
-    found.answers += row.kind == ASSISTANT_ROW
-    found.errors += row.is_error
+    totals.prompts += row.kind == USER_ROW and not row.is_injected
+    totals.answers += row.kind == ASSISTANT_ROW
+    totals.errors += row.is_error
     if row.kind == TOOL_ROW and row.tool:
-        found.calls += 1
-        found.tools[row.tool] += 1
-        found.failed_tools[row.tool] += row.is_error
+        totals.calls += 1
+        totals.tools[row.tool] += 1
+        totals.failed_tools[row.tool] += row.is_error
     for diff in row.diffs:
-        found.files[diff.path] += 1
-        found.added += diff.added
-        found.removed += diff.removed
+        totals.files[diff.path] += 1
+        totals.added += diff.added
+        totals.removed += diff.removed
+
+
+def add_usage(record: JsonObject, totals: Totals) -> None:
+    """Add the tokens, cost and duration that a record states."""
+    session = record["session"]
+    default_model = session.get("agent-meta", {}).get("model-id", _UNKNOWN)
+    for entry in walk_entries(session.get("entries", ())):
+        totals.entries += 1
+        usage = entry.get("token-usage")
+        if not isinstance(usage, dict) or _is_inherited(entry):
+            continue
+        totals.tokens.update(
+            {name: usage[name] for name in COUNTED_TOKENS if type(usage.get(name)) is int}
+        )
+        cost = usage.get("cost")
+        if isinstance(cost, int | float):
+            totals.cost += max(-_MAX_COST, min(cost, _MAX_COST))
+        if type(usage.get("output")) is int:
+            totals.models[str(entry.get("model-id", default_model))] += usage["output"]
+    totals.milliseconds = _get_duration(session)
 
 
 def _is_inherited(entry: JsonObject) -> bool:
@@ -112,28 +133,23 @@ def _is_inherited(entry: JsonObject) -> bool:
 
 
 def _get_duration(session: JsonObject) -> int:
-    ends = [
-        get_epoch_milliseconds(session[name])
-        for name in ("session-start", "session-end")
-        if name in session
-    ]
-    return max(0, ends[1] - ends[0]) if len(ends) == 2 and None not in ends else 0  # type: ignore[operator]  # noqa: PLR2004
+    if "session-start" not in session or "session-end" not in session:
+        return 0
+    start = get_epoch_milliseconds(session["session-start"])
+    end = get_epoch_milliseconds(session["session-end"])
+    return max(0, end - start) if start is not None and end is not None else 0
 
 
-VERDICT_VERIFIED, VERDICT_SIGNED, VERDICT_FAILED, VERDICT_UNSIGNED = (
-    "verified",
-    "signed",
-    "failed",
-    "unsigned",
-)
+def sum_tokens(totals: Totals) -> int:
+    """Return the number of input and output tokens."""
+    return totals.tokens["input"] + totals.tokens["output"]
 
-_MAX_TITLE_LENGTH = 100
+
+# The index of an archive
 
 
 def format_record_title(record: JsonObject, otherwise: str) -> str:
-    """Name a conversation as `vacr list` does: by what its agent calls it, or else by its first
-    prompt.
-    """
+    """Return the title of a conversation as in `vacr list`: the agent's, or its first prompt."""
     line = make_visible(find_session_title(record["session"]) or otherwise)
     return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
 
@@ -141,85 +157,77 @@ def format_record_title(record: JsonObject, otherwise: str) -> str:
 def build_index_card(
     record: JsonObject, name: str, href: str, verdict: str, told: str
 ) -> dict[str, Any]:
-    """Say of a record what the index of an archive needs."""
+    """Build the card of a record in the index of an archive."""
     session = record["session"]
     meta = session.get("agent-meta", {})
-    found = count_totals(record)
+    totals = count_totals(record)
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
     return {
         "href": href,
         "name": make_visible(name),
         "title": format_record_title(record, name),
         "agent": str(meta.get("cli-name", "")),
-        "models": [str(one) for one in meta.get("models") or [meta.get("model-id", "")]],
+        "models": [str(model) for model in meta.get("models") or [meta.get("model-id", "")]],
         "project": str(session.get("environment", {}).get("working-dir", "")),
         "start": (start or "")[:19].replace("T", " "),
-        "prompts": found.prompts,
-        "calls": found.calls,
-        "errors": found.errors,
-        "tokens": found.tokens["input"] + found.tokens["output"],
-        "spent": [{"name": name, "value": count} for name, count in found.models.items()],
+        "prompts": totals.prompts,
+        "calls": totals.calls,
+        "errors": totals.errors,
+        "tokens": sum_tokens(totals),
+        "spent": [{"name": model, "value": count} for model, count in totals.models.items()],
         "tools": [
-            {"name": name, "value": count, "failed": found.failed_tools[name]}
-            for name, count in found.tools.items()
+            {"name": tool, "value": count, "failed": totals.failed_tools[tool]}
+            for tool, count in totals.tools.items()
         ],
-        "cost": round(found.cost, 4),
+        "cost": round(totals.cost, 4),
         "verdict": verdict,
         "told": make_visible(told),
     }
 
 
-BY_AGENT, BY_PROJECT, BY_MODEL, BY_DAY = "agent", "project", "model", "day"
-GROUPINGS = (BY_AGENT, BY_PROJECT, BY_MODEL, BY_DAY)
-UNKNOWN_GROUP = "unknown"
+# Groups of sessions
 
 
 @dataclass
 class SessionGroups:
-    """Sums of many sessions; of a session that was recorded more than once, the longest recording
-    counts.
-    """
+    """Totals of many sessions; if a session was recorded twice, the longer recording counts."""
 
     by: str
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
-    """By agent and id, for agents know nothing of each other's."""
+    """By agent and id, because two agents may use one id; then by group."""
     repeated: int = 0
 
     def add(self, record: JsonObject) -> None:
         """Count a record."""
-        name = _get_group_key(record, BY_AGENT), str(record["session"]["session-id"])
-        found = _split_totals(record, self.by)
-        other = self.sessions.get(name)
+        key = _get_group(record, BY_AGENT), str(record["session"]["session-id"])
+        parts = _split_totals(record, self.by)
+        other = self.sessions.get(key)
         if other is not None:
             self.repeated += 1
-            if _count_entries(other) >= _count_entries(found):
+            if _count_entries(other) >= _count_entries(parts):
                 return
-        self.sessions[name] = found
+        self.sessions[key] = parts
 
     def groups(self) -> dict[str, Totals]:
-        """Give the sums of each group, the one with the most tokens first; days in their order."""
-        found: dict[str, Totals] = {}
+        """Return the totals of each group: days in their order, others by tokens."""
+        groups: dict[str, Totals] = {}
         for parts in self.sessions.values():
-            for key, totals in parts.items():
-                found[key] = found.get(key, Totals()) + totals
+            for group, totals in parts.items():
+                groups[group] = groups.get(group, Totals()) + totals
         if self.by == BY_DAY:
-            return dict(sorted(found.items()))
-        return dict(
-            sorted(
-                found.items(), key=lambda item: (-sum_tokens(item[1]), -item[1].entries, item[0])
-            )
-        )
+            return dict(sorted(groups.items()))
+        return dict(sorted(groups.items(), key=_rank_group))
 
     def total(self) -> Totals:
-        """Give the sums of all; a session that several groups share is one session."""
+        """Return the totals of all groups; a session that several groups share counts once."""
         total = sum(self.groups().values(), Totals())
         total.sessions = len(self.sessions)
         return total
 
 
-def sum_tokens(totals: Totals) -> int:
-    """Give the tokens of both directions."""
-    return totals.tokens["input"] + totals.tokens["output"]
+def _rank_group(item: tuple[str, Totals]) -> tuple[int, int, str]:
+    group, totals = item
+    return -sum_tokens(totals), -totals.entries, group
 
 
 def _count_entries(parts: dict[str, Totals]) -> int:
@@ -229,40 +237,38 @@ def _count_entries(parts: dict[str, Totals]) -> int:
 def _split_totals(record: JsonObject, by: str) -> dict[str, Totals]:
     if by == BY_MODEL:
         return _split_by_model(record)
-    return {_get_group_key(record, by): count_totals(record)}
+    return {_get_group(record, by): count_totals(record)}
 
 
-def _get_group_key(record: JsonObject, by: str) -> str:
+def _get_group(record: JsonObject, by: str) -> str:
     session = record["session"]
     if by == BY_AGENT:
-        return str(session.get("agent-meta", {}).get("cli-name", UNKNOWN_GROUP))
+        return str(session.get("agent-meta", {}).get("cli-name", _UNKNOWN))
     if by == BY_PROJECT:
-        place = session.get("environment", {}).get("working-dir") or record.get("vcs", {}).get(
-            "repository"
-        )
-        return str(place or UNKNOWN_GROUP)
+        folder = session.get("environment", {}).get("working-dir")
+        return str(folder or record.get("vcs", {}).get("repository") or _UNKNOWN)
     start = session.get("session-start")
     moment = get_epoch_milliseconds(start) if start is not None else None
-    return (format_timestamp(moment) or UNKNOWN_GROUP)[:10] if moment is not None else UNKNOWN_GROUP
+    if moment is None:
+        return _UNKNOWN
+    return (format_timestamp(moment) or _UNKNOWN)[:10]
 
 
 def _split_by_model(record: JsonObject) -> dict[str, Totals]:
-    """Part a session by the models that worked in it; what no model is named for is of the
-    session's usual one.
-    """
+    """Split a session by model; rows and entries without one belong to the session's default."""
     session = record["session"]
-    usual = str(session.get("agent-meta", {}).get("model-id", UNKNOWN_GROUP))
-    shown: dict[str, list[Row]] = {}
+    default_model = str(session.get("agent-meta", {}).get("model-id", _UNKNOWN))
+    rows: dict[str, list[Row]] = {}
     for row in build_rows(record):
-        shown.setdefault(row.model or usual, []).append(row)
-    held: dict[str, list[JsonObject]] = {}
+        rows.setdefault(row.model or default_model, []).append(row)
+    entries: dict[str, list[JsonObject]] = {}
     for entry in session.get("entries", ()):
-        held.setdefault(str(entry.get("model-id", usual)), []).append(entry)
-    found = {}
-    for model in dict.fromkeys([*held, *shown]):
-        part = {**record, "session": {**session, "entries": held.get(model, [])}}
-        found[model] = count_totals(part, shown.get(model, []))
-        if model != usual:
-            # The time is the session's, and counted once.
-            found[model].milliseconds = 0
-    return found
+        entries.setdefault(str(entry.get("model-id", default_model)), []).append(entry)
+    parts = {}
+    for model in dict.fromkeys([*entries, *rows]):
+        part = {**record, "session": {**session, "entries": entries.get(model, [])}}
+        parts[model] = count_totals(part, rows.get(model, []))
+        if model != default_model:
+            # The duration belongs to the session, and counts once.
+            parts[model].milliseconds = 0
+    return parts
