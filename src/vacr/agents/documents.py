@@ -164,16 +164,25 @@ def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, lis
     if whole:
         yield number, whole
         return
+    batch: list[Any] = []
     counted = 0
     for start, stop in _find_value_spans(data):
-        number += data.count(b"\n", counted, start)
-        counted = start
         text = data[start:stop]
-        value = _decode_exact_document(text)
-        if value:
-            yield number, value
+        exact = _decode_exact_document(text)
+        # Counting lines takes time, so after a first batch for recognition, one takes all the rest.
+        is_first_batch_full = counted == 0 and start > _CHUNK_BYTES
+        if batch and (is_first_batch_full or not exact):
+            yield number, batch
+            batch = []
+        if not batch:
+            number += data.count(b"\n", counted, start)
+            counted = start
+        if exact:
+            batch += exact
         else:
             yield from _parse_inexact_document(text, number)
+    if batch:
+        yield number, batch
 
 
 def _find_value_spans(data: bytes) -> Iterator[tuple[int, int]]:
