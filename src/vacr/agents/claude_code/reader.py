@@ -4,9 +4,10 @@ One line becomes one entry. Lines refer to each other by `parent-id`, so branche
 sidechains stay as they were written. The reader does not follow a session into other files;
 `vacr.discovery` finds the files that belong together.
 
+>>> from pathlib import Path
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.claude_code.reader import read
->>> data = open("examples/claude-code.jsonl", "rb").read()
+>>> data = Path("examples/claude-code.jsonl").read_bytes()
 >>> (reading,) = read(Source((SourcePart("claude-code.jsonl", data),)))
 >>> entries = reading.record["session"]["entries"]
 >>> [entry.get("event-type", entry["type"]) for entry in entries[:3]]
