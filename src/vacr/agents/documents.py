@@ -53,6 +53,10 @@ MAX_NATIVE_DEPTH = MAX_DEPTH - 16
 NOT_JSON_REASON = "not JSON"
 EXPORT_HEAD_MEMBER = "vacr-export"
 """The member of an export's first line that names the format."""
+SELECT_TABLE_NAMES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
+    "VIRTUAL%' ORDER BY name COLLATE BINARY"
+)
 
 _CHUNK_BYTES = 1 << 15
 _MAX_POINTER_LENGTH = 200
@@ -303,6 +307,13 @@ def decode_exact_json(text: bytes) -> list[Any]:
     return []
 
 
+def parse_json_text(value: Any) -> Any:
+    """Parse a text that is a JSON object or array; return any other value as it is."""
+    if type(value) is str and value[:1] in ("{", "["):
+        return next(iter(decode_exact_json(value.encode())), value)
+    return value
+
+
 def parse_inexact_json(text: bytes) -> Iterator[Any]:
     """Yield the values of a line or a document that may not be exact."""
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
@@ -396,6 +407,11 @@ class SessionDatabase(Protocol):
     def sign(self, query: DatabaseQuery, session_id: str) -> object:
         """Return a value that changes with the session's rows, without reading their content."""
         ...
+
+
+def quote_sql_name(name: str) -> str:
+    """Return the name of a table or a column, quoted for a statement."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def encode_session_rows(
