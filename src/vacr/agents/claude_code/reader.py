@@ -204,14 +204,9 @@ CLAUDE_EVENT_SUBTYPES = {
 }
 """Line type → the member that holds the subtype (empty: the line itself), and the subtypes."""
 
-_MEMBERS_BESIDE_DATA = CLAUDE_ENVELOPE_MEMBERS | {
-    "id",
-    "parent-id",
-    "timestamp",
-    "type",
-    "event-type",
-    "vacr",
-}
+_MEMBERS_BESIDE_DATA = CLAUDE_ENVELOPE_MEMBERS | parse_names(
+    "event-type id parent-id timestamp type vacr"
+)
 _CLASHING_MEMBERS = CANONICAL_ENTRY_MEMBERS - {"timestamp"}
 _EVENT_CLASHING_MEMBERS = frozenset(("id", "parent-id", "event-type", "vacr"))
 _IFLOW_SESSION_ID = re.compile(r"session-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
