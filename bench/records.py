@@ -32,13 +32,19 @@ def record(session: Session) -> None:
 
 def recording() -> None:
     """Compare recording with the floor, for each agent: all its sessions, and those of more than
-    100 kB.
+    100 kB; for OpenCode also dumps, which hold many indented values.
     """
     for agent in AGENTS:
         found = sessions(agent)
         large = [session for session in found if len(session.data) > LARGE]
+        dumps = [session.dump() for session in found] if agent == "opencode" else []
+        forms = {
+            "all": found,
+            "over 100 kB": large,
+            "dumps": [dump for dump in dumps if dump is not None],
+        }
         told = []
-        for label, some in (("all", found), ("over 100 kB", large)):
+        for label, some in forms.items():
             if some:
                 each(lambda session: session.values, some)
                 size = sum(len(session.data) for session in some)

@@ -74,6 +74,18 @@ class Session:
         document["messages"] *= factor
         return Session(self.name, json.dumps(document, ensure_ascii=False, indent=2).encode())
 
+    def dump(self) -> Session | None:
+        """Return an export of OpenCode as a dump: each session, message and part by itself."""
+        if len(self.values) != 1:
+            # A file of several indented values is a dump already.
+            return self if self.data.startswith((b"{\n", b"[\n")) else None
+        export = json.loads(self.data)
+        pieces = [export["info"]]
+        for message in export["messages"]:
+            pieces += [message["info"], *message["parts"]]
+        texts = [json.dumps(piece, ensure_ascii=False, indent=2) for piece in pieces]
+        return Session(f"dump of {self.name}", "\n".join(texts).encode())
+
 
 def sessions(agent: str) -> list[Session]:
     """Give the sessions of an agent."""

@@ -74,7 +74,7 @@ KEPT_AS_BYTES = [
     [case[1:] for case in KEPT_AS_BYTES],
     ids=[case[0] for case in KEPT_AS_BYTES],
 )
-def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(line, reason):
+def test_undecodable_line_is_kept_as_bytes(line, reason):
     reading = read_one(around(line))
     record = record_of(around(line))
     assert kept_bytes(record) == [line]
@@ -107,9 +107,7 @@ REPAIRED = [
     [case[1:] for case in REPAIRED],
     ids=[case[0] for case in REPAIRED],
 )
-def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
-    line, content, reason
-):
+def test_partly_undecodable_line_is_read_and_its_bytes_are_kept(line, content, reason):
     record = record_of(around(line))
     entry = by_id(record, "x")
     if content is not None:
@@ -120,7 +118,7 @@ def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
     assert validate(record).valid
 
 
-def test_a_repeated_member_anywhere_is_seen():
+def test_repeated_member_is_found_at_any_place():
     line = jsonl(LAST).strip().replace(b'"content":"bye"', b'"content":"one","content":"two"')
     record = record_of(jsonl(FIRST) + line + b"\n")
     assert kept_bytes(record) == [line]
@@ -203,7 +201,7 @@ def test_a_timestamp_outside_the_pattern_is_set_aside(stamp):
     assert validate(record).valid
 
 
-def test_a_tool_name_may_be_anything():
+def test_tool_name_may_be_any_text():
     name = 'Task" >\n<parameter name="description\x1b[31m'
     block = {"type": "tool_use", "id": "t1", "name": name, "input": {}}
     line = {"type": "assistant", "uuid": "a1", "message": {"role": "assistant", "content": [block]}}
@@ -214,7 +212,7 @@ def test_a_tool_name_may_be_anything():
     assert validate(record).valid
 
 
-def test_a_value_that_is_no_object_is_kept():
+def test_value_that_is_not_an_object_is_kept():
     record = record_of(jsonl(FIRST, LAST, FIRST) + b'[1,2]\n"text"\n7\nnull\n')
     assert [entry["data"]["value"] for entry in events(record, "unknown")] == [
         [1, 2],
@@ -250,14 +248,14 @@ def test_one_very_long_line_is_read():
     ],
     ids=["empty", "blank", "binary", "executable", "prose", "other JSON", "an array", "UTF-16"],
 )
-def test_what_is_no_session_is_refused_with_a_reason(data, message):
+def test_file_that_is_not_a_session_is_refused_with_a_reason(data, message):
     with pytest.raises(UnreadableInput) as caught:
         read_one(data)
     assert message in caught.value.diagnostics()
     assert caught.value.exit_code == 3
 
 
-def test_what_would_make_the_record_invalid_is_set_aside():
+def test_member_that_would_invalidate_the_record_is_set_aside():
     usage = {"input_tokens": 2**64, "output_tokens": 2**70, "cache_read_input_tokens": -1}
     line = {
         "type": "assistant",

@@ -73,7 +73,7 @@ CASES = [
 
 @pytest.mark.parametrize("layout", [bytes, indented], ids=["one line", "several lines"])
 @pytest.mark.parametrize(("agent", "content", "read", "reason"), CASES)
-def test_a_whole_value_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
+def test_partly_undecodable_document_is_read_and_its_bytes_are_kept(
     agent, content, read, reason, layout
 ):
     data = layout(WHOLE[agent].replace(b"CONTENT", content))
@@ -91,9 +91,7 @@ def test_a_whole_value_with_something_undecodable_in_it_is_read_and_its_bytes_ar
 
 
 @pytest.mark.parametrize(("agent", "content", "read", "reason"), CASES)
-def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
-    agent, content, read, reason
-):
+def test_partly_undecodable_line_is_read_and_its_bytes_are_kept(agent, content, read, reason):
     head, line = LINES[agent]
     line = line.replace(b"CONTENT", content)
     record = record_of(head + b"\n" + line + b"\n", agent)
@@ -120,7 +118,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("agent", LINES)
 @pytest.mark.parametrize("line", [case[1] for case in BROKEN], ids=[case[0] for case in BROKEN])
-def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(agent, line):
+def test_undecodable_line_is_kept_as_bytes(agent, line):
     head, message = (part.replace(b"CONTENT", b'"hi"') for part in LINES[agent])
     record = record_of(b"\n".join([head, line, message]), agent)
     assert kept_bytes(record) == [line]
@@ -132,7 +130,7 @@ def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(agent, line):
 
 @pytest.mark.parametrize("agent", WHOLE)
 @pytest.mark.parametrize("layout", [bytes, indented], ids=["one line", "several lines"])
-def test_a_value_that_is_cut_off_is_refused_or_with_the_agent_named_kept(agent, layout):
+def test_truncated_value_is_refused_or_kept_if_the_agent_is_named(agent, layout):
     data = layout(WHOLE[agent].replace(b"CONTENT", b'["hi"]'))[:-4]
     with pytest.raises(UnreadableInput, match=r"not a session of an agent that is known|damaged"):
         record_of(data)
@@ -142,7 +140,7 @@ def test_a_value_that_is_cut_off_is_refused_or_with_the_agent_named_kept(agent, 
 
 
 @pytest.mark.parametrize("agent", LINES)
-def test_two_objects_on_a_line_are_two(agent):
+def test_two_objects_on_one_line_are_two_values(agent):
     head, message = (part.replace(b"CONTENT", b'"hi"') for part in LINES[agent])
     apart, together = record_of(head + b"\n" + message, agent), record_of(head + message, agent)
     assert together["session"]["entries"] == apart["session"]["entries"]
@@ -170,7 +168,7 @@ def test_other_ways_to_write_the_same_value_give_the_same_entries(agent, layout)
 
 @pytest.mark.parametrize("agent", sorted(load_readers()))
 @pytest.mark.parametrize("value", [b"{}", b"[]", b"[{}]", b"{}\n{}", b"[[]]", b"null", b'""', b"0"])
-def test_a_value_that_says_nothing_is_refused_or_with_the_agent_named_kept(agent, value):
+def test_empty_value_is_refused_or_kept_if_the_agent_is_named(agent, value):
     with pytest.raises(UnreadableInput):
         record_of(value)
     record = record_of(value, agent)
@@ -178,7 +176,7 @@ def test_a_value_that_says_nothing_is_refused_or_with_the_agent_named_kept(agent
     assert validate(record).valid
 
 
-def test_a_session_whose_first_object_was_repaired_is_still_a_session_of_its_own():
+def test_session_with_repaired_first_object_stays_separate():
     one = {"sessionId": "s1", "projectHash": "ab", "messages": []}
     data = jsonl(one) + WHOLE["gemini-cli"].replace(b"s1", b"s2").replace(
         b"CONTENT", b'"a\\ud800b"'

@@ -205,7 +205,7 @@ def test_a_fork_is_its_own_session_and_marks_what_it_inherits():
 @pytest.mark.parametrize(
     "said", [{"subagent_history_start_ordinal": 3}, {"history_base": {"end_ordinal_exclusive": 3}}]
 )
-def test_a_fork_may_say_where_its_own_lines_begin(said):
+def test_fork_may_state_where_its_own_lines_begin(said):
     meta = META | {"payload": META["payload"] | said, "ordinal": 0}
     lines = [
         line(
@@ -226,7 +226,7 @@ def test_a_fork_may_say_where_its_own_lines_begin(said):
     ]
 
 
-def test_an_older_fork_is_told_by_the_time_of_its_turns():
+def test_older_fork_is_recognised_by_the_times_of_its_turns():
     parent = line("session_meta", {"id": "p1", "timestamp": "2025-12-31T00:00:00.000Z"})
     copied = line(
         "turn_context", {"model": "old", "cwd": "/w"}, timestamp="2026-01-01T00:00:00.300Z"
@@ -242,12 +242,12 @@ def test_an_older_fork_is_told_by_the_time_of_its_turns():
     assert record["session"]["agent-meta"]["models"] == ["new"]
 
 
-def test_two_lines_of_one_session_are_no_fork():
+def test_two_headers_of_one_session_are_not_a_fork():
     record = record_of(jsonl(META, META))
     assert not any("inherited" in entry.get("vacr", {}) for entry in record["session"]["entries"])
 
 
-def test_where_no_response_item_says_it_the_echo_is_the_message():
+def test_echo_without_response_item_becomes_the_message():
     record = record_of(
         jsonl(
             META,
@@ -299,7 +299,7 @@ def test_the_mode_of_a_session(source, mode):
     assert record["session"].get("format") == mode
 
 
-def test_a_foreign_session_named_later_inherits_nothing():
+def test_later_header_of_another_session_inherits_nothing():
     turn = line(
         "turn_context",
         {"turn_id": "019cf2c0-5000-7000-8000-0000000000c1", "model": "m"},
@@ -310,7 +310,7 @@ def test_a_foreign_session_named_later_inherits_nothing():
     assert not any("inherited" in entry.get("vacr", {}) for entry in record["session"]["entries"])
 
 
-def test_what_the_user_says_before_an_older_forks_first_turn_is_its_own():
+def test_prompt_before_first_turn_of_older_fork_is_its_own():
     parent = line("session_meta", {"id": "p1"})
     copied = line("turn_context", {"model": "old"}, timestamp="2026-01-01T00:00:00.300Z")
     prompt = line(
@@ -329,7 +329,7 @@ def test_what_the_user_says_before_an_older_forks_first_turn_is_its_own():
     ]
 
 
-def test_a_shell_call_without_a_call_id_is_named_by_its_own():
+def test_shell_call_without_call_id_uses_its_own_id():
     call = line(
         "response_item",
         {

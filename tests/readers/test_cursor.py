@@ -170,7 +170,7 @@ INPUTS = [
 @pytest.mark.parametrize(
     ("text", "expected"), [case[1:] for case in INPUTS], ids=[case[0] for case in INPUTS]
 )
-def test_the_parameters_of_a_call_in_text(text, expected):
+def test_parameters_of_text_call_are_parsed(text, expected):
     record = record_of(f"user:\nx\n\nassistant:\n{text}".encode())
     found = [
         child["input"]
@@ -180,7 +180,7 @@ def test_the_parameters_of_a_call_in_text(text, expected):
     assert found == [expected]
 
 
-def test_calls_that_follow_each_other_end_where_the_next_begins():
+def test_text_call_ends_where_the_next_begins():
     record = record_of(
         b"user:\nx\n\nassistant:\n[Tool call] Write\n  contents: a\n\n[Tool call] Read\n  "
         b"path: "
@@ -192,7 +192,7 @@ def test_calls_that_follow_each_other_end_where_the_next_begins():
     ]
 
 
-def test_every_parameter_that_is_no_text_is_one_of_some_tool():
+def test_every_json_parameter_belongs_to_a_tool():
     assert {
         name for names in CURSOR_TOOL_PARAMETERS.values() for name in names
     } >= CURSOR_JSON_PARAMETERS
@@ -215,7 +215,7 @@ def test_every_parameter_that_is_no_text_is_one_of_some_tool():
         "nothing said yet",
     ],
 )
-def test_who_speaks_in_a_text(data, roles):
+def test_roles_of_text_transcript(data, roles):
     assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles
 
 
@@ -233,7 +233,7 @@ BLOCKS = [{"type": "tool_use", "name": "Read", "input": {}}, {"type": "text", "t
 
 
 @pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": "also said"}], ids=str)
-def test_what_a_bubble_says_in_blocks_is_seen_before_what_it_thought(text):
+def test_blocks_of_bubble_come_before_its_thinking(text):
     entry = of_bubble(content=BLOCKS, thinking={"text": "hm"}, **text)
     assert [child["type"] for child in entry["children"]] == ["tool-call", "reasoning"]
     assert entry["content"] == BLOCKS
@@ -260,7 +260,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("members", "expected"), WORDS.values(), ids=WORDS)
-def test_where_a_bubble_has_what_was_said(members, expected):
+def test_content_of_bubble_is_its_first_non_empty_member(members, expected):
     entry = of_bubble(**members)
     assert expected.items() <= entry.items()
     assert entry.get("vacr", {}).get("content-from") == (
@@ -269,12 +269,12 @@ def test_where_a_bubble_has_what_was_said(members, expected):
     assert "children" not in entry
 
 
-def test_of_two_models_that_a_bubble_names_both_are_kept():
+def test_both_models_of_a_bubble_are_kept():
     entry = of_bubble(type="ai", modelType="gpt-4", modelInfo={"modelName": "gpt-5.2"})
     assert (entry["model-id"], entry["modelInfo"]) == ("gpt-4", {"modelName": "gpt-5.2"})
 
 
-def test_an_id_that_is_empty_is_kept():
+def test_empty_id_is_kept():
     record = record_of(
         jsonl(STORE | {"session": ""}, row("meta", key="0", value='{"agentId":"","name":"x"}'))
     )
@@ -337,13 +337,13 @@ EXPORTS = {
 
 
 @pytest.mark.parametrize("lines", EXPORTS.values(), ids=EXPORTS)
-def test_whatever_an_export_holds_is_in_the_record(lines):
+def test_every_row_of_an_export_is_in_the_record(lines):
     record = record_of(jsonl(*lines))
     assert json.dumps(record["session"]).count("NEEDLE") == json.dumps(lines).count("NEEDLE")
     assert validate(record).findings == []
 
 
-def test_a_row_that_had_to_be_repaired_is_read_and_kept():
+def test_repaired_row_is_read_and_kept():
     line = jsonl(row("cursorDiskKV", key="bubbleId:s:b", value='{"type":1,"text":"hi"}')).replace(
         b"{", b'{"table":"meta",', 1
     )

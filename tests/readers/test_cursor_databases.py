@@ -290,7 +290,7 @@ def tabs_of(items, identity):
 
 @settings(max_examples=60)
 @given(EDITOR)
-def test_all_that_the_editors_rows_say_is_in_the_record(native):
+def test_every_value_of_the_editors_rows_is_in_the_record(native):
     number = Words()
     with (
         tempfile.TemporaryDirectory() as name,
@@ -339,7 +339,7 @@ def test_all_that_the_editors_rows_say_is_in_the_record(native):
 
 @settings(max_examples=60)
 @given(STORE)
-def test_all_that_the_command_lines_rows_say_is_in_the_record(native):
+def test_every_value_of_the_command_lines_rows_is_in_the_record(native):
     number = Words()
     with (
         tempfile.TemporaryDirectory() as name,

@@ -152,7 +152,7 @@ FOLDS = [
 @pytest.mark.parametrize(
     ("lines", "expected"), [case[1:] for case in FOLDS], ids=[case[0] for case in FOLDS]
 )
-def test_what_became_of_each_message(lines, expected):
+def test_fate_of_each_message_is_marked(lines, expected):
     assert fates(log(*lines)) == expected
 
 
@@ -163,7 +163,7 @@ def test_a_rewound_message_keeps_its_children_and_its_tokens():
     assert len(entry["children"]) == 3
 
 
-def test_messages_set_anew_stand_after_the_line_that_set_them_and_say_so():
+def test_replacing_messages_follow_their_line_and_name_it():
     event, one, two = log(
         {"$set": {"messages": [line("a"), line("b")], "lastUpdated": "2026-05-02T09:00:00.000Z"}}
     )
@@ -212,7 +212,7 @@ def test_a_call_and_its_result_are_two_entries():
     assert result["resultDisplay"]["newContent"].startswith("def total")
 
 
-def test_a_cancelled_call_without_a_result_has_none():
+def test_cancelled_call_has_no_result():
     (answer,) = [entry for entry in SESSION["session"]["entries"] if entry.get("id") == "g-0001"]
     call = children(answer, "tool-call")[1]
     assert (call["name"], call["status"]) == ("grep_search", "cancelled")
@@ -271,7 +271,7 @@ def test_only_counts_are_counted_and_all_counters_stay(tokens, usage):
     assert entry["tokens"] == tokens
 
 
-def test_what_was_only_shown_is_an_event():
+def test_notice_to_the_user_is_an_event():
     events = {
         entry["event-type"]: entry
         for entry in SESSION["session"]["entries"]
@@ -283,7 +283,7 @@ def test_what_was_only_shown_is_an_event():
     assert SESSION["vacr"]["drift"] == {"types": {"brand-new": 1}, "members": {"session.mood": 1}}
 
 
-def test_a_type_that_is_called_like_an_event_of_ours_is_told_from_it():
+def test_native_type_with_a_reserved_name_is_kept_apart():
     one, two = log(line("a", "rewind"), {"$rewindTo": "a"})
     assert one["event-type"] == two["event-type"] == "rewind"
     assert one["vacr"]["native"] == {"type": "rewind"}
@@ -318,7 +318,7 @@ def test_a_saved_chat_in_snake_case_names_its_session():
     assert user["timestamp"] == "2026-05-02T08:15:01.000Z"
 
 
-def test_a_checkpoint_keeps_what_stands_beside_its_turns():
+def test_checkpoint_keeps_its_other_members():
     record = record_of((FIXTURES / "gemini" / "checkpoint.json").read_bytes())
     assert record["session"]["authType"] == "oauth-personal"
     assert [entry["vacr"] for entry in record["session"]["entries"]] == [{"from": "history"}] * 2
@@ -333,7 +333,7 @@ def test_a_sub_agents_parent_is_the_folder_it_lies_in():
     assert record["vacr"]["source"]["parts"][0]["name"] == f"{PARENT}/{CHILD.name}"
 
 
-def test_a_sub_agent_that_lies_nowhere_has_no_known_parent():
+def test_sub_agent_outside_a_folder_has_no_parent():
     assert "parent" not in read_one(CHILD.read_bytes(), CHILD.name).record["vacr"]
 
 
@@ -351,7 +351,7 @@ def test_several_sessions_in_a_file_are_several_records():
         assert [len(record["session"]["entries"]) for record in records] == [1, 2]
 
 
-def test_a_header_that_comes_again_changes_its_session():
+def test_repeated_header_changes_its_session():
     event, entry = log(HEADER | {"summary": "x"}, line("a"))
     assert event["event-type"] == "session-metadata"
     assert event["data"] == HEADER | {"summary": "x"}
@@ -359,7 +359,7 @@ def test_a_header_that_comes_again_changes_its_session():
 
 
 @pytest.mark.parametrize(("beside", "counter"), [("tool", "input"), ("thoughts", "output")])
-def test_counts_whose_sum_is_no_count_stay_as_they_are(beside, counter):
+def test_counts_with_too_large_a_sum_stay_as_they_are(beside, counter):
     tokens = {"input": 1, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 2} | {
         counter: 2**64 - 1,
         beside: 1,

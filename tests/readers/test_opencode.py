@@ -120,13 +120,13 @@ def test_sessions_that_a_dump_mixes_are_records_of_their_own():
     ] == [{"what": "is this"}]
 
 
-def test_what_stood_beside_a_session_is_named():
+def test_members_from_beside_a_session_are_listed():
     assert MAIN["vacr"]["beside"] == ["project", "session_diff", "session_share", "todo"]
     assert ODD["vacr"]["beside"] == ["todos"]
     assert "beside" not in EXAMPLE["vacr"]
 
 
-def test_what_stood_beside_a_session_under_a_name_it_has_itself_is_an_event():
+def test_member_beside_a_session_with_a_name_of_its_own_is_an_event():
     data = {"info": {"id": "ses_1", "title": "own"}, "messages": [], "title": "beside"}
     record = record_of(json.dumps(data).encode())
     assert record["session"]["title"] == "own"
@@ -159,21 +159,21 @@ def test_what_was_said_is_content_and_the_rest_are_children():
     assert message["children"][4]["event-type"] == "step-finish"
 
 
-def test_parts_that_are_not_in_the_order_of_their_ids_say_in_which_they_are():
+def test_parts_out_of_id_order_keep_their_order():
     order = entry(ODD, 8)["vacr"]["order"]
     assert order[:4] == ["content/0", "children/0", "content/1", "children/1"]
     assert len(order) == 12
     assert "vacr" not in entry(EXAMPLE, 2)
 
 
-def test_parts_that_share_an_id_say_in_which_order_they_are():
+def test_parts_with_the_same_id_keep_their_order():
     (message,) = exported({"id": "prt_1", "type": "retry"}, {"id": "prt_1", "type": "text"})[
         "session"
     ]["entries"]
     assert message["vacr"] == {"order": ["children/0", "content/0"]}
 
 
-def test_what_the_user_took_back_is_superseded():
+def test_reverted_messages_are_superseded():
     fates = [entry.get("vacr", {}).get("superseded") for entry in ODD["session"]["entries"]]
     assert fates == [None, "reverted", "reverted"]
     assert entry(ODD, 8)["children"]
@@ -212,7 +212,7 @@ def test_a_tool_that_failed_is_an_error():
 
 
 @pytest.mark.parametrize("status", ["pending", "running"])
-def test_a_tool_that_has_not_finished_has_no_result(status):
+def test_unfinished_tool_has_no_result(status):
     (call,) = tool(status=status, input={"command": "ls"})
     assert call["state"] == {"status": status}
 
@@ -243,7 +243,7 @@ def test_tokens_are_those_of_the_message_and_counted_once():
         ([], None),
     ],
 )
-def test_counters_that_are_no_counts_are_not_counted(tokens, usage):
+def test_invalid_counters_are_not_counted(tokens, usage):
     (message,) = exported(tokens=tokens)["session"]["entries"]
     assert message.get("token-usage") == usage
     assert message["tokens"] == tokens
@@ -281,7 +281,7 @@ def test_the_secret_of_a_shared_session_is_carried_and_told(source):
     assert "/session/session_share/secret" in notice.message
 
 
-def test_a_secret_that_has_no_place_of_its_own_is_told_too():
+def test_secret_in_an_unplaced_value_is_flagged():
     share = {"id": "1", "secret": SECRET, "url": "u"}
     record = record_of(jsonl({"id": "ses_1", "directory": "/w"}, share, share), "opencode")
     assert record["vacr"]["secrets"] == [
@@ -367,7 +367,7 @@ def later(kind, **data):
     return found
 
 
-def test_blocks_of_the_later_model_are_said_or_children():
+def test_blocks_of_the_later_model_are_content_or_children():
     tool = {
         "type": "tool",
         "id": "c1",
@@ -390,7 +390,7 @@ def test_blocks_of_the_later_model_are_said_or_children():
 @pytest.mark.parametrize(
     ("kind", "event_type"), [("shell", "shell"), ("", ""), (5, "session_message")]
 )
-def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, event_type):
+def test_other_row_of_the_later_model_is_an_event_of_its_type(kind, event_type):
     event = later(kind, text="x")
     assert (event["event-type"], event["data"].get("type", event_type)) == (event_type, kind)
 
@@ -408,7 +408,7 @@ def said(session):
     return [block["text"] for entry in session["entries"] for block in entry.get("content", ())]
 
 
-def test_messages_of_one_id_are_of_their_sessions():
+def test_messages_with_the_same_id_stay_in_their_sessions():
     pieces = []
     for letter in "AB":
         pieces.append({"id": "msg_1", "sessionID": f"ses_{letter}", "role": "user", "who": letter})
@@ -428,7 +428,7 @@ def test_messages_of_one_id_are_of_their_sessions():
             assert (entry["who"], entry["content"][0]["text"]) == (letter, f"of {letter}")
 
 
-def test_a_part_that_names_no_session_goes_by_its_message():
+def test_part_without_session_follows_its_message():
     part = {"id": "prt_1", "messageID": "msg_1", "type": "text", "text": "words"}
     message = {"id": "msg_1", "sessionID": "ses_A", "role": "user"}
     other = {"id": "msg_2", "sessionID": "ses_B", "role": "user"}
@@ -437,7 +437,7 @@ def test_a_part_that_names_no_session_goes_by_its_message():
     assert said(of_two(message, other, part | {"sessionID": "ses_B"})["ses_A"]) == []
 
 
-def test_shares_find_their_sessions_without_looking_at_all_of_them():
+def test_shares_find_their_sessions_by_bisection():
     class Counted(str):  # noqa: SLOT000 - one of a test
         compared = 0
 
@@ -468,7 +468,7 @@ HEADS = {
 
 @pytest.mark.parametrize("session", HEADS.values(), ids=HEADS)
 @pytest.mark.parametrize("form", ["opencode-sqlite", "cursor-vscdb", "cursor-store"])
-def test_the_head_of_an_export_may_say_anything(form, session):
+def test_head_of_an_export_may_hold_any_session(form, session):
     table = {"opencode-sqlite": "message", "cursor-vscdb": "cursorDiskKV", "cursor-store": "meta"}[
         form
     ]
@@ -491,7 +491,7 @@ def test_the_head_of_an_export_may_say_anything(form, session):
     ],
 )
 @pytest.mark.parametrize("indent", [2, None])
-def test_what_was_said_while_exporting_is_kept(lead, indent):
+def test_output_before_an_export_is_kept(lead, indent):
     """Whoever catches both outputs of the command has a line of the other before the export."""
     said = {
         "info": {"id": "msg_1", "role": "user"},
@@ -512,7 +512,7 @@ def test_what_was_said_while_exporting_is_kept(lead, indent):
 
 
 @pytest.mark.parametrize(("size", "whole"), [(10, 3), (100_000, 1)])
-def test_a_large_project_is_kept_with_the_first_of_its_sessions(size, whole):
+def test_large_project_is_kept_with_its_first_session(size, whole):
     project = {"id": "p", "worktree": "/w", "icon": "x" * size}
     sessions = [{"id": f"ses_{number}", "directory": "/w", "projectID": "p"} for number in range(3)]
     made = [record["session"]["project"] for record in records_of(jsonl(project, *sessions))]

@@ -61,7 +61,7 @@ def test_a_third_party_adds_a_reader_by_entry_point(tmp_path):
     assert "parrot" in run(tmp_path, "record", "session.txt", "--agent", "nobody").stderr
 
 
-def test_a_reader_that_cannot_be_loaded_is_named(tmp_path):
+def test_reader_that_fails_to_load_is_named(tmp_path):
     install(tmp_path, "broken", "no_such_module")
     done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")
     assert done.returncode == 3
@@ -97,7 +97,7 @@ OTHERS = (
 
 
 @pytest.mark.skipif(not OTHERS, reason="no sessions of other agents here")
-def test_sessions_of_other_agents_are_not_taken_for_ours():
+def test_sessions_of_other_agents_are_not_recognised():
     for path in OTHERS:
         with pytest.raises(UnreadableInput):
             find_reader(Source((SourcePart(path.name, path.read_bytes()),)))
@@ -117,13 +117,13 @@ TRAE = {
 
 
 @pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
-def test_agents_that_write_the_format_of_another_are_not_taken_for_it(line):
+def test_agents_with_a_borrowed_format_are_not_recognised(line):
     with pytest.raises(UnreadableInput):
         find_reader(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_utf_16_is_told_as_such(encoding):
+def test_utf_16_is_reported(encoding):
     mark = "" if encoding == "utf-16" else "\ufeff"
     data = (mark + (EXAMPLES / "cursor.jsonl").read_text()).encode(encoding)
     with pytest.raises(UnreadableInput, match="UTF-16") as caught:

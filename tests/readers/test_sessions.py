@@ -35,7 +35,7 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
 
 
 @pytest.mark.parametrize("path", LOGS)
-def test_what_is_not_superseded_is_what_the_fold_of_the_log_leaves(path):
+def test_messages_not_superseded_are_the_folded_log(path):
     data = path.read_bytes()
     assert independent.record(*records_of(data), live=True) == plain(
         independent.gemini(data, live=True)

@@ -53,6 +53,10 @@ MAX_NATIVE_DEPTH = MAX_DEPTH - 16
 NOT_JSON_REASON = "not JSON"
 EXPORT_HEAD_MEMBER = "vacr-export"
 """The member of an export's first line that names the format."""
+SELECT_TABLE_NAMES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
+    "VIRTUAL%' ORDER BY name COLLATE BINARY"
+)
 
 _CHUNK_BYTES = 1 << 15
 _MAX_POINTER_LENGTH = 200
@@ -164,16 +168,25 @@ def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, lis
     if whole:
         yield number, whole
         return
+    batch: list[Any] = []
     counted = 0
     for start, stop in _find_value_spans(data):
-        number += data.count(b"\n", counted, start)
-        counted = start
         text = data[start:stop]
-        value = _decode_exact_document(text)
-        if value:
-            yield number, value
+        exact = _decode_exact_document(text)
+        # Counting lines takes time, so after a first batch for recognition, one takes all the rest.
+        is_first_batch_full = counted == 0 and start > _CHUNK_BYTES
+        if batch and (is_first_batch_full or not exact):
+            yield number, batch
+            batch = []
+        if not batch:
+            number += data.count(b"\n", counted, start)
+            counted = start
+        if exact:
+            batch += exact
         else:
             yield from _parse_inexact_document(text, number)
+    if batch:
+        yield number, batch
 
 
 def _find_value_spans(data: bytes) -> Iterator[tuple[int, int]]:
@@ -294,6 +307,13 @@ def decode_exact_json(text: bytes) -> list[Any]:
     return []
 
 
+def parse_json_text(value: Any) -> Any:
+    """Parse a text that is a JSON object or array; return any other value as it is."""
+    if type(value) is str and value[:1] in ("{", "["):
+        return next(iter(decode_exact_json(value.encode())), value)
+    return value
+
+
 def parse_inexact_json(text: bytes) -> Iterator[Any]:
     """Yield the values of a line or a document that may not be exact."""
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
@@ -387,6 +407,11 @@ class SessionDatabase(Protocol):
     def sign(self, query: DatabaseQuery, session_id: str) -> object:
         """Return a value that changes with the session's rows, without reading their content."""
         ...
+
+
+def quote_sql_name(name: str) -> str:
+    """Return the name of a table or a column, quoted for a statement."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def encode_session_rows(

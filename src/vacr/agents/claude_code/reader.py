@@ -4,9 +4,10 @@ One line becomes one entry. Lines refer to each other by `parent-id`, so branche
 sidechains stay as they were written. The reader does not follow a session into other files;
 `vacr.discovery` finds the files that belong together.
 
+>>> from pathlib import Path
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.claude_code.reader import read
->>> data = open("examples/claude-code.jsonl", "rb").read()
+>>> data = Path("examples/claude-code.jsonl").read_bytes()
 >>> (reading,) = read(Source((SourcePart("claude-code.jsonl", data),)))
 >>> entries = reading.record["session"]["entries"]
 >>> [entry.get("event-type", entry["type"]) for entry in entries[:3]]
@@ -203,14 +204,9 @@ CLAUDE_EVENT_SUBTYPES = {
 }
 """Line type → the member that holds the subtype (empty: the line itself), and the subtypes."""
 
-_MEMBERS_BESIDE_DATA = CLAUDE_ENVELOPE_MEMBERS | {
-    "id",
-    "parent-id",
-    "timestamp",
-    "type",
-    "event-type",
-    "vacr",
-}
+_MEMBERS_BESIDE_DATA = CLAUDE_ENVELOPE_MEMBERS | parse_names(
+    "event-type id parent-id timestamp type vacr"
+)
 _CLASHING_MEMBERS = CANONICAL_ENTRY_MEMBERS - {"timestamp"}
 _EVENT_CLASHING_MEMBERS = frozenset(("id", "parent-id", "event-type", "vacr"))
 _IFLOW_SESSION_ID = re.compile(r"session-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -5,9 +5,10 @@ also writes events for its screen (`event_msg`); they stay events, so that nothi
 counted twice. A fork starts with lines copied from its parent: they are kept and marked
 `inherited`. The reader does not follow a fork into other files.
 
+>>> from pathlib import Path
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.codex.reader import read
->>> data = open("examples/codex-cli.jsonl", "rb").read()
+>>> data = Path("examples/codex-cli.jsonl").read_bytes()
 >>> (reading,) = read(Source((SourcePart("codex-cli.jsonl", data),)))
 >>> session = reading.record["session"]
 >>> session["agent-meta"]["model-id"], session["environment"]["working-dir"]

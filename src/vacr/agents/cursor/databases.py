@@ -38,10 +38,10 @@ from vacr.agents.agent import Source
 from vacr.agents.documents import (
     EXPORT_HEAD_MEMBER,
     RepairedValue,
-    decode_exact_json,
     get_exported_session_id,
     get_extra_head_members,
     is_export_row,
+    parse_json_text,
 )
 from vacr.agents.lift import (
     Lift,
@@ -512,13 +512,6 @@ def _decode_row_bytes(value: Any) -> bytes:
 
 
 # --- Values ---
-
-
-def parse_json_text(value: Any) -> Any:
-    """Parse a text that is a JSON object or array; return any other value as it is."""
-    if type(value) is str and value[:1] in ("{", "["):
-        return next(iter(decode_exact_json(value.encode())), value)
-    return value
 
 
 def parse_folder_uri(uri: str | bytes) -> str:

@@ -29,7 +29,13 @@ from vacr.agents.cursor.databases import (
     parse_folder_uri,
     parse_protobuf_fields,
 )
-from vacr.agents.documents import DatabaseQuery, ListedSession, decode_exact_json
+from vacr.agents.documents import (
+    SELECT_TABLE_NAMES,
+    DatabaseQuery,
+    ListedSession,
+    decode_exact_json,
+    quote_sql_name,
+)
 from vacr.model import JsonObject
 
 CURSOR_COMPOSER_KIND = "composerData"
@@ -47,10 +53,6 @@ _BUBBLE_MEMBERS = ("conversation", "fullConversationHeadersOnly", "conversationM
 _USER_BUBBLE_TYPE = 1
 _CONTENT_KEY = re.compile(r"composer\.content\.[0-9a-f]{64}")
 
-_SELECT_TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
-    "VIRTUAL%' ORDER BY name COLLATE BINARY"
-)
 _SELECT_NUMBERED_TABLE = (
     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'cursorDiskKV' "
     "AND sql NOT LIKE '%WITHOUT%ROWID%'"
@@ -359,7 +361,7 @@ def _has_row_numbers(query: DatabaseQuery) -> bool:
 def _list_tables(query: DatabaseQuery) -> list[str]:
     return [
         row["name"]
-        for row in query(_SELECT_TABLES)
+        for row in query(SELECT_TABLE_NAMES)
         if type(row["name"]) is str and not row["name"].startswith("sqlite_")
     ]
 
@@ -372,8 +374,8 @@ def _select_rows(
     query: DatabaseQuery, table: str, condition: str = "", *parameters: str
 ) -> list[JsonObject]:
     """Return rows with all columns, in an order that does not depend on their places."""
-    quoted = '"' + table.replace('"', '""') + '"'
-    rows = query(f"SELECT * FROM {quoted} {condition}", *parameters)  # noqa: S608 - a quoted name
+    statement = f"SELECT * FROM {quote_sql_name(table)} {condition}"  # noqa: S608 - a quoted name
+    rows = query(statement, *parameters)
     # SQLite would copy every value to sort by it; here a value counts only if the columns before
     # it are equal.
     return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])

@@ -20,7 +20,7 @@ like any other, and counted in the record's `vacr.drift`.
 
 from __future__ import annotations
 
-import itertools
+import operator
 from typing import Any
 
 from vacr.agents.lift import (
@@ -101,18 +101,20 @@ def add_message_parts(parts: list[Any], entry: JsonObject, session: SessionBuild
     """Put the parts of a message into its content and its children."""
     content: list[Any] = []
     children: list[JsonObject] = []
-    order = []
     # Turning parts into entries moves their ids, so the order is checked first.
-    in_order = _is_ordered_by_id(parts)
+    order: list[str] | None = None if _is_ordered_by_id(parts) else []
     for part in parts:
-        if type(part) is dict and is_one_of(part.get("type"), OPENCODE_CONTENT_MEMBERS):
-            session.drift.count_members(part["type"], part, OPENCODE_CONTENT_MEMBERS[part["type"]])
-            order.append(f"content/{len(content)}")
+        kind = part.get("type") if type(part) is dict else None
+        if type(kind) is str and kind in OPENCODE_CONTENT_MEMBERS:
+            session.drift.count_members(kind, part, OPENCODE_CONTENT_MEMBERS[kind])
+            if order is not None:
+                order.append(f"content/{len(content)}")
             content.append(part)
         else:
-            order.append(f"children/{len(children)}")
+            if order is not None:
+                order.append(f"children/{len(children)}")
             children += make_part_entries(part, session)
-    if not in_order:
+    if order is not None:
         get_writable_marks(entry)["order"] = order
     if content or not children:
         entry["content"] = content
@@ -124,7 +126,7 @@ def add_message_parts(parts: list[Any], entry: JsonObject, session: SessionBuild
 def _is_ordered_by_id(parts: list[Any]) -> bool:
     """Return whether the ids of the parts sort in the order of the parts, as OpenCode's do."""
     ids = [part["id"] for part in parts if type(part) is dict and type(part.get("id")) is str]
-    return len(ids) == len(parts) and all(left < right for left, right in itertools.pairwise(ids))
+    return len(ids) == len(parts) and all(map(operator.lt, ids, ids[1:]))
 
 
 def make_part_entries(part: Any, session: SessionBuilder) -> list[JsonObject]:

@@ -27,7 +27,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.agents.documents import decode_exact_json
+from vacr.agents.documents import parse_json_text
 from vacr.agents.lift import (
     Lift,
     Move,
@@ -308,7 +308,7 @@ def _restore_row_ids(row: JsonObject, columns: dict[str, str]) -> JsonObject:
     """Put the ids back into the JSON of a row; if they contradict it, keep the text of the JSON."""
     rest = {name: value for name, value in row.items() if name not in columns and name != "data"}
     ids = {member: row[column] for column, member in columns.items() if row.get(column) is not None}
-    data = _parse_json_column(row.get("data"))
+    data = parse_json_text(row.get("data"))
     outer = rest | ids
     if type(data) is not dict or any(
         member in data and data[member] != value for member, value in outer.items()
@@ -320,17 +320,10 @@ def _restore_row_ids(row: JsonObject, columns: dict[str, str]) -> JsonObject:
 def _parse_columns(row: JsonObject, json_columns: frozenset[str]) -> JsonObject:
     """Return the columns of a row that have a value, with JSON columns parsed."""
     return {
-        name: _parse_json_column(value) if name in json_columns else value
+        name: parse_json_text(value) if name in json_columns else value
         for name, value in row.items()
         if value is not None
     }
-
-
-def _parse_json_column(value: Any) -> Any:
-    """Parse a column's text if it is an object or an array and nothing of it is lost."""
-    if type(value) is str and value[:1] in ("{", "["):
-        return next(iter(decode_exact_json(value.encode())), value)
-    return value
 
 
 def make_row_entries(
@@ -358,7 +351,7 @@ def make_row_entries(
 
 def _make_later_message_entry(row: JsonObject, session: SessionBuilder) -> JsonObject:
     """Turn a row of the later model into a message, or an event named by the row's type."""
-    data = _parse_json_column(row.pop("data", None))
+    data = parse_json_text(row.pop("data", None))
     kind = row.get("type")
     is_message = is_one_of(kind, OPENCODE_MESSAGE_TYPES) and type(data) is dict
     entry: JsonObject = {"type": kind if is_message else "system-event"}

@@ -4,9 +4,10 @@ A source may hold many sessions in pieces. The reader first sorts the pieces to 
 makes a record of each: a message becomes one entry, its parts the content and the children. The
 tokens of a message are counted once, at the message; its steps repeat them and stay as they are.
 
+>>> from pathlib import Path
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.opencode.reader import read
->>> data = open("examples/opencode.json", "rb").read()
+>>> data = Path("examples/opencode.json").read_bytes()
 >>> (reading,) = read(Source((SourcePart("opencode.json", data),)))
 >>> session = reading.record["session"]
 >>> [entry["type"] for entry in session["entries"]]

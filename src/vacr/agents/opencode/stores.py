@@ -29,7 +29,13 @@ from typing import Any
 from zlib import crc32
 
 from vacr.agents.agent import Source
-from vacr.agents.documents import DatabaseQuery, ListedSession, RepairedValue
+from vacr.agents.documents import (
+    SELECT_TABLE_NAMES,
+    DatabaseQuery,
+    ListedSession,
+    RepairedValue,
+    quote_sql_name,
+)
 from vacr.agents.opencode.pieces import (
     MAX_SHARED_PROJECT_BYTES,
     OPENCODE_DAMAGE_TABLE,
@@ -60,10 +66,6 @@ _LISTED_COLUMNS = ("id", "parent_id", "title", "directory", "time_created", "tim
 _UPDATED_COLUMN = "time_updated"
 _ROW_NUMBER_NAMES = ("rowid", "_rowid_", "oid")
 _LISTED_NUMBERS = "(SELECT value FROM json_each(?))"
-_SELECT_TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
-    "VIRTUAL%' ORDER BY name COLLATE BINARY"
-)
 
 FileLister = Callable[[str], list[str]]
 """Returns the paths of a folder's files that match a pattern, in order.
@@ -192,7 +194,7 @@ class _SessionTable:
 
     def locate_rows(self, query: DatabaseQuery) -> None:
         """Read the whole table for the places of the sessions' rows."""
-        key = f"{_quote_name(self.key)} AS key" if self.key else "NULL AS key"
+        key = f"{quote_sql_name(self.key)} AS key" if self.key else "NULL AS key"
         number = f"{self.number} AS number" if self.number else "0 AS number"
         changed = f"{_UPDATED_COLUMN if _UPDATED_COLUMN in self.columns else 'NULL'} AS changed"
         columns = f"{number}, {key}, {changed}"
@@ -224,7 +226,7 @@ class _SessionTable:
             condition = f"NOT INDEXED WHERE {self.number} IN {_LISTED_NUMBERS}"
             yield from query(_build_select("*", self.name, f"{condition} {order}"), numbers)
         elif self.damage and self.key:
-            condition = f"WHERE {_quote_name(self.key)} = ?"
+            condition = f"WHERE {quote_sql_name(self.key)} = ?"
             yield from query(_build_select("*", self.name, f"{condition} {order}"), session_id)
         else:
             for row in query(_build_select("*", self.name, f"NOT INDEXED {order}")):
@@ -236,12 +238,14 @@ class _SessionTable:
         usual = _ORDER_COLUMNS.get(self.name, ("seq", "id"))
         first = [column for column in usual if column in self.columns]
         columns = dict.fromkeys([*first, *self.columns])
-        return ", ".join(f"{_quote_name(column)} COLLATE BINARY" for column in columns)
+        return ", ".join(f"{quote_sql_name(column)} COLLATE BINARY" for column in columns)
 
 
 def _find_session_tables(query: DatabaseQuery) -> list[_SessionTable]:
     """Find the tables that may hold rows of a session, in the order of an export."""
-    names = [row["name"] for row in query(_SELECT_TABLES) if _may_hold_session_rows(row["name"])]
+    names = [
+        row["name"] for row in query(SELECT_TABLE_NAMES) if _may_hold_session_rows(row["name"])
+    ]
     tables = []
     for name in sorted(names, key=_get_table_rank):
         columns = [
@@ -293,11 +297,7 @@ def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _build_select(columns: str, table: str, rest: str = "") -> str:
-    return f"SELECT {columns} FROM {_quote_name(table)} {rest}"  # noqa: S608 - names are quoted
-
-
-def _quote_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return f"SELECT {columns} FROM {quote_sql_name(table)} {rest}"  # noqa: S608 - names are quoted
 
 
 def _get_text(value: Any) -> str:
