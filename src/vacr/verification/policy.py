@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 
 from vacr.errors import InvalidStatement, VacrError
-from vacr.evidence import EvidenceRequirement
 from vacr.signing import ALGORITHMS, PublicKey
 from vacr.transparency import ENTRY_RULE_STATEMENT
+
+if TYPE_CHECKING:
+    from vacr.evidence import EvidenceRequirement
 
 CHECK_PASSED, CHECK_FAILED, CHECK_UNDECIDED = "passed", "failed", "not decidable"
 

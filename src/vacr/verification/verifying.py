@@ -76,6 +76,7 @@ def verify(
     base: BaseFiles | None = None,
     joint: Callable[[], JointRecords] = lambda: JointRecords(()),
     evidence: bytes | None = None,
+    checked_record: dict[str, Any] | None = None,
     now: datetime,
 ) -> VerifiedStatement:
     """Verify a signed statement; `payload` is what it is about where that is not inside.
@@ -83,7 +84,8 @@ def verify(
     What else is at hand: `source`, the native session, to make the record again; `base`, the
     repository that an attribution was made with; `joint` gives the records that it was made
     together with, in the order they were named; `evidence`, or the result of a verifier, where it
-    is not in the statement's header.
+    is not in the statement's header; `checked_record`, the payload as the caller has just validated,
+    attributed and encoded it, so that this is not done again.
 
     Raises:
         VerificationFailed: something does not hold; it has the checks that were made.
@@ -120,7 +122,11 @@ def verify(
             signer, said.get(CLAIM_IAT), {"timestamp": when, "receipt": logged_at}, now, checks
         )
     record = check_signed_record(
-        message, covered, policy, VerificationInputs(tuple(source), base, joint), checks
+        message,
+        covered,
+        policy,
+        VerificationInputs(tuple(source), base, joint, checked_record),
+        checks,
     )
     with checks.of("evidence"):
         check_evidence(message, covered, record, evidence, policy, now, checks)
