@@ -14,6 +14,7 @@ from hook import hook
 from page import page
 from processes import folders, memory, start
 from records import growth, recording, validation
+from seal import seal
 from sessions import CORPUS
 from show import show
 from transparency import log_growth, transparency
@@ -31,6 +32,7 @@ PARTS = {
         validation,
         attribution,
         signing,
+        seal,
         transparency,
         log_growth,
         memory,

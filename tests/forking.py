@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from importlib import import_module
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
@@ -165,7 +164,7 @@ if __name__ == "__main__":
     for verb in group.verbs:
         command = group.get_command(None, verb)
         for one in getattr(command, "verbs", ()):
-            import_module(f"{command.package}.{one}")
+            command.get_command(None, one)
     # What is loaded stays: a fork that looked through it for garbage, or took it apart at its end,
     # would copy all of it.
     gc.collect()

@@ -1,25 +1,43 @@
 """Verifiable Agent Conversation Records: what an AI coding agent did, as evidence.
 
     import vacr
-    for record in vacr.read("session.jsonl"):       # native file → records
+    for record in vacr.read("session.jsonl"):            # native file, database or folder → records
         vacr.validate(record).raise_for_errors()
-        data = vacr.encode(record, "json")          # canonical bytes; decode is its inverse
-        older = vacr.convert(record, "v2")          # as another version of the format has it
-        record = vacr.attribute(record)             # → record that says which lines the agent wrote
-        statement = vacr.sign(data, signer)         # → COSE_Sign1, as bytes
-        receipt = vacr.register(statement, service)  # → of a transparency service, by its address
-        vacr.verify(statement, policy, payload=data, now=now)   # → what was verified, or raises
+        record = vacr.attribute(record)                  # with the lines that the agent wrote
+        data = vacr.encode(record, "json")               # canonical bytes; decode is its inverse
+        older = vacr.convert(record, "v2")               # in another version of the format
+        statement = vacr.sign(data, signer)              # COSE_Sign1, as bytes
+        receipt = vacr.register(statement, service)      # of a transparency service, by its address
+        vacr.verify(statement, policy, payload=data)     # returns what was verified, or raises
 
-Everything is loaded when first used, so that importing the package costs nothing.
+    for sealed in vacr.seal("session.jsonl", signer=signer, log=service):    # all of it at once
+        ...
+
+Everything is loaded when it is first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
-from vacr.version import __version__
+from vacr.version import __version__ as __version__
 
 TYPE_CHECKING = False  # `typing` takes longer to import than everything else here.
 
 __all__ = [
+    "InvalidRecord",
+    "InvalidSchema",
+    "InvalidStatement",
+    "NotASession",
+    "Policy",
+    "Record",
+    "SealedSession",
+    "Signer",
+    "Unreachable",
+    "UnreadableInput",
+    "UnwritableOutput",
+    "UsageError",
+    "VacrError",
+    "VerificationFailed",
+    "VerifiedStatement",
     "__version__",
     "attribute",
     "convert",
@@ -27,59 +45,79 @@ __all__ = [
     "encode",
     "read",
     "register",
+    "seal",
     "sign",
     "validate",
     "verify",
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import Any
 
-    from vacr.model import Record
-    from vacr.record import convert, decode, encode, validate
-    from vacr.registration import register
-    from vacr.signing import sign
-    from vacr.verification import verify
+    from cryptography import x509
+
+    from vacr.agents import Source
+    from vacr.attribution import BaseFiles, JointRecords
+    from vacr.errors import InvalidRecord as InvalidRecord
+    from vacr.errors import InvalidSchema as InvalidSchema
+    from vacr.errors import InvalidStatement as InvalidStatement
+    from vacr.errors import NotASession as NotASession
+    from vacr.errors import Unreachable as Unreachable
+    from vacr.errors import UnreadableInput as UnreadableInput
+    from vacr.errors import UnwritableOutput as UnwritableOutput
+    from vacr.errors import UsageError as UsageError
+    from vacr.errors import VacrError as VacrError
+    from vacr.model import Record as Record
+    from vacr.record import convert as convert
+    from vacr.record import decode as decode
+    from vacr.record import encode as encode
+    from vacr.record import validate as validate
+    from vacr.registration import register as register
+    from vacr.signing import PublicKey
+    from vacr.signing import Signer as Signer
+    from vacr.signing import sign as sign
+    from vacr.verification import Policy as Policy
+    from vacr.verification import VerificationFailed as VerificationFailed
+    from vacr.verification import VerifiedStatement as VerifiedStatement
+    from vacr.workflows import SealedSession as SealedSession
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
-    """Read the sessions in a native file, a database or a folder, and those of sub-agents, as
-    identified records.
+    """Read the sessions in a native file, a database or a folder, and their sub-agents, as records.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of no agent that is known. What can be read
-            beside it comes first.
+        UnreadableInput: something cannot be read, or is of no agent that is known. Whatever can be
+            read comes first.
     """
-    from vacr.discovery import find_places
-    from vacr.discovery import read_sessions as read_source
+    from vacr.discovery import find_places, read_sessions
     from vacr.errors import NotASession, VacrError
     from vacr.record import assign_record_id
 
-    failed = None
+    first_error = None
     for place in find_places(path):
         try:
-            for found in read_source(
+            for session in read_sessions(
                 place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
             ):
-                if isinstance(found, VacrError):
-                    failed = failed or found
-                else:
-                    assign_record_id(found.reading.record)
-                    _own_marks(found.reading.record["session"]["entries"])
-                    yield found.reading.record
+                if isinstance(session, VacrError):
+                    first_error = first_error or session
+                    continue
+                record = session.reading.record
+                assign_record_id(record)
+                _unshare_marks(record["session"]["entries"])
+                yield record
         except NotASession:
             if not place.in_folder:
                 raise
-    if failed is not None:
-        raise failed
+    if first_error is not None:
+        raise first_error
 
 
-def _own_marks(entries: list[Any]) -> None:
-    """Give each entry its own marks: readers let entries share them, and what a caller changes must
-    not change others.
-    """
+def _unshare_marks(entries: list[Any]) -> None:
+    """Give each entry its own `vacr` member: readers share them, and callers may change them."""
     for entry in entries:
         if "vacr" in entry:
             entry["vacr"] = {
@@ -87,42 +125,134 @@ def _own_marks(entries: list[Any]) -> None:
                 for name, value in entry["vacr"].items()
             }
         if "children" in entry:
-            _own_marks(entry["children"])
+            _unshare_marks(entry["children"])
 
 
 def attribute(record: Record, *, base: str | None = None) -> Record:
-    """Give a record that says which lines of which files its agent wrote; `base` is a git
-    repository, `~/repo@HEAD~3`.
+    """Return a record with the lines of the files that its agent wrote.
+
+    `base` is a git repository with the files as they were before, such as `~/repo@HEAD~3`.
 
     Raises:
         UnreadableInput: the base cannot be read.
     """
     from typing import cast
 
-    from vacr.attribution import attribute_records as attributed
+    from vacr.attribution import attribute_records
     from vacr.blame import load_git_base
     from vacr.record import assign_record_id
 
-    (made,) = attributed(
-        [cast("dict[str, Any]", record)], load_git_base(base) if base is not None else None
+    git_base = load_git_base(base) if base is not None else None
+    (attributed,) = attribute_records([cast("dict[str, Any]", record)], git_base)
+    assign_record_id(cast("Record", attributed))
+    return cast("Record", attributed)
+
+
+def seal(
+    path: str | Path,
+    *,
+    signer: Signer,
+    log: str | None = None,
+    log_keys: Sequence[PublicKey] = (),
+    base: str | None = None,
+    agent: str | None = None,
+    chain: Sequence[x509.Certificate] = (),
+    issuer: str | None = None,
+    timestamp: str | None = None,
+    now: datetime | None = None,
+) -> list[SealedSession]:
+    """Seal the sessions in a native file, a database or a folder, as `vacr seal` does, in memory.
+
+    Each session is read, attributed, validated, encoded, signed and registered once; the validated
+    bytes are the signed bytes. `log` and `timestamp` are the addresses of a transparency service
+    and of a timestamp authority, `chain` holds the certificates of the signer, and `base` is a git
+    repository as for `attribute`. Statements are issued `now`, by default at the current time.
+
+    Raises:
+        UnreadableInput: something cannot be read, or is of no agent that is known.
+        InvalidRecord: a record does not follow its schema.
+        InvalidStatement: the log refuses a statement, or its receipt does not hold.
+        Unreachable: the log or the timestamp authority does not answer.
+    """
+    from vacr.blame import load_git_base
+    from vacr.registration import RegistrationClient, ServiceAccess
+    from vacr.workflows import SigningSettings, seal_sessions
+
+    return seal_sessions(
+        path,
+        SigningSettings(signer, chain, issuer, timestamp),
+        log=RegistrationClient(log, ServiceAccess()) if log is not None else None,
+        log_keys=log_keys,
+        base=load_git_base(base) if base is not None else None,
+        agent=agent,
+        now=now,
     )
-    assign_record_id(cast("Record", made))
-    return cast("Record", made)
+
+
+def verify(
+    statement: bytes,
+    policy: Policy,
+    *,
+    payload: bytes | None = None,
+    source: Sequence[Source] = (),
+    base: BaseFiles | None = None,
+    joint: Callable[[], JointRecords] | None = None,
+    evidence: bytes | None = None,
+    now: datetime | None = None,
+) -> VerifiedStatement:
+    """Verify a signed statement by a policy, and return what was verified.
+
+    `payload` is the signed file, unless the statement contains it. Certificates and receipts are
+    judged as of `now`, by default the current time. `source`, `base` and `joint` allow to make the
+    record and its attribution again; `evidence` vouches for how it was recorded.
+
+    Raises:
+        VerificationFailed: a check failed; the error lists all checks that were made.
+    """
+    from datetime import UTC, datetime
+
+    from vacr.attribution import JointRecords
+    from vacr.verification import verify as verify_at
+
+    return verify_at(
+        statement,
+        policy,
+        payload=payload,
+        source=source,
+        base=base,
+        joint=joint or (lambda: JointRecords(())),
+        evidence=evidence,
+        now=now or datetime.now(UTC),
+    )
+
+
+_PACKAGES = {
+    "InvalidRecord": "errors",
+    "InvalidSchema": "errors",
+    "InvalidStatement": "errors",
+    "NotASession": "errors",
+    "Policy": "verification",
+    "Record": "model",
+    "SealedSession": "workflows",
+    "Signer": "signing",
+    "Unreachable": "errors",
+    "UnreadableInput": "errors",
+    "UnwritableOutput": "errors",
+    "UsageError": "errors",
+    "VacrError": "errors",
+    "VerificationFailed": "verification",
+    "VerifiedStatement": "verification",
+    "convert": "record",
+    "decode": "record",
+    "encode": "record",
+    "register": "registration",
+    "sign": "signing",
+    "validate": "record",
+}
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_PACKAGES = {
-    "encode": "record",
-    "decode": "record",
-    "convert": "record",
-    "validate": "record",
-    "sign": "signing",
-    "register": "registration",
-    "verify": "verification",
-}
 
 
 def __getattr__(name: str) -> Any:

@@ -450,7 +450,7 @@ def test_nothing_of_the_repository_is_run(audit, pull, runner):
 @pytest.mark.parametrize("module", ["audit", "seal"])
 @pytest.mark.parametrize("options", [[], ["-u"]], ids=["buffered", "unbuffered"])
 def test_unwritable_job_log_exits_3(runner, module, options):
-    command = [sys.executable, *options, "-m", f"vacr.action.{module}"]
+    command = [sys.executable, *options, "-m", f"vacr.app.{module}_action"]
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             command, cwd=runner.temporary, env=runner.environment, stdout=full, stderr=full

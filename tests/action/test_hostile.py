@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 
 from tests.action.github import commands_in, outputs_in
 from tests.attribution.acting import commit
-from vacr.action.auditing import Audit
-from vacr.action.summary import format_audit_summary, format_seal_summary
-from vacr.action.workflow import GitHubWorkflow
+from vacr.app.commit_audit import Audit
+from vacr.app.github import GitHubWorkflow
+from vacr.app.summaries import format_audit_summary, format_seal_summary
 from vacr.exchange.markdown import format_table_cell
 from vacr.viewer.texts import make_visible
 
@@ -61,7 +61,7 @@ def test_a_cell_stays_one_whatever_is_in_it(text):
 @given(st.text(), st.text(), st.integers(1, 9))
 def test_an_annotation_is_one_command_whatever_is_in_it(message, file, line):
     workflow, log = GitHubWorkflow(), StringIO()
-    with redirect_stdout(log), workflow.deaf():
+    with redirect_stdout(log), workflow.stop_commands():
         workflow.annotate("error", message, file, (line, line))
         print("::error::of somebody else")
     ((level, properties, _),) = commands_in(log.getvalue())

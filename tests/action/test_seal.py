@@ -15,7 +15,7 @@ from tests.action.github import load
 from tests.conftest import EXAMPLES
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
-from vacr.action.seal import _CANCEL_SIGNALS, _exit_on_signal, _run_cancellable
+from vacr.app.seal_action import _CANCEL_SIGNALS, _exit_on_signal, _run_cancellable
 
 NOBODY = "http://127.0.0.1:1"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.cli.tables import align_columns, get_terminal_width, truncate_start
+from vacr.console import align_columns, get_terminal_width, truncate_start
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.cli.view_server import PageServer, _PageHandler
+from vacr.app.view_server import PageServer, _PageHandler
 from vacr.record.identity import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"

@@ -11,16 +11,17 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import EXIT_FINDINGS, make_lines_printable
-from vacr.cli.streams import (
+from vacr.cli.options import EXIT_FINDINGS
+from vacr.cli.verbs import LazyVerbGroup
+from vacr.console import (
     check_output,
     discard_output,
     flush_streams,
     is_reader_gone,
+    make_lines_printable,
     prepare_streams,
     print_message,
 )
-from vacr.cli.verbs import LazyVerbGroup
 from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
 from vacr.version import __version__
 

@@ -10,16 +10,15 @@ from typing import Any
 
 import click
 
-from vacr.cli.evidence import (
+from vacr.cli.options import (
+    PATH,
     OutputTarget,
-    choose_output_form,
-    parse_nonce,
-    read_evidence,
-    read_record_file,
+    key_options,
+    load_signer_from_options,
+    output_options,
+    voice_options,
 )
-from vacr.cli.machine_keys import VERIFIER_KEY_NAME, ensure_machine_key
-from vacr.cli.options import PATH, Voice, output_options, voice_options
-from vacr.cli.statements import key_options, load_signer_from_options
+from vacr.console import Voice
 from vacr.errors import InvalidStatement
 from vacr.evidence import (
     BARE_FORMS,
@@ -41,6 +40,14 @@ from vacr.evidence import (
     load_appraisal_policy,
 )
 from vacr.files import STDIN, find_state_folder
+from vacr.workflows import (
+    VERIFIER_KEY_NAME,
+    choose_output_form,
+    ensure_machine_key,
+    parse_nonce,
+    read_evidence,
+    read_record_file,
+)
 
 EXIT_NOT_AFFIRMED = 1
 _TIER_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}

@@ -12,21 +12,15 @@ from typing import Any
 
 import click
 
-from vacr.cli.evidence import (
+from vacr.cli.options import (
+    PATH,
     OutputTarget,
-    choose_output_form,
-    parse_nonce,
-    read_journal_head,
-    read_record_file,
+    key_options,
+    load_signer_from_options,
+    output_options,
+    voice_options,
 )
-from vacr.cli.machine_keys import ensure_machine_key
-from vacr.cli.options import PATH, Voice, format_count, output_options, voice_options
-from vacr.cli.references import (
-    build_component_document,
-    write_attestation_key,
-    write_reference_values,
-)
-from vacr.cli.statements import key_options, load_signer_from_options
+from vacr.console import Voice
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence import (
     CWT_FORM,
@@ -36,6 +30,7 @@ from vacr.evidence import (
     KEY_STORAGE_SOFTWARE,
     KEY_STORAGE_TPM,
     WRAPPED_FORMS,
+    Component,
     EvidenceSubject,
     JournalHead,
     RatsMessages,
@@ -44,16 +39,35 @@ from vacr.evidence import (
     attach_message,
     compute_record_digest,
     create_evidence,
+    encode_reference_values,
     find_journal_head,
     find_session_agent,
     load_endorsements,
     measure_agent,
     measure_configuration,
     measure_recording_agent,
+    parse_attestation_key,
 )
 from vacr.files import STDIN, find_state_folder, read_bytes, write_file_atomically
-from vacr.signing import KeySigner, generate_key, parse_sign1
+from vacr.signing import (
+    KeySigner,
+    Signer,
+    compute_thumbprint_uri,
+    encode_public_pem,
+    generate_key,
+    parse_sign1,
+)
 from vacr.version import __version__
+from vacr.workflows import (
+    choose_output_form,
+    ensure_machine_key,
+    format_count,
+    parse_nonce,
+    read_journal_head,
+    read_record_file,
+)
+
+_REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 
 
 @click.command(no_args_is_help=True)
@@ -175,7 +189,7 @@ def command(
             "--reference and --attestation-key are two things", hint="Ask for one at a time."
         )
     if attestation_key:
-        return write_attestation_key(Tpm(tcti), target)
+        return _write_attestation_key(Tpm(tcti), target)
     measured = [*measure_recording_agent(), *map(measure_configuration, configuration)]
     if reference:
         who = _choose_agent(
@@ -184,7 +198,7 @@ def command(
         if who is not None and agent_executable is not None:
             # A release is known by its bytes, whatever version a record says.
             measured.append(measure_agent(who.name, None, agent_executable))
-        return write_reference_values(measured, signer, target)
+        return _write_reference_values(measured, signer, target)
     if record is None or nonce is None or attester is None:
         missing = [
             name
@@ -295,7 +309,7 @@ def _write_evidence(
         "sha-256": subject.record.hex(),
         "attester": kind,
         "profile": EVIDENCE_PROFILE,
-        "components": [build_component_document(one) for one in subject.components],
+        "components": [_build_component_document(one) for one in subject.components],
         "journal": subject.journal is not None,
         "endorsements": len(found.endorsements),
         "statement": into,
@@ -327,3 +341,47 @@ def _add_evidence_to_statement(into: str, found: RatsMessages, subject: Evidence
         raise InvalidStatement(
             error.message, reason=error.reason, where=into, hint=error.hint
         ) from error
+
+
+def _write_reference_values(
+    measured: list[Component], signer: Signer | None, target: OutputTarget
+) -> int:
+    """Write what this installation measures as, signed where there is a signer."""
+    data = encode_reference_values(
+        measured, signer, int(time.time()) if signer is not None else None
+    )
+    names = [one.name if one.version is None else f"{one.name} {one.version}" for one in measured]
+    told = (
+        f"reference values of {', '.join(names)}, "
+        f"{'signed' if signer is not None else 'not signed'}"
+    )
+    document = {
+        "components": [_build_component_document(one) for one in measured],
+        "signed": signer is not None,
+    }
+    target.write(data, _REFERENCE_FILE, "", told, document)
+    return 0
+
+
+def _write_attestation_key(tpm: Tpm, target: OutputTarget) -> int:
+    """Write the public attestation key of a TPM."""
+    key = parse_attestation_key(tpm.attestation_key())
+    name = compute_thumbprint_uri(key.key)
+    target.write(
+        encode_public_pem(key.key),
+        _ATTESTATION_KEY_FILE,
+        "",
+        name,
+        {"thumbprint": name, "name": key.name.hex()},
+    )
+    return 0
+
+
+def _build_component_document(one: Component) -> dict[str, Any]:
+    """Tell of something that was measured."""
+    return {
+        "name": one.name,
+        "version": one.version,
+        "sha-256": one.digest.hex(),
+        "files": len(one.manifest or {}),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,21 +10,35 @@ import click
 from vacr.attribution import (
     BaseFiles,
     ConversationLinks,
+    JointRecords,
     attribute_records,
     count_unknown_tools,
+    list_applied_changes,
     replay_records,
 )
-from vacr.attribution import list_applied_changes as told
 from vacr.blame import load_git_base
-from vacr.cli.checking import check_attributions
-from vacr.cli.given import InputRecord, drop_duplicate_recordings, read_input_records
-from vacr.cli.options import PATH, Voice, format_count, output_options, voice_options
-from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
-from vacr.cli.streams import write_bytes
-from vacr.errors import UsageError
+from vacr.cli.options import PATH, output_options, voice_options
+from vacr.console import Voice, write_bytes
+from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN
 from vacr.model import Record
 from vacr.record import RecordEncoding, assign_record_id, encode, encode_canonical_json
+from vacr.workflows import (
+    InputRecord,
+    check_single_output,
+    count_attributed_lines,
+    drop_duplicate_recordings,
+    find_attribution_failure,
+    format_attribution_summary,
+    format_line_ranges,
+    is_output_folder,
+    read_input_records,
+    report_attribution_gaps,
+    report_unknown_tools,
+    write_output_file,
+)
+
+_EXIT_FAILED = 1
 
 
 @click.command(no_args_is_help=True)
@@ -80,68 +93,45 @@ def command(
       vacr attribute abc.jsonl --history
       vacr attribute abc.attributed.acr.json --check --base ~/repo@HEAD~3
     """
-    voice = Voice(format, quiet, verbose)
-    if output == STDIN:
-        voice = Voice("text", quiet, verbose)
+    voice = Voice("text" if output == STDIN else format, quiet, verbose)
     _check_option_conflicts(history=history, check=check, output=output)
-    tree = load_git_base(base) if base is not None else None
+    git_base = load_git_base(base) if base is not None else None
     if check:
-        return check_attributions(files, tree, voice)
-    found = drop_duplicate_recordings(
-        [one for path in files for one in read_input_records(path)], voice
+        return _check_attributions(files, git_base, voice)
+    inputs = drop_duplicate_recordings(
+        [recording for path in files for recording in read_input_records(path)], voice.notice
     )
-    wishes = ConversationLinks(url, tuple(map(_parse_related_link, related)))
+    links = ConversationLinks(url, tuple(map(_parse_related_link, related)))
     if history:
-        return _print_call_history(found, tree, voice)
-    check_single_output([one.path for one in found], output)
-    done, targets = [], set()
-    for one, record in zip(
-        found, attribute_records([one.record for one in found], tree, wishes), strict=True
-    ):
+        return _print_call_history(inputs, git_base, voice)
+    check_single_output([recording.path for recording in inputs], output)
+    targets: set[Path] = set()
+    documents = []
+    attributed = attribute_records([recording.record for recording in inputs], git_base, links)
+    for recording, record in zip(inputs, attributed, strict=True):
         assign_record_id(cast("Record", record))
-        report_unknown_tools(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
-        warn_if_base_unrelated(one, record, tree, voice)
-        form = _choose_output_form(one, output)
+        report_attribution_gaps(recording.path, record, git_base, voice.notice)
+        form = _choose_output_form(recording, output)
         data = encode(record, form)
         if output == STDIN:
             write_bytes([data, b"\n" if form == "json" else b""])
             continue
-        target = (
-            Path(output or ".") / f"{one.stem}.attributed.acr.{form}"
-            if is_output_folder(output)
-            else Path(output or "")
-        )
-        if target in targets:
-            raise UsageError(
-                f"two results would be {target}",
-                hint="Attribute them one after the other, into different folders.",
-            )
-        targets.add(target)
-        state = write_output_file(target, data, one.path, files, overwrite=overwrite)
-        voice.result(
-            f"{target}: {format_attribution_summary(record)}{', unchanged' if state == 'unchanged' else ''}"
-        )
-        for line in _format_line_ranges(record) if verbose else ():
+        target = _reserve_target(recording, form, output, targets)
+        state = write_output_file(target, data, recording.path, files, overwrite=overwrite)
+        unchanged = ", unchanged" if state == "unchanged" else ""
+        voice.result(f"{target}: {format_attribution_summary(record)}{unchanged}")
+        for line in format_line_ranges(record) if verbose else ():
             voice.result(f"  {line}")
-        done.append(
-            {
-                "source": one.path,
-                "output": str(target),
-                "state": state,
-                "id": record["id"],
-                **count_attributed_lines(record),
-            }
-        )
+        document: dict[str, Any] = {
+            "source": recording.path,
+            "output": str(target),
+            "state": state,
+            "id": record["id"],
+        }
+        documents.append(document | count_attributed_lines(record))
     if output != STDIN:
-        voice.data({"records": done})
+        voice.data({"records": documents})
     return 0
-
-
-def _choose_output_form(one: InputRecord, output: str | None) -> RecordEncoding:
-    """Give the form that the name of the output asks for, or else that of the input."""
-    if (output or "").endswith(".cbor"):
-        return "cbor"
-    return "json" if (output or "").endswith(".json") else one.form
 
 
 def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -> None:
@@ -154,22 +144,26 @@ def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -
         )
 
 
-def _print_call_history(found: list[InputRecord], tree: BaseFiles | None, voice: Voice) -> int:
-    """Print what each call made, a line each."""
-    replay, roots = replay_records([one.record for one in found], tree)
-    for number, one in enumerate(found):
-        report_unknown_tools(one, count_unknown_tools(replay, number), voice)
-    write_bytes(encode_canonical_json(line) + b"\n" for line in told(replay, roots))
-    return 0
-
-
-def report_unknown_tools(one: InputRecord, unknown: dict[str, int], voice: Voice) -> None:
-    """Say which tools a session used whose effects are not known."""
-    if unknown:
-        named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
-        voice.notice(
-            f"{one.path}: what these tools do to files is not known, so it is left out: {named}"
-        )
+def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: Voice) -> int:
+    """Compare stored attributions with recomputed ones, and return the exit code."""
+    inputs: list[InputRecord] = []
+    results, exit_codes = [], [0]
+    for path in files:
+        try:
+            inputs += read_input_records(path, changed=True)
+        except VacrError as error:
+            voice.error(f"vacr: {error}", error.hint)
+            results.append({"source": path, "same": False, "reason": str(error)})
+            exit_codes.append(error.exit_code)
+    joint = JointRecords([recording.record for recording in inputs])
+    for recording in inputs:
+        reason = find_attribution_failure(recording, joint, base)
+        voice.result(f"{recording.path}: {reason or 'attributed as the record yields'}")
+        results.append({"source": recording.path, "same": not reason, "reason": reason})
+        exit_codes.append(_EXIT_FAILED if reason else 0)
+    voice.data({"results": results})
+    # A failure outranks an unreadable input.
+    return _EXIT_FAILED if _EXIT_FAILED in exit_codes else max(exit_codes)
 
 
 def _parse_related_link(text: str) -> tuple[str, str]:
@@ -182,56 +176,34 @@ def _parse_related_link(text: str) -> tuple[str, str]:
     return kind, url
 
 
-def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
-    """Count files, and lines by contributor."""
-    lines: Counter[str] = Counter()
-    files = record["file-attribution"]["files"]
-    for file in files:
-        for conversation in file["conversations"]:
-            for one in conversation["ranges"]:
-                kind = one.get("contributor", conversation.get("contributor", {})).get(
-                    "type", "unknown"
-                )
-                lines[kind] += one["end-line"] - one["start-line"] + 1
-    return {"files": len(files), "lines": dict(lines)}
+def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice: Voice) -> int:
+    """Print a JSON line for each call that changed a file."""
+    replay, roots = replay_records([recording.record for recording in inputs], base)
+    for number, recording in enumerate(inputs):
+        report_unknown_tools(recording.path, count_unknown_tools(replay, number), voice.notice)
+    changes = list_applied_changes(replay, roots)
+    write_bytes(encode_canonical_json(change) + b"\n" for change in changes)
+    return 0
 
 
-def format_attribution_summary(record: dict[str, Any]) -> str:
-    """Say how many files and lines are attributed."""
-    counts = count_attributed_lines(record)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
-    return f"{format_count(counts['files'], 'file')}, lines: {kinds or 'none'}"
+def _choose_output_form(recording: InputRecord, output: str | None) -> RecordEncoding:
+    """Return the form that the name of the output ends in, or else that of the input."""
+    if (output or "").endswith(".cbor"):
+        return "cbor"
+    return "json" if (output or "").endswith(".json") else recording.form
 
 
-def _format_line_ranges(record: dict[str, Any]) -> list[str]:
-    """Say of each file which lines are whose, and what proves it."""
-    listed = []
-    for file in record["file-attribution"]["files"]:
-        proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
-        ranges = [
-            (one, conversation)
-            for conversation in file["conversations"]
-            for one in conversation["ranges"]
-        ]
-        told = []
-        for (one, conversation), proof in zip(ranges, proofs, strict=True):
-            first, last = one["start-line"], one["end-line"]
-            kind = one.get("contributor", conversation["contributor"])["type"]
-            told.append(
-                f"{first if first == last else f'{first}-{last}'} {kind} {proof['evidence']}"
-            )
-        listed.append(f"{file['path']}: {', '.join(told)}")
-    return listed
-
-
-def warn_if_base_unrelated(
-    one: InputRecord, record: dict[str, Any], tree: BaseFiles | None, voice: Voice
-) -> None:
-    """Say so when a base knows nothing of what a session worked on."""
-    files = record["vacr"]["attribution"]["files"]
-    if tree is not None and files and not any(path in tree.names for path in files):
-        told = (
-            "the base has none of the files that the session changed: all of them are new, "
-            "or it is another repository"
+def _reserve_target(
+    recording: InputRecord, form: RecordEncoding, output: str | None, targets: set[Path]
+) -> Path:
+    """Return the file of an attributed record, which no other record of the run has."""
+    target = Path(output or "")
+    if is_output_folder(output):
+        target /= f"{recording.stem}.attributed.acr.{form}"
+    if target in targets:
+        raise UsageError(
+            f"two results would be {target}",
+            hint="Attribute them one after the other, into different folders.",
         )
-        voice.notice(f"{one.path}: {told}")
+    targets.add(target)
+    return target

@@ -16,18 +16,19 @@ from vacr.blame import (
     blame_file,
     find_repository_file,
 )
-from vacr.cli.blamed import (
+from vacr.cli.options import PATH, voice_options
+from vacr.console import Voice, align_columns
+from vacr.errors import NotASession, UsageError, VacrError
+from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     build_commit_document,
     build_line_counts,
     build_line_document,
     count_lines_by_model,
+    format_count,
+    read_blame_records,
     shorten_prompt,
 )
-from vacr.cli.given import InputRecord, scan_input_records
-from vacr.cli.options import PATH, Voice, format_count, voice_options
-from vacr.cli.tables import align_columns
-from vacr.errors import NotASession, UnreadableInput, UsageError
 
 EXIT_NOTHING_KNOWN = 1
 _MAX_PROMPT_WIDTH = 40
@@ -119,25 +120,15 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
         raise UsageError("name what is known of the lines with --records", hint=hint)
 
 
-def _read_records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
-    """Read all records and sessions; what cannot be read in a folder does not keep the
-    others back.
-    """
-    found: list[dict[str, Any]] = []
-    for name in named:
-        for one in scan_input_records(name):
-            if isinstance(one, InputRecord):
-                found.append(one.record)
-            else:
-                where = one.where or name
-                voice.notice(f"{where}: left out: {one.message}", isinstance(one, NotASession))
-    if not found:
-        raise UnreadableInput(
-            "there are no records",
-            where=", ".join(named),
-            hint="Make some: vacr record FOLDER -o records/",
-        )
-    return found
+def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
+    """Read all records and sessions, and print which inputs are left out."""
+
+    def report_skipped(path: str, error: VacrError) -> None:
+        # Only with -v: in a folder, files that are not sessions are expected.
+        level = 1 if isinstance(error, NotASession) else 0
+        voice.notice(f"{error.where or path}: left out: {error.message}", level)
+
+    return read_blame_records(paths, report_skipped)
 
 
 def _show_file_blame(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from vacr.cli.options import Voice, voice_options
-from vacr.cli.streams import print_text
+from vacr.cli.options import voice_options
+from vacr.console import Voice, print_text
 from vacr.errors import UsageError
 
 _INSTALL_HINTS = {

@@ -8,13 +8,19 @@ from typing import Any, cast
 
 import click
 
-from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
-from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
-from vacr.cli.records import read_json_or_cbor
-from vacr.cli.streams import write_bytes
+from vacr.cli.options import PATH, output_options, voice_options
+from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, hash_pieces
 from vacr.record import RecordEncoding, encode
+from vacr.workflows import (
+    check_single_output,
+    format_count,
+    format_size,
+    is_output_folder,
+    read_json_or_cbor,
+    write_output_file,
+)
 
 _FORM_SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 _VERSIONS = ("v1", "v2", "v3")

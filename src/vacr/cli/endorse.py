@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 import click
 
-from vacr.cli.options import PATH, Voice, voice_options
-from vacr.cli.outputs import write_output_file
-from vacr.cli.statements import key_options, load_signer_from_options
+from vacr.cli.options import PATH, key_options, load_signer_from_options, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
+from vacr.console import Voice
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence import (
     SECRET_LENGTH,
@@ -30,6 +29,7 @@ from vacr.evidence import (
 )
 from vacr.files import OutputFile, read_bytes, write_files_atomically
 from vacr.signing import read_certificate_file
+from vacr.workflows import write_output_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,17 +14,16 @@ from typing import Any
 
 import click
 
-from vacr.cli.given import InputRecord, scan_input_records
-from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
-from vacr.cli.outputs import (
-    check_single_output,
-    is_output_folder,
-    reserve_unused_name,
-    write_output_file,
+from vacr.cli.options import (
+    PATH,
+    build_filter,
+    filter_options,
+    key_options,
+    load_signer_from_options,
+    output_options,
+    voice_options,
 )
-from vacr.cli.showing import build_filter, filter_options
-from vacr.cli.statements import key_options, load_signer_from_options
-from vacr.cli.streams import write_bytes
+from vacr.console import Voice, write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange import (
     ATIF_VERSIONS,
@@ -37,7 +36,17 @@ from vacr.exchange import (
 from vacr.files import STDIN, hash_pieces, read_bytes
 from vacr.record import encode
 from vacr.viewer import RowFilter
-from vacr.workflows import STATEMENT_SUFFIX
+from vacr.workflows import (
+    STATEMENT_SUFFIX,
+    InputRecord,
+    check_single_output,
+    format_count,
+    format_size,
+    is_output_folder,
+    reserve_unused_name,
+    scan_input_records,
+    write_output_file,
+)
 
 _COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.writer]

@@ -8,19 +8,21 @@ from typing import Any
 import click
 
 from vacr.agents import Reading, Source, SourcePart
-from vacr.cli.options import PATH, Voice, format_count, format_size, output_options, voice_options
-from vacr.cli.outputs import (
-    check_single_output,
-    is_output_folder,
-    reserve_unused_name,
-    write_output_file,
-)
-from vacr.cli.streams import write_bytes
+from vacr.cli.options import PATH, output_options, voice_options
+from vacr.console import Voice, write_bytes
 from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange import EXCHANGE_FORMATS, detect_format
 from vacr.files import STDIN, hash_pieces, read_bytes
 from vacr.record import assign_record_id, validate
+from vacr.workflows import (
+    check_single_output,
+    format_count,
+    format_size,
+    is_output_folder,
+    reserve_unused_name,
+    write_output_file,
+)
 
 _READABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.reader]
 _DOCUMENT_SUFFIXES = tuple(EXCHANGE_FORMATS[name].ending for name in _READABLE_FORMATS)

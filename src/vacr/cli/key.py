@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from vacr.cli.options import PATH, Voice, voice_options
+from vacr.cli.options import PATH, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
+from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import (
     NEW_KEY_ALGORITHMS,

@@ -1,112 +1,70 @@
-"""What the verbs have in common: their options, and how they speak."""
+"""Options that several verbs share, and the settings that are loaded from them.
+
+Each decorator adds a set of options to a verb:
+
+    >>> import click
+    >>> from vacr.cli.options import voice_options
+    >>> @click.command()
+    ... @voice_options
+    ... def greet(format, quiet, verbose): ...
+    >>> [option.name for option in greet.params]
+    ['format', 'quiet', 'verbose']
+
+Verbs load their modules when they are used, and so do the options: whatever only some verbs need is
+imported inside the functions here.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vacr.cli.streams import print_message, print_text
-from vacr.errors import escape_unprintable
-from vacr.record import encode_canonical_json
+from vacr.console import Voice, write_bytes
+from vacr.errors import UsageError
 
-OUTPUT_SCHEMA_VERSION = "1"
+if TYPE_CHECKING:
+    from vacr.signing import Signer
+    from vacr.viewer import RowFilter
+    from vacr.workflows import ServiceSettings, SigningSettings
+
 EXIT_FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
-
-_TERMINAL_CONTROL_PATTERN = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
-)
-_SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
+EXIT_NO_SESSION = 1
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
+
 
 class _NonEmptyPath(click.Path):
-    """A path that the shell completes and that we check ourselves, but for one that is none: a
-    variable that was not set.
-    """
+    """A path that the shell completes; only an empty one, from an unset variable, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an empty name."""
-        return (
-            super().convert(value, param, ctx)
-            if value
-            else self.fail("the name is empty", param, ctx)
-        )
+        if not value:
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 PATH = _NonEmptyPath(readable=False)
 
 
 class NumberRange(click.FloatRange):
-    """A number in a range, which one that is none (`nan`) is not."""
+    """A number in a range; `nan` is not in any."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what compares with nothing."""
-        found = super().convert(value, param, ctx)
-        return self.fail(f"{value} is no number", param, ctx) if math.isnan(found) else found
-
-
-@dataclass(frozen=True)
-class Voice:
-    """How a verb speaks: results on standard output, everything else on standard error."""
-
-    format: str
-    quiet: bool
-    verbose: int
-
-    @property
-    def json(self) -> bool:
-        """Whether results are for programs."""
-        return self.format != "text"
-
-    def result(self, text: str) -> None:
-        """Print a line of the result for a person."""
-        if not self.json and not self.quiet:
-            print_text(escape_unprintable(text))
-
-    def lines(self, text: str) -> None:
-        """Print a result that is text of several lines."""
-        if not self.json:
-            print_text(make_lines_printable(text))
-
-    def data(self, document: dict[str, Any]) -> None:
-        """Print the result for a program, in one document."""
-        if self.format == "json":
-            print_text(encode_output_document(document))
-
-    def line(self, document: dict[str, Any]) -> None:
-        """Print a part of the result for a program that takes it line by line."""
-        if self.format == "jsonl":
-            print_text(encode_output_document(document))
-
-    def notice(self, text: str, level: int = 0) -> None:
-        """Tell the person something beside the result; details only when asked for."""
-        if not self.quiet and self.verbose >= level:
-            print_message(escape_unprintable(text))
-
-    def error(self, text: str, hint: str = "") -> None:
-        """Tell the person what went wrong and what to do, even when asked to be quiet."""
-        print_message(
-            escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
-        )
-
-
-def output_options(function: F, default: str = "the current folder") -> F:
-    """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
-    where = f"Where to write; a folder ends in /.  [default: {default}]"
-    function = click.option(
-        "--overwrite", is_flag=True, help="Replace a file that is there and differs."
-    )(function)
-    return click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where)(function)
+        """Refuse `nan`, which compares with nothing."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
 
 
 def voice_options(function: F) -> F:
@@ -115,16 +73,13 @@ def voice_options(function: F) -> F:
 
 
 def streaming_voice_options(function: F) -> F:
-    """Add the same to a verb whose result may be long, with one more format that prints it as it
-    comes.
-    """
+    """Add the same, with the format `jsonl` for results that are printed as they come."""
     return _add_voice_options(function, ["text", "json", "jsonl"])
 
 
 def _add_voice_options(function: F, formats: list[str]) -> F:
-    for option in (
-        click.option("-v", "--verbose", count=True, help="Say more."),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    return _add_options(
+        function,
         click.option(
             "--format",
             type=click.Choice(formats),
@@ -132,9 +87,59 @@ def _add_voice_options(function: F, formats: list[str]) -> F:
             show_default=True,
             help="How to print the result.",
         ),
-    ):
+        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+        click.option("-v", "--verbose", count=True, help="Say more."),
+    )
+
+
+def _add_options(function: F, *options: Callable[[Any], Any]) -> F:
+    """Add options to a verb, so that its help lists them in this order."""
+    for option in reversed(options):
         function = option(function)
     return function
+
+
+def output_options(function: F, default: str = "the current folder") -> F:
+    """Add `-o` and `--overwrite` to a verb that writes one file for each input."""
+    where = f"Where to write; a folder ends in /.  [default: {default}]"
+    return _add_options(
+        function,
+        click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where),
+        click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs."),
+    )
+
+
+@dataclass(frozen=True)
+class OutputTarget:
+    """Where the only result of a verb goes, by its options `-o` and `--overwrite`."""
+
+    output: str | None
+    overwrite: bool
+    voice: Voice
+
+    def put(self, data: bytes, name: str, source: str) -> str | None:
+        """Write the result, and return its path; it is named `name` unless `-o` names a file."""
+        from vacr.files import STDIN
+        from vacr.workflows import is_output_folder, write_output_file
+
+        if self.output == STDIN:
+            write_bytes([data])
+            return None
+        path = Path(name)
+        if self.output is not None:
+            is_folder = is_output_folder(self.output)
+            path = Path(self.output) / path.name if is_folder else Path(self.output)
+        write_output_file(path, data, source, (source,), overwrite=self.overwrite)
+        return str(path)
+
+    def write(
+        self, data: bytes, name: str, source: str, summary: str, document: dict[str, Any]
+    ) -> None:
+        """Write the result, and print a line about it."""
+        path = self.put(data, name, source)
+        if path is not None:
+            self.voice.result(f"{path}: {summary}")
+            self.voice.data({"output": path, "bytes": len(data), **document})
 
 
 def schema_option(**settings: Any) -> Callable[[F], F]:
@@ -149,13 +154,10 @@ def log_key_option(**settings: Any) -> Callable[[F], F]:
 
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete the name of a rule."""
-    from vacr.cli.schemas import load_schema
+    from vacr.workflows import load_schema
 
-    return [
-        name
-        for name in load_schema(context.params.get("schema") or "v3").rules
-        if name.startswith(typed)
-    ]
+    rules = load_schema(context.params.get("schema") or "v3").rules
+    return [name for name in rules if name.startswith(typed)]
 
 
 def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
@@ -165,91 +167,204 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
     return [name for name in load_readers() if name.startswith(typed)]
 
 
-@contextmanager
-def show_progress(
-    count: Callable[[], int], voice: Voice, doing: str = "recording"
-) -> Iterator[Callable[[], None]]:
-    """Show on a terminal how far a long run is; give the function to call when one more is done."""
-    total = count() if _can_show_progress(voice) else 1
-    if total == 1:
-        yield lambda: None
-        return
-    with _make_progress_bar() as bar:
-        task = bar.add_task(doing, total=total)
-        yield lambda: bar.advance(task)
+def filter_options(function: F) -> F:
+    """Add the options that choose rows of a conversation to a verb."""
+    from vacr.viewer import ROW_KINDS
 
-
-@contextmanager
-def show_job_progress(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how far a long job is; give the function to call with how much is done, of
-    how much.
-    """
-    if not _can_show_progress(voice):
-        yield lambda _done, _of: None
-        return
-    with _make_progress_bar() as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
-
-
-def _can_show_progress(voice: Voice) -> bool:
-    return (
-        not voice.quiet
-        and not voice.json
-        and sys.stderr.isatty()
-        and os.environ.get("TERM") != "dumb"
+    return _add_options(
+        function,
+        click.option(
+            "--only",
+            type=click.Choice(ROW_KINDS),
+            multiple=True,
+            help="Only this kind of rows; may be given again.",
+        ),
+        click.option(
+            "--tool",
+            metavar="NAME",
+            multiple=True,
+            help="Only the calls of this tool; may be given again.",
+        ),
+        click.option(
+            "--grep",
+            metavar="TEXT",
+            default="",
+            help="Only what has this text in it, in any case of letters.",
+        ),
+        click.option("--errors", is_flag=True, help="Only what failed."),
+        click.option(
+            "--entry",
+            metavar="ID|POINTER",
+            multiple=True,
+            help="Only this entry; may be given again.",
+        ),
     )
 
 
-def _make_progress_bar() -> Any:
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+def build_filter(
+    *, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]
+) -> RowFilter:
+    """Return the filter that these options describe."""
+    from vacr.viewer import RowFilter
 
-    columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def make_lines_printable(text: str) -> str:
-    """Make text of several lines printable; lines stay lines."""
-    return "\n".join(map(escape_unprintable, text.split("\n")))
+    return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
 
 
-def encode_output_document(document: dict[str, Any]) -> bytes:
-    """Give a document for programs as it is printed, with the version of what it consists of."""
-    text = encode_canonical_json(
-        _replace_surrogates({"schema_version": OUTPUT_SCHEMA_VERSION, **document})
-    ).decode()
-    # JSON leaves characters as they are that drive a terminal, or turn the order of letters round;
-    # spelled, they say the same.
-    return _TERMINAL_CONTROL_PATTERN.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
-
-
-def _replace_surrogates(value: Any) -> Any:
-    """Replace what is no character in texts: names of files, and messages with such names, may hold
-    any bytes.
-    """
-    if isinstance(value, str):
-        return _SURROGATE_PATTERN.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {
-            _replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()
-        }
-    return (
-        [_replace_surrogates(item) for item in value] if isinstance(value, list | tuple) else value
+def key_options(function: F, *, required: bool = True, default: str = "one of this machine") -> F:
+    """Add the options that name a private key to a verb."""
+    optional = "" if required else f"  [default: {default}]"
+    return _add_options(
+        function,
+        click.option(
+            "--key",
+            required=required,
+            metavar="FILE|pkcs11:…",
+            help=f"The private key in PEM, or one in a device, by its URI.{optional}",
+        ),
+        click.option(
+            "--alg",
+            metavar="NAME",
+            help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256.",
+        ),
+        click.option(
+            "--passphrase-file",
+            metavar="FILE",
+            type=PATH,
+            help="Where the passphrase of the key is, in the first line.",
+        ),
+        click.option(
+            "--force", is_flag=True, help="Take a key that others on this machine can read."
+        ),
     )
 
 
-def format_size(count: int) -> str:
-    """Say a number of bytes as a person would."""
-    value, unit = float(count), "B"
-    for unit in ("B", "kB", "MB", "GB"):  # noqa: B007 - the unit that was reached is used below
-        if value < 1000:  # noqa: PLR2004 - SI units
-            break
-        value /= 1000
-    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+def signing_options(function: F, *, key_required: bool = True) -> F:
+    """Add the options for signing statements to a verb."""
+    function = key_options(function, required=key_required)
+    return _add_options(
+        function,
+        click.option(
+            "--x5chain",
+            metavar="FILE",
+            type=PATH,
+            help="The certificates of the key in PEM, the signer's first.",
+        ),
+        click.option("--issuer", metavar="URI", help="Who signs.  [default: the name of the key]"),
+        click.option(
+            "--timestamp",
+            metavar="URL",
+            help="Have the signature timestamped by an authority (RFC 3161).",
+        ),
+    )
 
 
-def format_count(count: int, noun: str) -> str:
-    """Say how many of something there are."""
-    plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural_noun}"
+def load_signer_from_options(
+    *, key: str, alg: str | None, passphrase_file: str | None, force: bool
+) -> Signer:
+    """Load the signer of the key that the options name.
+
+    Raises:
+        UsageError: others can read the key, or it is encrypted and nobody can be asked.
+        UnreadableInput: there is no key.
+    """
+    from vacr.workflows import load_named_signer
+
+    return load_named_signer(
+        key=key,
+        alg=alg,
+        passphrase_file=passphrase_file,
+        force=force,
+        ask_passphrase=_ask_passphrase,
+    )
+
+
+def pop_signing_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the signing options out of all options of a verb."""
+    return {name: options.pop(name) for name in _SIGNING_OPTIONS}
+
+
+def load_signing_settings(**options: Any) -> SigningSettings:
+    """Load the key and the certificates that the signing options name."""
+    from vacr.workflows import SigningSettings
+
+    return SigningSettings.load(**options, ask_passphrase=_ask_passphrase)
+
+
+def _ask_passphrase() -> bytes:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(
+            "the key is encrypted", hint="Give --passphrase-file, or sign at a terminal."
+        )
+    typed: str = click.prompt("Passphrase", hide_input=True, err=True)
+    return typed.encode()
+
+
+def certificate_options(function: F) -> F:
+    """Add the certificates of both sides of a connection to a verb."""
+    return _add_options(
+        function,
+        click.option(
+            "--ca",
+            metavar="FILE",
+            type=PATH,
+            help="The authorities that certify the service.  [default: the system's]",
+        ),
+        click.option(
+            "--client-cert",
+            metavar="FILE",
+            type=PATH,
+            help="A certificate that shows who you are, in PEM.",
+        ),
+        click.option(
+            "--client-key",
+            metavar="FILE",
+            type=PATH,
+            help="The key of that certificate, where it is in another file.",
+        ),
+    )
+
+
+def service_options(function: F) -> F:
+    """Add the options for reaching a transparency service to a verb."""
+    from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
+
+    return _add_options(
+        function,
+        log_key_option(
+            help=(
+                "A key of the log, or its folder; may be given again.  [default: what the "
+                "service says]"
+            )
+        ),
+        click.option(
+            "--entry-rule",
+            type=click.Choice(ENTRY_RULES),
+            default=ENTRY_RULE_STATEMENT,
+            show_default=True,
+            help="What of a statement is in the log.",
+        ),
+        click.option(
+            "--token-file",
+            metavar="FILE",
+            type=PATH,
+            help="Where the token is that shows who you are.",
+        ),
+        certificate_options,
+        click.option(
+            "--patience",
+            type=NumberRange(0),
+            default=60,
+            metavar="SECONDS",
+            show_default=True,
+            help="How long to wait for the service.",
+        ),
+    )
+
+
+def load_service_settings(**options: Any) -> ServiceSettings:
+    """Load the settings that the service options name; the environment may hold the token."""
+    from vacr.workflows import ServiceSettings
+
+    verb = click.get_current_context().info_name or ""
+    token = os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
+    return ServiceSettings.load(token=token, **options)

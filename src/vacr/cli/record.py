@@ -16,16 +16,13 @@ import click
 
 from vacr.cli.options import (
     EXIT_FINDINGS,
+    EXIT_NO_SESSION,
     PATH,
-    Voice,
     complete_agent,
-    format_count,
-    show_progress,
     streaming_voice_options,
 )
-from vacr.cli.outputs import check_single_output, is_output_folder
 from vacr.cli.report import RecordingReport
-from vacr.cli.streams import print_message, write_bytes
+from vacr.console import Voice, get_terminal_width, print_message, show_progress, write_bytes
 from vacr.discovery import SessionSummary
 from vacr.errors import UsageError
 from vacr.files import STDIN, remove_leftover_files
@@ -35,8 +32,14 @@ from vacr.workflows import (
     RecordingRun,
     RecordingTask,
     RunJournal,
+    SessionWithSubAgents,
     assign_output_folders,
+    check_single_output,
     count_cores,
+    describe_session_folders,
+    format_count,
+    is_output_folder,
+    list_newest_sessions,
     plan_file_task,
     plan_file_tasks,
     plan_folder_tasks,
@@ -46,7 +49,8 @@ from vacr.workflows import (
 _MIN_FILES_FOR_PROCESSES = 8
 """As many files as make starting processes worth their while."""
 _EXIT_INTERRUPTED = 130
-_EXIT_NO_SESSION = 1
+_MAX_SESSIONS_SHOWN = 20
+_CANCEL_ANSWERS = ("", "q")
 
 
 @click.command()
@@ -139,16 +143,13 @@ def command(
             hint="Name that, and only that.",
         )
     if not paths:
-        from vacr.cli.choose import choose_session
-        from vacr.cli.list import describe_session_folders
-
-        picked = choose_session(wishes["agent"], voice)
+        picked = _choose_session(wishes["agent"], voice)
         if picked is None:
             voice.error(
                 f"vacr: no sessions found in {describe_session_folders(wishes['agent'])}",
                 "Name a file or a folder.",
             )
-            return _EXIT_NO_SESSION
+            return EXIT_NO_SESSION
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
     if wishes["cbor"] and (output or "").endswith(".json"):
@@ -183,6 +184,52 @@ def command(
     if wish.sub_agents:
         _report_unrecorded_sub_agents(helpers, report)
     return EXIT_FINDINGS if strict and report.findings and exit_code == 0 else exit_code
+
+
+def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | None:
+    """Return a session of this machine: the one that a user picks, or without a terminal the newest.
+
+    Raises:
+        click.Abort: the user wants none of them.
+    """
+    sessions = list_newest_sessions(agent)
+    if not sessions:
+        return None
+    if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        newest = sessions[0][0]
+        label = f" ({newest.session})" if newest.session else ""
+        voice.notice(f"vacr: the newest session: {newest.path}{label}")
+        return sessions[0]
+    shown = sessions[:_MAX_SESSIONS_SHOWN]
+    _print_choices(shown, len(sessions))
+
+    def parse_answer(typed: str) -> SessionWithSubAgents:
+        if typed.strip().lower() in _CANCEL_ANSWERS:
+            raise click.Abort
+        if not typed.strip().isdecimal() or not 1 <= int(typed) <= len(shown):
+            raise click.BadParameter(f"that is none of the numbers from 1 to {len(shown)}")
+        return shown[int(typed) - 1]
+
+    question = "Which one is to be recorded? Its number, or q for none"
+    picked: SessionWithSubAgents = click.prompt(
+        question, default="", show_default=False, value_proc=parse_answer, err=True
+    )
+    return picked
+
+
+def _print_choices(shown: list[SessionWithSubAgents], total: int) -> None:
+    from vacr.cli.list import format_session_table
+
+    width = get_terminal_width(sys.stderr)
+    head, *rows = format_session_table(shown, width and width - 4)
+    click.echo(f"    {head}", err=True)
+    for number, row in enumerate(rows, 1):
+        click.echo(f"{number:3} {row}", err=True)
+    if total > len(shown):
+        click.echo(
+            f"    and {total - len(shown)} older ones, which vacr list -v shows with their paths",
+            err=True,
+        )
 
 
 def _record_files(
@@ -325,7 +372,7 @@ def _record_folders(
         return _EXIT_INTERRUPTED
     if not report.agents and not report.failed:
         report.voice.error(f"vacr: {', '.join(folders)}: no session in it")
-        return _EXIT_NO_SESSION
+        return EXIT_NO_SESSION
     return report.exit_code
 
 

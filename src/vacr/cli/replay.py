@@ -13,10 +13,11 @@ import click
 
 from vacr.attribution import list_changed_files, replay_records
 from vacr.blame import load_git_base
-from vacr.cli.given import drop_duplicate_recordings, read_input_records
-from vacr.cli.options import PATH, Voice, voice_options
+from vacr.cli.options import PATH, voice_options
+from vacr.console import Voice
 from vacr.errors import UsageError
 from vacr.files import has_same_bytes, write_file_atomically
+from vacr.workflows import drop_duplicate_recordings, read_input_records
 
 
 @click.command(no_args_is_help=True)
@@ -58,7 +59,7 @@ def command(
     records = [
         one.record
         for one in drop_duplicate_recordings(
-            [one for path in files for one in read_input_records(path)], voice
+            [one for path in files for one in read_input_records(path)], voice.notice
         )
     ]
     replay, roots = replay_records(records, tree)

@@ -8,10 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.cli.options import Voice, format_count, format_size
-from vacr.cli.tables import align_columns
+from vacr.console import Voice, align_columns
 from vacr.files import format_path
-from vacr.workflows import RecordingOutcome
+from vacr.workflows import RecordingOutcome, format_count, format_size
 
 _MAX_NOTICES = 20
 COUNT_COLUMNS = (

@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Voice, format_size, voice_options
-from vacr.cli.records import read_json_or_cbor
+from vacr.cli.options import PATH, voice_options
+from vacr.console import Voice
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.files import STDIN, write_file_atomically
 from vacr.record import compute_record_id, is_made_by_vacr
-from vacr.workflows import build_sealed_source_path, unseal_source
+from vacr.workflows import build_sealed_source_path, format_size, read_json_or_cbor, unseal_source
 
 _MAX_PART_BYTES = 1 << 40
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import Voice, complete_rule, schema_option, voice_options
-from vacr.cli.schemas import check_rule_exists, load_schema, load_schema_text
-from vacr.cli.streams import write_bytes
+from vacr.cli.options import complete_rule, schema_option, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
+from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError
 from vacr.record import FORMAT_VERSIONS, encode, report_schema_errors
+from vacr.workflows import check_rule_exists, load_schema, load_schema_text
 
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)

@@ -1,45 +1,40 @@
-"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified, in
-one go.
-"""
+"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.blame import load_git_base
-from vacr.cli.attribute import count_attributed_lines
-from vacr.cli.options import PATH, Voice, complete_agent, format_count, show_progress, voice_options
-from vacr.cli.report import RecordingReport
-from vacr.cli.sealed import Sealer, SealResult, UnsealedRecord, format_seal_result
-from vacr.cli.services import (
-    ServiceSettings,
-    combine_exit_codes,
-    report_registration,
+from vacr.cli.options import (
+    EXIT_NO_SESSION,
+    PATH,
+    complete_agent,
+    load_service_settings,
+    load_signing_settings,
+    pop_signing_options,
     service_options,
+    signing_options,
+    voice_options,
 )
-from vacr.cli.statements import SigningSettings, signing_options
-from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.cli.register import report_registration
+from vacr.cli.report import RecordingReport
+from vacr.console import Voice, show_progress
+from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN
-from vacr.signing import compute_thumbprint_uri
 from vacr.workflows import (
-    STATEMENT_SUFFIX,
+    PlannedSession,
     RecordingOptions,
-    RecordingOutcome,
-    RecordingTask,
-    assign_output_folders,
-    plan_file_tasks,
-    plan_folder_tasks,
-    record_place,
+    Sealer,
+    SealResult,
+    build_failure_documents,
+    combine_exit_codes,
+    format_count,
+    plan_sealing,
 )
-
-_EXIT_NO_SESSION = 1
 
 
 @click.command(no_args_is_help=True)
@@ -88,7 +83,7 @@ def command(
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Record, validate, attribute, sign, register and verify native sessions in one go.
 
@@ -103,138 +98,69 @@ def command(
       sealed/ vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
-    if STDIN in (*paths, output) or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
+    is_file = os.path.exists(output) and not os.path.isdir(output)  # noqa: PTH110, PTH112 - a user's path
+    if STDIN in (*paths, output) or is_file:
         raise UsageError(
             "sessions are sealed from files, into a folder", hint="Say which with -o FOLDER/."
         )
-    signing = SigningSettings.of(**{name: asked.pop(name) for name in _SIGNING_OPTIONS})
-    registrar = ServiceSettings.of(**asked).registrar(service) if service is not None else None
-    sealer = Sealer(
-        signing, load_git_base(base) if base is not None else None, registrar, overwrite, voice
+    signing = load_signing_settings(**pop_signing_options(options))
+    registrar = None
+    if service is not None:
+        registrar = load_service_settings(**options).registrar(service)
+    git_base = load_git_base(base) if base is not None else None
+    sealer = Sealer(signing, git_base, registrar, overwrite, voice.notice)
+    named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112 - a user's path
+    recording = RecordingOptions(
+        seal=seal_source, agent=agent, named=named, not_in_stores=output == "."
     )
-    named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112
-    wish = RecordingOptions(seal=seal_source, agent=agent, named=named, not_in_stores=output == ".")
     report = RecordingReport(voice, folder=len(named) < len(paths))
-    done: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="vacr-seal-") as work:
-        groups = _record_sessions(
-            _plan_tasks(paths, wish, Path(work), Path(output)), Path(work), Path(output), report
-        )
-        with show_progress(lambda: len(groups), voice, "sealing") as step:
-            for together in groups:
-                done += _seal_session(sealer, together, service, voice)
-                step()
-    if not done and not report.failed:
+    groups = plan_sealing(paths, Path(output), recording, report.add)
+    documents: list[dict[str, Any]] = []
+    with show_progress(lambda: len(groups), voice, "sealing") as advance:
+        for group, result in sealer.seal_planned(groups):
+            documents += _report_group(group, result, service, voice)
+            advance()
+    if not documents and not report.failed:
         voice.error(f"vacr: {', '.join(paths)}: no session in it")
-        return _EXIT_NO_SESSION
-    if service is None and done:
+        return EXIT_NO_SESSION
+    return _report_run(documents, report, service, voice)
+
+
+def _report_group(
+    group: list[PlannedSession],
+    result: list[SealResult] | VacrError,
+    service: str | None,
+    voice: Voice,
+) -> list[dict[str, Any]]:
+    """Print the results of a session and its sub-agents, and return them as documents."""
+    if isinstance(result, VacrError):
+        voice.error(f"vacr: {group[0].task.path}: not sealed: {result}", result.hint)
+        return build_failure_documents(group, result)
+    documents = []
+    for sealed in result:
+        voice.result(sealed.describe())
+        document = sealed.build_document(service)
+        if sealed.outcome is not None and service is not None:
+            report_registration(sealed.outcome, document, voice)
+        documents.append(document)
+    return documents
+
+
+def _report_run(
+    documents: list[dict[str, Any]], report: RecordingReport, service: str | None, voice: Voice
+) -> int:
+    """Print the summary of a run, and return its exit code."""
+    if service is None and documents:
         voice.notice(
             "Not registered in a log: no --service was named. vacr register does that later."
         )
-    left = [one["exit"] for one in done if one["exit"]]
-    if len(done) > 1:
-        voice.result(
-            f"{format_count(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not"
-        )
+    exit_codes = [document["exit"] for document in documents if document["exit"]]
+    if len(documents) > 1:
+        sealed, failed = len(documents) - len(exit_codes), len(exit_codes)
+        voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} not")
     report.tell_remarks()
-    voice.data(
-        {
-            "sealed": done,
-            "errors": report.errors,
-            **({"skipped": report.skipped} if report.folder else {}),
-        }
-    )
-    return combine_exit_codes([*left, *([report.exit_code] if report.exit_code else [])])
-
-
-_SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
-
-
-def _plan_tasks(
-    paths: tuple[str, ...], wish: RecordingOptions, work: Path, output: Path
-) -> Iterator[RecordingTask]:
-    """Give what is to be recorded; records go where nobody sees them, for they are not yet what
-    will be sealed.
-    """
-    yield from plan_file_tasks(list(wish.named), str(work), wish)
-    folders = [Path(path) for path in paths if path not in wish.named]
-    for folder, place in assign_output_folders(folders, work, wish.named) if folders else ():
-        alone = RecordingOptions(
-            seal=wish.seal, agent=wish.agent, sub_agents=False, named=wish.named
-        )
-        yield from plan_folder_tasks(folder, place, output, alone)
-
-
-def _record_sessions(
-    tasks: Iterator[RecordingTask], work: Path, output: Path, report: RecordingReport
-) -> list[list[UnsealedRecord]]:
-    """Record, and tell what went wrong; gives the records of each session with those of its
-    sub-agents.
-    """
-    groups: dict[tuple[str, int], list[UnsealedRecord]] = {}
-    seen: Counter[str] = Counter()
-    for task in tasks:
-        outcome = (
-            RecordingOutcome(task, skipped=task.passed_over)
-            if task.passed_over
-            else record_place(task)
-        )
-        for record in outcome.records:
-            path, session = Path(record["output"]), record["session-id"]
-            record["output"] = None  # it is not there for long
-            if not path.exists():
-                error = UnreadableInput(
-                    "its name is no text",
-                    where=record["source"],
-                    hint="Give the file another name.",
-                )
-                outcome.errors.append(
-                    {
-                        "source": record["source"],
-                        "error": str(error),
-                        "where": "",
-                        "hint": error.hint,
-                    }
-                )
-                outcome.exit_code = max(outcome.exit_code, error.exit_code)
-                continue
-            # The same session may have been copied: each copy is one of its own.
-            group = (session.partition("/")[0], seen[session])
-            seen[session] += 1
-            groups.setdefault(group, []).append(
-                UnsealedRecord(task.path, path, output / path.relative_to(work))
-            )
-        report.add(outcome)
-    return list(groups.values())
-
-
-def _seal_session(
-    sealer: Sealer, together: list[UnsealedRecord], service: str | None, voice: Voice
-) -> list[dict[str, Any]]:
-    """Seal a session with its sub-agents, and tell what came of it."""
-    try:
-        return [_report_sealed(one, service, voice) for one in sealer.seal(together)]
-    except VacrError as error:
-        voice.error(f"vacr: {together[0].source}: not sealed: {error}", error.hint)
-        told = {"error": str(error), "hint": error.hint, "exit": error.exit_code}
-        return [
-            {"source": one.source, "record": str(one.target), "state": "failed", **told}
-            for one in together
-        ]
-
-
-def _report_sealed(sealed: SealResult, service: str | None, voice: Voice) -> dict[str, Any]:
-    voice.result(format_seal_result(sealed))
-    statement = str(sealed.one.target) + STATEMENT_SUFFIX
-    found = {
-        "source": sealed.one.source,
-        "record": str(sealed.one.target),
-        "statement": statement,
-        "id": sealed.record["id"],
-        "signed": sealed.signed,
-        "thumbprint": compute_thumbprint_uri(sealed.verified.signer.key),
-        **count_attributed_lines(sealed.record),
-    }
-    if sealed.outcome is None or service is None:
-        return found | {"state": "signed", "exit": 0}
-    return found | report_registration(sealed.outcome, service, voice)
+    skipped = {"skipped": report.skipped} if report.folder else {}
+    voice.data({"sealed": documents, "errors": report.errors, **skipped})
+    if report.exit_code:
+        exit_codes.append(report.exit_code)
+    return combine_exit_codes(exit_codes)

@@ -10,10 +10,8 @@ from typing import Any
 
 import click
 
-from vacr.cli.given import InputRecord, read_input_records
-from vacr.cli.options import PATH, Voice, format_count, streaming_voice_options
-from vacr.cli.showing import build_filter, filter_options
-from vacr.cli.streams import print_text
+from vacr.cli.options import PATH, build_filter, filter_options, streaming_voice_options
+from vacr.console import Voice, print_text
 from vacr.errors import VacrError
 from vacr.record import format_timestamp
 from vacr.viewer import (
@@ -29,6 +27,7 @@ from vacr.viewer import (
     count_passing_rows,
     make_visible_line,
 )
+from vacr.workflows import InputRecord, format_count, read_input_records
 
 _ANSI_STYLES = {
     "head": "1",

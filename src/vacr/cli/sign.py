@@ -8,10 +8,14 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Voice, format_size, output_options, voice_options
-from vacr.cli.outputs import check_single_output, is_output_folder, write_output_file
-from vacr.cli.statements import SigningSettings, signing_options
-from vacr.cli.streams import write_bytes
+from vacr.cli.options import (
+    PATH,
+    load_signing_settings,
+    output_options,
+    signing_options,
+    voice_options,
+)
+from vacr.console import Voice, write_bytes
 from vacr.files import STDIN
 from vacr.signing import (
     ALGORITHMS,
@@ -20,7 +24,16 @@ from vacr.signing import (
     Signer,
     compute_thumbprint_uri,
 )
-from vacr.workflows import LARGE_FILE_SIZE, RECORD_SUFFIXES, STATEMENT_SUFFIX, read_signable_file
+from vacr.workflows import (
+    LARGE_FILE_SIZE,
+    RECORD_SUFFIXES,
+    STATEMENT_SUFFIX,
+    check_single_output,
+    format_size,
+    is_output_folder,
+    read_signable_file,
+    write_output_file,
+)
 
 
 @click.command(no_args_is_help=True)
@@ -48,7 +61,7 @@ def command(
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Sign records, or native sessions as they are: FILE.cose says who signed which bytes.
 
@@ -64,50 +77,46 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     check_single_output(files, output)
-    signing = SigningSettings.of(**asked)
-    done = []
+    signing = load_signing_settings(**options)
+    documents = []
     for path in files:
-        found = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
-        if found.data is None:
+        file = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
+        if file.data is None:
             voice.notice(
-                f"{path}: larger than {format_size(LARGE_FILE_SIZE)}, so its trace-metadata is left out"
+                f"{path}: larger than {format_size(LARGE_FILE_SIZE)}, so its trace-metadata is "
+                "left out"
             )
-        statement = signing.statement(found, subject)
-        done.append(
-            _write_statement(
-                path, statement, signing.signer, output, files, voice, overwrite=overwrite
-            )
-        )
+        statement = signing.sign_file(file, subject)
+        if output == STDIN:
+            write_bytes([statement])
+            continue
+        target = _choose_target(path, output)
+        write_output_file(target, statement, path, files, overwrite=overwrite)
+        documents.append(_report_statement(path, target, statement, signing.signer, voice))
     if output != STDIN:
-        voice.data({"statements": done})
+        voice.data({"statements": documents})
     return 0
 
 
-def _write_statement(
-    path: str,
-    statement: bytes,
-    signer: Signer,
-    output: str | None,
-    files: tuple[str, ...],
-    voice: Voice,
-    *,
-    overwrite: bool,
-) -> dict[str, Any]:
-    if output == STDIN:
-        write_bytes([statement])
-        return {}
+def _choose_target(path: str, output: str | None) -> Path:
+    """Return the file of a statement: beside a record, for other files in the current folder."""
     name = Path(path).name + STATEMENT_SUFFIX
     if output is None:
-        target = Path(path).with_name(name) if path.endswith(RECORD_SUFFIXES) else Path(name)
-    else:
-        target = Path(output) / name if is_output_folder(output) else Path(output)
-    write_output_file(target, statement, path, files, overwrite=overwrite)
+        return Path(path).with_name(name) if path.endswith(RECORD_SUFFIXES) else Path(name)
+    return Path(output) / name if is_output_folder(output) else Path(output)
+
+
+def _report_statement(
+    path: str, target: Path, statement: bytes, signer: Signer, voice: Voice
+) -> dict[str, Any]:
+    """Print a line about a statement, and describe it for programs."""
     algorithm = ALGORITHMS[signer.algorithm].name
-    voice.result(f"{target}: {algorithm} by {compute_thumbprint_uri(signer.public_key)}")
+    thumbprint = compute_thumbprint_uri(signer.public_key)
+    voice.result(f"{target}: {algorithm} by {thumbprint}")
     return {
         "file": path,
         "statement": str(target),
         "bytes": len(statement),
         "algorithm": algorithm,
-        "thumbprint": compute_thumbprint_uri(signer.public_key),
+        "thumbprint": thumbprint,
     }

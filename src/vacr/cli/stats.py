@@ -8,11 +8,11 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
-from vacr.cli.given import InputRecord, scan_input_records
-from vacr.cli.options import PATH, Voice, format_count, voice_options
-from vacr.cli.tables import align_columns, get_terminal_width, truncate_start
+from vacr.cli.options import PATH, voice_options
+from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
 from vacr.viewer import BY_AGENT, COUNTED_TOKENS, GROUPINGS, SessionGroups, Totals, sum_tokens
+from vacr.workflows import InputRecord, format_count, scan_input_records
 
 _BAR_WIDTH = 16
 _MIN_KEY_WIDTH = 12

@@ -1,9 +1,8 @@
-"""Groups of verbs, each verb in the module of its name, which is loaded when the verb is used and
-not to be listed.
-"""
+"""Groups of verbs, whose modules are loaded when a verb is used, and not to list the verbs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
@@ -13,18 +12,28 @@ import click
 
 
 class LazyVerbGroup(click.Group):
-    """A group whose verbs are the modules of a package."""
+    """A group whose verbs are in the modules of a package.
+
+    The module of a verb has its name, and its command is `command`. Where `modules` names another
+    module, which several verbs share, the command is named after the verb: `init_command`.
+    """
 
     def __init__(
-        self, *args: Any, package: str = "", verbs: dict[str, str] | None = None, **settings: Any
+        self,
+        *args: Any,
+        package: str = "",
+        verbs: Mapping[str, str] | None = None,
+        modules: Mapping[str, str] | None = None,
+        **settings: Any,
     ) -> None:
-        """Take the verbs, each with what it does, in the order in which they are listed."""
+        """Take the verbs with their descriptions, in the order in which they are listed."""
         super().__init__(*args, **settings)
         self.package = package
         self.verbs = verbs or {}
+        self.modules = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the verbs in the order of the flow."""
+        """List the verbs in the order of use."""
         del ctx
         return list(self.verbs)
 
@@ -33,9 +42,12 @@ class LazyVerbGroup(click.Group):
         del ctx
         if cmd_name not in self.verbs:
             return None
-        # A module cannot be named after a word of the language itself.
+        name = "command"
+        # A module cannot be named after a keyword.
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = import_module(f"{self.package}.{module}").command
+        if cmd_name in self.modules:
+            module, name = self.modules[cmd_name], f"{cmd_name}_command"
+        command: click.Command = getattr(import_module(f"{self.package}.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -47,17 +59,16 @@ class LazyVerbGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; for one that does not exist, name the one that was likely meant."""
-        close = get_close_matches(args[0], self.verbs, 1) if args[0] not in self.verbs else []
-        if close:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        """Find a verb; for one that does not exist, suggest the most similar one."""
+        if args[0] not in self.verbs:
+            close = get_close_matches(args[0], self.verbs, 1)
+            if close:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
 
 
 class OrderedVerbGroup(click.Group):
-    """A group whose verbs are listed in the order in which they stand in their module, which is
-    that of use.
-    """
+    """A group whose verbs are listed in the order of their module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the verbs as they were added."""

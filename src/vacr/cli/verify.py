@@ -1,43 +1,32 @@
-"""`vacr verify`: statements and what they are about → who signed what, or why it does not hold."""
+"""`vacr verify`: statements and their files → who signed what, or why it is not verified."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Voice, format_count, log_key_option, voice_options
-from vacr.cli.relying import EvidenceOptions
-from vacr.cli.tables import align_columns, get_terminal_width
-from vacr.cli.verdicts import (
-    EXIT_NOT_VERIFIED,
-    VerificationOptions,
-    judge_statement,
-    load_verification_policy,
-)
+from vacr.cli.options import PATH, log_key_option, voice_options
+from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
 from vacr.files import STDIN
 from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED
 from vacr.workflows import (
-    NoProcesses,
-    StatementPair,
-    count_cores,
+    EXIT_NOT_VERIFIED,
+    VerificationOptions,
+    build_verdict_rows,
+    find_proven_time,
     find_statement_pairs,
-    start_local_pool,
+    format_verdict_totals,
+    judge_statements,
+    load_verification_policy,
 )
 
 _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"}
-_MIN_STATEMENTS_FOR_PROCESSES = 200
-"""From so many statements on, starting other processes costs less than it saves."""
-_CHUNK_SIZE = 16
 
 
 @click.command(no_args_is_help=True)
@@ -161,9 +150,8 @@ def command(
       --verifier-key verifier.pub.pem
     """
     voice = Voice(format, quiet, verbose)
-    if require_evidence is None and (
-        evidence or evidence_policy or verifier_key or nonce or require_hardware
-    ):
+    evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
+    if require_evidence is None and any(evidence_settings):
         raise UsageError(
             "evidence is looked at when it is asked for",
             hint="Give --require-evidence affirming as well.",
@@ -173,9 +161,12 @@ def command(
             "what comes through a pipe has no statement beside it",
             hint="Name the file, or the statement.",
         )
-    asked = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
-    needed = EvidenceOptions(require_evidence, *asked) if require_evidence else None
-    wanted = VerificationOptions(
+    evidence_options = None
+    if require_evidence is not None:
+        from vacr.workflows import EvidenceOptions
+
+        evidence_options = EvidenceOptions(require_evidence, *evidence_settings)
+    options = VerificationOptions(
         trust=trust,
         issuer=issuer,
         subject=subject,
@@ -188,16 +179,16 @@ def command(
         base=base,
         log_keys=log_key,
         entry_rule=entry_rule,
-        evidence=needed,
+        evidence=evidence_options,
     )
-    load_verification_policy(wanted)
+    load_verification_policy(options)
     # A file and its statement may both have been named.
-    found = list(dict.fromkeys(pair for path in files for pair in find_statement_pairs(path)))
-    results = list(judge_statements(found, wanted))
-    if len(results) == 1:
-        _report_verdict(results[0], voice)
-    elif results:
-        report_verdicts(results, voice)
+    pairs = list(dict.fromkeys(pair for path in files for pair in find_statement_pairs(path)))
+    verdicts = list(judge_statements(pairs, options))
+    if len(verdicts) == 1:
+        _report_verdict(verdicts[0], voice)
+    elif verdicts:
+        _report_verdicts(verdicts, voice)
     else:
         voice.error(
             f"nothing to verify in {', '.join(files)}",
@@ -205,78 +196,32 @@ def command(
         )
     again = shlex.join(["vacr", "verify", *sys.argv[2:]])
     voice.result(f"again: {again}")
-    voice.data(
-        {"results": results, "verified": sum(one["verified"] for one in results), "again": again}
-    )
-    # That something does not hold is worth more than that something else cannot be read.
-    exits = {one["exit"] for one in results}
-    return (
-        EXIT_NOT_VERIFIED if EXIT_NOT_VERIFIED in exits else max(exits, default=EXIT_NOT_VERIFIED)
-    )
+    verified = sum(verdict["verified"] for verdict in verdicts)
+    voice.data({"results": verdicts, "verified": verified, "again": again})
+    # A failure outranks an unreadable input.
+    exit_codes = {verdict["exit"] for verdict in verdicts} or {EXIT_NOT_VERIFIED}
+    return EXIT_NOT_VERIFIED if EXIT_NOT_VERIFIED in exit_codes else max(exit_codes)
 
 
-def judge_statements(
-    found: list[StatementPair], wanted: VerificationOptions
-) -> Iterator[dict[str, Any]]:
-    """Give the verdict about each statement, in other processes where there are many."""
-    beside = tuple(pair.file for pair in found if pair.file is not None)
-    work = partial(judge_statement, wanted=wanted, beside=beside, now=datetime.now(UTC))
-    pool = _start_process_pool() if len(found) >= _MIN_STATEMENTS_FOR_PROCESSES else None
-    if pool is None:
-        yield from map(work, found)
-        return
-    with pool:
-        yield from pool.map(work, found, chunksize=_CHUNK_SIZE)
-
-
-def _start_process_pool() -> Executor | None:
-    try:
-        return start_local_pool(count_cores()) if count_cores() > 1 else None
-    except NoProcesses:
-        return None
-
-
-def _report_verdict(result: dict[str, Any], voice: Voice) -> None:
-    """Say of one statement what was checked, then who signed what and when."""
-    name = result["file"] or result["statement"]
-    for one in result["checks"]:
-        voice.result(f"{_OUTCOME_MARKS[one['outcome']]} {one['name']}: {one['told']}")
-    if not result["verified"]:
+def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
+    """Print the checks of one statement, then who signed what and when."""
+    name = verdict["file"] or verdict["statement"]
+    for check in verdict["checks"]:
+        voice.result(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")
+    if not verdict["verified"]:
         voice.error(
-            f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"]
+            f"{name}: not verified ({verdict['reason']}): {verdict['message']}", verdict["hint"]
         )
         return
-    sure, said_at = find_proven_time(result), result["issued-at"]
-    said = f" {sure}" if sure else f", as they say at {said_at}" if said_at else ""
-    what = f"record {result['record']}" if result["record"] else "these bytes"
-    voice.result(f"{name}: verified: {result['signer']} signed {what}{said}")
+    proven, claimed = find_proven_time(verdict), verdict["issued-at"]
+    when = f" {proven}" if proven else f", as they say at {claimed}" if claimed else ""
+    payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
+    voice.result(f"{name}: verified: {verdict['signer']} signed {payload}{when}")
 
 
-def find_proven_time(result: dict[str, Any]) -> str | None:
-    """Give the earliest time at which a signature surely existed, by a timestamp or a receipt."""
-    return min(
-        (result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None
-    )
-
-
-def report_verdicts(results: list[dict[str, Any]], voice: Voice) -> None:
-    """Say of several statements in a line each who signed them, or why they do not hold."""
-    rows = [["", "file", "signer", "signed", ""]]
-    for one in results:
-        mark = "✓" if one["verified"] else "✗"
-        when = find_proven_time(one) or one.get("issued-at") or ""
-        rows.append(
-            [
-                mark,
-                one["file"] or one["statement"],
-                one.get("signer", ""),
-                when,
-                one.get("message", ""),
-            ]
-        )
-    for line in align_columns(rows, right=frozenset(), width=get_terminal_width(sys.stdout)):
+def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
+    """Print a line about each statement, and the totals."""
+    width = get_terminal_width(sys.stdout)
+    for line in align_columns(build_verdict_rows(verdicts), right=frozenset(), width=width):
         voice.result(line)
-    good = sum(one["verified"] for one in results)
-    voice.result(
-        f"{format_count(len(results), 'file')}: {good} verified, {len(results) - good} not"
-    )
+    voice.result(format_verdict_totals(verdicts))

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from vacr.cli.options import (
     PATH,
-    Voice,
-    format_count,
-    format_size,
+    build_filter,
+    filter_options,
     log_key_option,
     output_options,
     voice_options,
 )
-from vacr.cli.outputs import is_output_folder, reserve_unused_name, write_output_file
-from vacr.cli.showing import build_filter, filter_options
-from vacr.cli.streams import write_bytes
-from vacr.cli.verdicts import VerificationOptions
-from vacr.cli.viewing import Conversation, build_page_trust, load_page_template, read_conversations
-from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.console import Voice, write_bytes
+from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN
 from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
-from vacr.viewer import VERDICT_FAILED, RowFilter, render_site_index
-
-_PAGE_SUFFIX = ".html"
-_INDEX_FILE = "index.html"
-_PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
-_EXIT_NOT_VERIFIED = 1
-_VERDICT_LABELS = {
-    "verified": "✓ verified",
-    "signed": "signed by a key that nobody named",
-    "failed": "✗ does not hold",
-    "unsigned": "not signed",
-}
+from vacr.viewer import RowFilter
+from vacr.workflows import PageRun, VerificationOptions, format_count
 
 
 @click.command(no_args_is_help=True)
@@ -89,7 +72,7 @@ def command(
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
-    **asked: Any,
+    **filters: Any,
 ) -> int:
     """Make a page of a conversation: one HTML file that needs no network, shows it, and verifies it
     again in the browser.
@@ -112,159 +95,47 @@ def command(
         raise UsageError(
             "a page is served, or written: one of both", hint="Leave out --serve, or -o."
         )
-    wanted = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
-    chosen = build_filter(**asked)
-    viewed = _ViewRun(path, wanted, chosen if chosen != RowFilter() else None, voice)
+    options = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
+    row_filter = build_filter(**filters)
+
+    def report_error(error: VacrError) -> None:
+        voice.error(f"vacr: {error}", error.hint)
+
+    run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
     if serve:
-        return _serve_viewed_pages(viewed, host, port, opens=open)
+        return _serve_pages(run, host, port, voice, opens=open)
     if output == STDIN:
-        return viewed.print()
-    viewed.write(output, overwrite=overwrite)
-    if open and viewed.first is not None:
-        webbrowser.open(viewed.first.resolve().as_uri())
-    return viewed.exit_code
+        write_bytes(run.render_single())
+        return run.exit_code
+    run.report_page = lambda page: voice.result(page.describe())
+    run.write(output, overwrite=overwrite)
+    if run.is_archive:
+        voice.result(f"{run.index}: {format_count(len(run.pages), 'conversation')}")
+    voice.data(
+        {
+            "results": [page.build_document() for page in run.pages],
+            "index": str(run.index) if run.is_archive else None,
+        }
+    )
+    if open and run.first is not None:
+        webbrowser.open(run.first.resolve().as_uri())
+    return run.exit_code
 
 
-def _serve_viewed_pages(viewed: _ViewRun, host: str, port: int, *, opens: bool) -> int:
-    from vacr.cli.view_server import serve_pages
+def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:
+    """Write the pages into a temporary folder, and serve them until the user interrupts."""
+    from vacr.app.view_server import serve_pages
+
+    def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:
+        voice.result(f"serving {format_count(len(names), 'page')} at {address}")
+        voice.data({"address": address, "pages": names})
+        if is_exposed:
+            voice.notice("vacr: whoever has the address can read it, and it travels in the clear")
 
     with TemporaryDirectory(prefix="vacr-") as folder:
-        viewed.write(f"{folder}/", overwrite=True, silent=True)
-        written = [viewed.first, *viewed.written] if viewed.first is not None else viewed.written
-        pages = {path.relative_to(folder).as_posix(): path for path in written}
-        return serve_pages(pages, host, port, viewed.voice, opens=opens)
-
-
-class _ViewRun:
-    """What is viewed, and how it went."""
-
-    def __init__(
-        self, path: str, wanted: VerificationOptions, chosen: RowFilter | None, voice: Voice
-    ) -> None:
-        """Read what trust rests on, and the viewer."""
-        self.path, self.wanted, self.filter, self.voice = path, wanted, chosen, voice
-        self.is_archive = Path(path).is_dir()
-        self.trust, self.template = build_page_trust(wanted), load_page_template()
-        self.exit_code = 0
-        self.first: Path | None = None
-        """Where to begin."""
-        self.written: list[Path] = []
-
-    def print(self) -> int:
-        """Write the page to standard output."""
-        found = list(self._conversations())
-        if self.is_archive or len(found) != 1:
-            raise UsageError(
-                "several pages cannot go to standard output", hint="Give a folder: -o site/."
-            )
-        write_bytes(found[0].page(self.trust, self.filter).pieces(self.template))
-        return self.exit_code
-
-    def write(self, output: str | None, *, overwrite: bool, silent: bool = False) -> None:
-        """Write the pages, each as it is made, and tell of each."""
-        folder = (
-            Path(output or "site")
-            if self.is_archive
-            else Path(output or ".")
-            if is_output_folder(output)
-            else None
-        )
-        if (
-            self.is_archive
-            and output is not None
-            and output.endswith(_PAGE_SUFFIX)
-            and not Path(output).is_dir()
-        ):
-            raise UsageError(
-                f"an archive is a folder, and {output} is named like a page",
-                hint="Give a folder: -o site/.",
-            )
-        if folder is not None and folder.is_file():
-            raise UsageError(
-                f"an archive is a folder, and {folder} is a file", hint="Give another name with -o."
-            )
-        names, cards, results = {"index"} if self.is_archive else set(), [], []
-        read: list[str] = []
-        for one in self._conversations():
-            name = reserve_unused_name(one.stem if self.is_archive else Path(one.stem).name, names)
-            target = folder / f"{name}{_PAGE_SUFFIX}" if folder is not None else Path(output or "")
-            if folder is None and self.written:
-                raise UsageError(
-                    f"several pages cannot go into one file, {output}",
-                    hint="End the name in / for a folder.",
-                )
-            index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
-            data = b"".join(one.page(self.trust, self.filter, index).pieces(self.template))
-            sources = tuple(part.path for part in one.parts)
-            again = overwrite or (self.is_archive and _is_own_page(target))
-            outcome = write_output_file(
-                target, data, sources[0], sources, overwrite=again, also=sources[1:]
-            )
-            read += sources
-            self.written.append(target)
-            cards.append(one.card(quote(f"{name}{_PAGE_SUFFIX}")))
-            told = f": {one.told}" if one.told else ""
-            if not silent:
-                self.voice.result(
-                    f"{target}: {_VERDICT_LABELS[one.verdict]}{told} ({format_size(len(data))}, {outcome})"
-                )
-            results.append(_build_page_document(one, target, outcome, len(data)))
-        self.first = self.written[0] if self.written else None
-        if self.is_archive and folder is not None:
-            self.first = folder / _INDEX_FILE
-            listed = b"".join(
-                render_site_index(
-                    self.template, f"Conversations in {Path(self.path).resolve().name}", cards
-                )
-            )
-            write_output_file(
-                self.first,
-                listed,
-                STDIN,
-                (),
-                overwrite=overwrite or _is_own_page(self.first),
-                also=read,
-            )
-        if not silent:
-            if self.is_archive:
-                self.voice.result(f"{self.first}: {format_count(len(cards), 'conversation')}")
-            self.voice.data(
-                {"results": results, "index": str(self.first) if self.is_archive else None}
-            )
-
-    def _conversations(self) -> Iterator[Conversation]:
-        for one in read_conversations(self.path, self.wanted):
-            if isinstance(one, VacrError):
-                if not self.is_archive:
-                    raise one
-                self.voice.error(f"vacr: {one}", one.hint)
-                self.exit_code = self.exit_code or UnreadableInput.exit_code
-                continue
-            if one.verdict == VERDICT_FAILED:
-                self.exit_code = _EXIT_NOT_VERIFIED
-            yield one
-
-
-def _is_own_page(target: Path) -> bool:
-    """Tell whether a file is a page that was made here before: an archive is made anew as its
-    records come and change.
-    """
-    try:
-        with target.open("rb") as file:
-            return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
-    except OSError:
-        return False
-
-
-def _build_page_document(
-    one: Conversation, target: Path, outcome: str, length: int
-) -> dict[str, Any]:
-    return {
-        "source": one.parts[0].path,
-        "output": str(target),
-        "outcome": outcome,
-        "records": len(one.parts),
-        "verdict": one.verdict,
-        "message": one.told or None,
-        "bytes": length,
-    }
+        written = [page.target for page in run.write(f"{folder}/", overwrite=True)]
+        # The page to begin with comes first.
+        first = [run.first] if run.first is not None else []
+        pages = {path.relative_to(folder).as_posix(): Path(path) for path in (*first, *written)}
+        serve_pages(pages, host, port, report_start, opens=opens)
+    return 0

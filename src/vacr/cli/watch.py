@@ -16,29 +16,50 @@ import click
 
 from vacr.capture import (
     SPOOL_FOLDER,
+    ChainHead,
     CheckpointAnchoring,
     FileChanges,
+    FollowedSession,
     Journal,
     RetentionLimits,
     SealingQueue,
     Watcher,
     WatchSettings,
+    count_record_entries,
     list_agent_roots,
 )
-from vacr.cli.machine_keys import ensure_machine_key
-from vacr.cli.options import PATH, NumberRange, Voice, complete_agent, voice_options
-from vacr.cli.services import ServiceSettings, service_options
-from vacr.cli.statements import SigningSettings, signing_options
-from vacr.cli.watching import WatchTable, make_pending_registration, make_session_sealer
-from vacr.errors import UsageError
+from vacr.cli.options import (
+    PATH,
+    NumberRange,
+    complete_agent,
+    load_service_settings,
+    load_signing_settings,
+    pop_signing_options,
+    service_options,
+    signing_options,
+    voice_options,
+)
+from vacr.console import Voice, print_message
+from vacr.errors import UsageError, VacrError, escape_unprintable
 from vacr.files import find_state_folder
 from vacr.registration import RegistrationClient
 from vacr.signing import format_thumbprint_uri
+from vacr.workflows import (
+    ensure_machine_key,
+    format_count,
+    make_pending_registration,
+    make_session_sealer,
+)
 
-_SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY_SECONDS = 86_400.0
 _OWNER_ONLY_MODE = 0o700
 _EXIT_FAILED = 3
+_MAX_SESSIONS_SHOWN = 20
+_REPORT_INTERVAL_SECONDS = 10.0
+"""Seconds between two lines about the same session."""
+_COUNTING_PAUSE_FACTOR = 20
+_MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
+"""Ages from which minutes, and hours, are shown."""
 
 
 @click.command()
@@ -135,7 +156,7 @@ def command(
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     """Follow the sessions of all agents on this machine into a journal that keeps what was first
     seen.
@@ -157,12 +178,12 @@ def command(
         raise UsageError(
             f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
         )
-    signing = {name: asked.pop(name) for name in _SIGNING_OPTIONS}
+    signing = pop_signing_options(options)
     # What is wrong with a key that was named is told before anything is begun.
-    named = SigningSettings.of(**signing) if signing["key"] and not no_seal else None
+    named = load_signing_settings(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
-        services = ServiceSettings.of(**asked)
+        services = load_service_settings(**options)
         table = WatchTable(voice, journal, shown=not no_ui and not once)
         settings = WatchSettings(
             checkpoint,
@@ -173,14 +194,12 @@ def command(
         )
         sealing = None
         if not no_seal:
-            how = named or SigningSettings.of(**{**signing, "key": ensure_machine_key(state)})
+            how = named or load_signing_settings(**{**signing, "key": ensure_machine_key(state)})
             registrar = services.registrar(service) if service is not None else None
             (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
             sealing = SealingQueue(
                 journal,
-                make_session_sealer(
-                    how, registrar, Path(output) if output else state / "sealed", voice
-                ),
+                make_session_sealer(how, registrar, Path(output) if output else state / "sealed"),
                 table.tell,
             )
         anchoring = None
@@ -252,3 +271,151 @@ def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class WatchTable:
+    """The sessions that are followed, on a terminal; elsewhere a line for what happens."""
+
+    def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
+        """Say where it is shown."""
+        self._voice, self._journal = voice, journal
+        self._shown = (
+            shown
+            and not voice.quiet
+            and not voice.json
+            and sys.stdout.isatty()
+            and os.environ.get("TERM") != "dumb"
+        )
+        self._live: Any = None
+        self._told: dict[str, tuple[int, float]] = {}
+        self._entries = EntryCounter(journal)
+
+    def tell(self, text: str) -> None:
+        """Tell something; above the table, where there is one."""
+        text = f"{time.strftime('%H:%M:%S')} {escape_unprintable(text)}"
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False)
+        elif not self._voice.quiet:
+            print_message(text)
+
+    @contextlib.contextmanager
+    def showing(self, watcher: Watcher) -> Iterator[None]:
+        """Show the table meanwhile."""
+        if not self._shown:
+            yield
+            return
+        from rich.live import Live
+
+        with Live(self._drawn(watcher), auto_refresh=False) as self._live:
+            yield
+
+    def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
+        """Show what has changed; without a table, a session is told of at once, and then now and
+        again.
+        """
+        if self._live is not None:
+            self._live.update(self._drawn(watcher), refresh=True)
+            return
+        if self._voice.quiet:
+            return
+        now = time.monotonic()
+        for name, one in watcher.capturing.followed.items():
+            told, when = self._told.get(name, (0, 0.0))
+            if not is_last and when and now - when < _REPORT_INTERVAL_SECONDS:
+                continue
+            entries = self._entries.of(one, exactly=is_last)
+            if not when or entries != told:
+                self.tell(
+                    f"{one.place.agent}: {one.project or one.place.path}: "
+                    f"{format_count(entries, 'entry')}"
+                )
+                self._told[name] = (entries, now)
+
+    def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
+        """Give the sessions for programs."""
+        return [
+            {
+                "agent": one.place.agent,
+                "path": str(one.place.path),
+                "session": one.place.session or None,
+                "journal": one.journal,
+                "project": one.project,
+                "entries": self._entries.of(one, exactly=True),
+                "anchored": self._anchored(one),
+            }
+            for one in watcher.capturing.followed.values()
+        ]
+
+    def _drawn(self, watcher: Watcher) -> Any:
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        table = Drawn(
+            "agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False
+        )
+        recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
+        for one in recent[:_MAX_SESSIONS_SHOWN]:
+            entries = str(self._entries.of(one))
+            cells = (
+                one.place.agent,
+                one.project or one.place.path.name,
+                entries,
+                _format_age(one.changed),
+                self._anchored(one),
+            )
+            table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
+        if len(recent) > _MAX_SESSIONS_SHOWN:
+            table.caption = f"and {len(recent) - _MAX_SESSIONS_SHOWN} more"
+        if not recent:
+            table.caption = "no session yet"
+        return table
+
+    def _anchored(self, one: FollowedSession) -> str:
+        covered = self._journal.covered
+        checkpoint = covered.where_covered.get(one.journal)
+        if checkpoint is None:
+            return ""
+        anchor = next((anchor for anchor in covered.anchors if anchor.number >= checkpoint), None)
+        return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
+
+
+class EntryCounter:
+    """How many entries sessions have: those of a transcript that only grows are its lines, all else
+    is read for it.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        """Say where they are captured."""
+        self._journal = journal
+        self._known: dict[str, tuple[ChainHead, int, float]] = {}
+
+    def of(self, one: FollowedSession, *, exactly: bool = False) -> int:
+        """Count the entries of a session; unless it has to be exact, reading takes no more than a
+        twentieth of the time.
+        """
+        if not one.is_rewritten:
+            return one.lines
+        head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
+        began = time.monotonic()
+        if head == one.head or (began < due and not exactly):
+            return entries
+        with contextlib.suppress(VacrError):
+            parts = self._journal.session(one.journal).state.parts
+            found = count_record_entries(
+                one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts]
+            )
+            entries = entries if found is None else found
+        now = time.monotonic()
+        self._known[one.journal] = (one.head, entries, now + _COUNTING_PAUSE_FACTOR * (now - began))
+        return entries
+
+
+def _format_age(moment: float) -> str:
+    passed = max(0, int(time.time() - moment))
+    return (
+        f"{passed} s"
+        if passed < 120  # noqa: PLR2004
+        else f"{passed // 60} min"
+        if passed < 7200  # noqa: PLR2004
+        else f"{passed // 3600} h"
+    )

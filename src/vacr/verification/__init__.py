@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vacr.verification.trust import list_candidate_signers as list_candidate_signers
     from vacr.verification.verifying import VerifiedStatement as VerifiedStatement
     from vacr.verification.verifying import verify as verify
+    from vacr.verification.verifying import verify_new_statement as verify_new_statement
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -61,6 +62,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "verifying": (
             "VerifiedStatement",
             "verify",
+            "verify_new_statement",
         ),
     },
 )

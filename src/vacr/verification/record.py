@@ -70,6 +70,8 @@ class VerificationInputs:
     sources: tuple[Source, ...]
     base: BaseFiles | None
     joint: Callable[[], JointRecords]
+    checked_record: dict[str, Any] | None = None
+    """The payload as the caller has just validated, attributed and encoded it."""
 
 
 def check_signed_record(
@@ -80,6 +82,8 @@ def check_signed_record(
     Raises:
         VerificationFailed: a check failed.
     """
+    if inputs.checked_record is not None:
+        return _check_described_record(message, payload, inputs.checked_record, checks)
     record, encoding = parse_signed_record(payload) or (None, "json")
     with checks.run("metadata"):
         _check_trace_metadata(message, payload, record, checks)
@@ -100,6 +104,19 @@ def check_signed_record(
     with checks.run("source"):
         if inputs.sources:
             _check_source(original, inputs, checks)
+    return record
+
+
+def _check_described_record(
+    message: Sign1, payload: bytes, record: dict[str, Any], checks: Checks
+) -> dict[str, Any]:
+    """Check that a statement describes a record whose content is known to be right."""
+    with checks.run("metadata"):
+        _check_trace_metadata(message, payload, record, checks)
+    with checks.run("record"):
+        _check_subject_digest(message, payload)
+        _check_subject_id(message, record)
+        checks.add_passed("record", f"version {record['version']}, id {record.get('id')}")
     return record
 
 
@@ -196,11 +213,15 @@ def _check_valid_record(
         cast("Record", original)
     ):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
+    _check_subject_id(message, record)
+    checks.add_passed("record", f"valid by version {record['version']}, id {record.get('id')}")
+
+
+def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
     subject = _get_subject(message)
     expected = f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
     if subject.startswith(_RECORD_URN_PREFIX) and subject != expected:
         raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
-    checks.add_passed("record", f"valid by version {record['version']}, id {record.get('id')}")
 
 
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:

@@ -100,6 +100,33 @@ def verify(
     Raises:
         VerificationFailed: a check failed; the exception has the checks up to it.
     """
+    inputs = VerificationInputs(tuple(source), base, joint)
+    return _run_checks(statement, policy, payload, inputs, evidence, now)
+
+
+def verify_new_statement(
+    statement: bytes, policy: Policy, *, payload: bytes, record: dict[str, Any], now: datetime
+) -> VerifiedStatement:
+    """Verify a statement that this process just made about a record that it just checked.
+
+    The caller vouches that `payload` encodes `record`, and that the record is valid and attributed:
+    that is not checked again.
+
+    Raises:
+        VerificationFailed: a check failed; the exception has the checks up to it.
+    """
+    inputs = VerificationInputs((), None, lambda: JointRecords(()), checked_record=record)
+    return _run_checks(statement, policy, payload, inputs, None, now)
+
+
+def _run_checks(
+    statement: bytes,
+    policy: Policy,
+    payload: bytes | None,
+    inputs: VerificationInputs,
+    evidence: bytes | None,
+    now: datetime,
+) -> VerifiedStatement:
     checks = Checks()
     with checks.run("structure"):
         message = parse_sign1(statement)
@@ -121,7 +148,6 @@ def verify(
     with checks.run("certificate"):
         proven_times = {"timestamp": timestamp, "receipt": logged_at}
         _check_certificate_validity(signer, claims.get(CLAIM_IAT), proven_times, now, checks)
-    inputs = VerificationInputs(tuple(source), base, joint)
     record = check_signed_record(message, content, policy, inputs, checks)
     with checks.run("evidence"):
         check_evidence(message, content, record, evidence, policy, now, checks)

@@ -1,4 +1,8 @@
-"""The work of each verb on files: record many sessions, sign, register, verify."""
+"""The work of each verb on files, without a command line.
+
+A workflow takes plain values, reads and writes files, and reports progress and remarks through
+callbacks. The command line, the watcher, the page server and the GitHub actions call workflows.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,39 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.workflows.attribute import count_attributed_lines as count_attributed_lines
+    from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
+    from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
+    from vacr.workflows.attribute import format_line_ranges as format_line_ranges
+    from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
+    from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
+    from vacr.workflows.blame import CONTRIBUTOR_TYPES as CONTRIBUTOR_TYPES
+    from vacr.workflows.blame import build_commit_document as build_commit_document
+    from vacr.workflows.blame import build_line_counts as build_line_counts
+    from vacr.workflows.blame import build_line_document as build_line_document
+    from vacr.workflows.blame import count_lines_by_model as count_lines_by_model
+    from vacr.workflows.blame import read_blame_records as read_blame_records
+    from vacr.workflows.blame import shorten_prompt as shorten_prompt
+    from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
+    from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
+    from vacr.workflows.evidence import choose_output_form as choose_output_form
+    from vacr.workflows.evidence import parse_nonce as parse_nonce
+    from vacr.workflows.evidence import read_evidence as read_evidence
+    from vacr.workflows.evidence import read_journal_head as read_journal_head
+    from vacr.workflows.evidence import read_record_file as read_record_file
+    from vacr.workflows.inputs import InputRecord as InputRecord
+    from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
+    from vacr.workflows.inputs import read_input_records as read_input_records
+    from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.listing import SessionWithSubAgents as SessionWithSubAgents
+    from vacr.workflows.listing import abbreviate_home as abbreviate_home
+    from vacr.workflows.listing import build_session_document as build_session_document
+    from vacr.workflows.listing import describe_session_folders as describe_session_folders
+    from vacr.workflows.listing import list_newest_sessions as list_newest_sessions
+    from vacr.workflows.outputs import check_single_output as check_single_output
+    from vacr.workflows.outputs import is_output_folder as is_output_folder
+    from vacr.workflows.outputs import reserve_unused_name as reserve_unused_name
+    from vacr.workflows.outputs import write_output_file as write_output_file
     from vacr.workflows.pools import DaskCluster as DaskCluster
     from vacr.workflows.pools import NoProcesses as NoProcesses
     from vacr.workflows.pools import start_local_pool as start_local_pool
@@ -13,26 +50,109 @@ if TYPE_CHECKING:
     from vacr.workflows.record import RecordingOutcome as RecordingOutcome
     from vacr.workflows.record import RecordingTask as RecordingTask
     from vacr.workflows.record import record_place as record_place
+    from vacr.workflows.record_files import RECORD_SUFFIXES as RECORD_SUFFIXES
+    from vacr.workflows.record_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
+    from vacr.workflows.record_files import StatementPair as StatementPair
+    from vacr.workflows.record_files import find_statement_pairs as find_statement_pairs
+    from vacr.workflows.record_files import read_json_or_cbor as read_json_or_cbor
     from vacr.workflows.record_many import RecordingRun as RecordingRun
     from vacr.workflows.record_many import assign_output_folders as assign_output_folders
     from vacr.workflows.record_many import count_cores as count_cores
     from vacr.workflows.record_many import plan_file_task as plan_file_task
     from vacr.workflows.record_many import plan_file_tasks as plan_file_tasks
     from vacr.workflows.record_many import plan_folder_tasks as plan_folder_tasks
+    from vacr.workflows.register import OutboxRun as OutboxRun
+    from vacr.workflows.register import RegistrationTarget as RegistrationTarget
+    from vacr.workflows.register import ServiceSettings as ServiceSettings
+    from vacr.workflows.register import build_registration_document as build_registration_document
+    from vacr.workflows.register import combine_exit_codes as combine_exit_codes
+    from vacr.workflows.register import register_pair as register_pair
+    from vacr.workflows.reporting import encode_output_document as encode_output_document
+    from vacr.workflows.reporting import format_count as format_count
+    from vacr.workflows.reporting import format_size as format_size
     from vacr.workflows.run_journal import RunJournal as RunJournal
+    from vacr.workflows.seal import PlannedSession as PlannedSession
+    from vacr.workflows.seal import SealedSession as SealedSession
+    from vacr.workflows.seal import Sealer as Sealer
+    from vacr.workflows.seal import SealResult as SealResult
+    from vacr.workflows.seal import build_failure_documents as build_failure_documents
+    from vacr.workflows.seal import plan_sealing as plan_sealing
+    from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
     from vacr.workflows.sealed_source import unseal_source as unseal_source
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
+    from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
     from vacr.workflows.sign import SignableFile as SignableFile
+    from vacr.workflows.sign import SigningSettings as SigningSettings
+    from vacr.workflows.sign import ensure_machine_key as ensure_machine_key
+    from vacr.workflows.sign import load_named_signer as load_named_signer
     from vacr.workflows.sign import read_signable_file as read_signable_file
-    from vacr.workflows.statement_files import RECORD_SUFFIXES as RECORD_SUFFIXES
-    from vacr.workflows.statement_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
-    from vacr.workflows.statement_files import StatementPair as StatementPair
-    from vacr.workflows.statement_files import find_statement_pairs as find_statement_pairs
+    from vacr.workflows.validate import SIGNED_RECORD_RULE as SIGNED_RECORD_RULE
+    from vacr.workflows.validate import FileVerdict as FileVerdict
+    from vacr.workflows.validate import check_rule_exists as check_rule_exists
+    from vacr.workflows.validate import load_schema as load_schema
+    from vacr.workflows.validate import load_schema_text as load_schema_text
+    from vacr.workflows.validate import validate_path as validate_path
+    from vacr.workflows.verify import EXIT_NOT_VERIFIED as EXIT_NOT_VERIFIED
+    from vacr.workflows.verify import VerificationOptions as VerificationOptions
+    from vacr.workflows.verify import build_verdict_rows as build_verdict_rows
+    from vacr.workflows.verify import find_proven_time as find_proven_time
+    from vacr.workflows.verify import format_verdict_totals as format_verdict_totals
+    from vacr.workflows.verify import judge_statements as judge_statements
+    from vacr.workflows.verify import load_verification_policy as load_verification_policy
+    from vacr.workflows.view import PageRun as PageRun
+    from vacr.workflows.view import WrittenPage as WrittenPage
+    from vacr.workflows.watch import make_pending_registration as make_pending_registration
+    from vacr.workflows.watch import make_session_sealer as make_session_sealer
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "attribute": (
+            "count_attributed_lines",
+            "find_attribution_failure",
+            "format_attribution_summary",
+            "format_line_ranges",
+            "report_attribution_gaps",
+            "report_unknown_tools",
+        ),
+        "blame": (
+            "CONTRIBUTOR_TYPES",
+            "build_commit_document",
+            "build_line_counts",
+            "build_line_document",
+            "count_lines_by_model",
+            "read_blame_records",
+            "shorten_prompt",
+        ),
+        "evidence": (
+            "MAX_EVIDENCE_BYTES",
+            "EvidenceOptions",
+            "choose_output_form",
+            "parse_nonce",
+            "read_evidence",
+            "read_journal_head",
+            "read_record_file",
+        ),
+        "inputs": (
+            "InputRecord",
+            "drop_duplicate_recordings",
+            "read_input_records",
+            "scan_input_records",
+        ),
+        "listing": (
+            "SessionWithSubAgents",
+            "abbreviate_home",
+            "build_session_document",
+            "describe_session_folders",
+            "list_newest_sessions",
+        ),
+        "outputs": (
+            "check_single_output",
+            "is_output_folder",
+            "reserve_unused_name",
+            "write_output_file",
+        ),
         "pools": (
             "DaskCluster",
             "NoProcesses",
@@ -44,6 +164,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RecordingTask",
             "record_place",
         ),
+        "record_files": (
+            "RECORD_SUFFIXES",
+            "STATEMENT_SUFFIX",
+            "StatementPair",
+            "find_statement_pairs",
+            "read_json_or_cbor",
+        ),
         "record_many": (
             "RecordingRun",
             "assign_output_folders",
@@ -52,21 +179,66 @@ __getattr__, __dir__, __all__ = export_lazily(
             "plan_file_tasks",
             "plan_folder_tasks",
         ),
+        "register": (
+            "OutboxRun",
+            "RegistrationTarget",
+            "ServiceSettings",
+            "build_registration_document",
+            "combine_exit_codes",
+            "register_pair",
+        ),
+        "reporting": (
+            "encode_output_document",
+            "format_count",
+            "format_size",
+        ),
         "run_journal": ("RunJournal",),
+        "seal": (
+            "PlannedSession",
+            "SealResult",
+            "SealedSession",
+            "Sealer",
+            "build_failure_documents",
+            "plan_sealing",
+            "seal_sessions",
+        ),
         "sealed_source": (
             "build_sealed_source_path",
             "unseal_source",
         ),
         "sign": (
             "LARGE_FILE_SIZE",
+            "VERIFIER_KEY_NAME",
             "SignableFile",
+            "SigningSettings",
+            "ensure_machine_key",
+            "load_named_signer",
             "read_signable_file",
         ),
-        "statement_files": (
-            "RECORD_SUFFIXES",
-            "STATEMENT_SUFFIX",
-            "StatementPair",
-            "find_statement_pairs",
+        "validate": (
+            "SIGNED_RECORD_RULE",
+            "FileVerdict",
+            "check_rule_exists",
+            "load_schema",
+            "load_schema_text",
+            "validate_path",
+        ),
+        "verify": (
+            "EXIT_NOT_VERIFIED",
+            "VerificationOptions",
+            "build_verdict_rows",
+            "find_proven_time",
+            "format_verdict_totals",
+            "judge_statements",
+            "load_verification_policy",
+        ),
+        "view": (
+            "PageRun",
+            "WrittenPage",
+        ),
+        "watch": (
+            "make_pending_registration",
+            "make_session_sealer",
         ),
     },
 )

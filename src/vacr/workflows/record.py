@@ -1,8 +1,18 @@
-"""What is to be recorded and what came of it: plain values that pass between processes and
-machines.
+"""The recording of one place: read its sessions, give each record its id, and write it.
 
-The recording of one place: read, identify, write. It runs in any process, on any machine, and
-may be run again.
+A task and its outcome are plain values, so that it runs in any process, on any machine, and may be
+run again: a record that is there already stays as it is.
+
+    >>> from vacr.workflows import RecordingOptions, RecordingTask, record_place
+    >>> options = RecordingOptions()
+    >>> task = RecordingTask("examples/codex-cli.jsonl", "out/session", options)
+    >>> [record] = record_place(task).records
+    >>> record["output"], record["state"], record["entries"]
+    ('out/session.acr.json', 'written', 22)
+    >>> record_place(task).records[0]["state"]
+    'unchanged'
+
+`read_place` does the same without writing: it hands over the sessions in memory, for sealing.
 """
 
 from __future__ import annotations
@@ -35,90 +45,112 @@ from vacr.workflows.sealed_source import (
     matches_source,
 )
 
+_BUG_EXIT_CODE = 70
+_REPLACE_HINT = "Write elsewhere with -o, or give --overwrite."
+_SEPARATE_HINT = "Record them into different folders."
+
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """How records are to be made, the same for all of a run."""
+    """How records are made, the same for all tasks of a run."""
 
     cbor: bool = False
     seal: bool = False
+    """Keep the native bytes beside the record."""
     overwrite: bool = False
     agent: str | None = None
     sub_agents: bool = True
     named: tuple[str, ...] = ()
-    """The files that were named one by one: none of them is written over, nor recorded as another's
-    sub-agent.
-    """
+    """The files that were named one by one: never written over, nor recorded as sub-agents."""
     digests: bool = False
-    """Tell the digests of the files that are written."""
+    """Include the digests of the written files in the outcome."""
     not_in_stores: bool = False
     """Refuse to write if the current folder is an agent's own store."""
 
     @property
     def suffix(self) -> str:
-        """The ending of a record's file name."""
+        """Return the ending of a record's file name."""
         return ".acr.cbor" if self.cbor else ".acr.json"
 
 
 @dataclass(frozen=True)
 class RecordingTask:
-    """One place to be recorded, and the name of its record without the ending."""
+    """A place to be recorded, and the name of its record without the ending."""
 
     path: str
     output: str
-    wish: RecordingOptions
+    options: RecordingOptions
     chosen: str | None = None
-    """The name of the record's file, where it was named; what a place holds beside is named after
-    it.
-    """
+    """The file of the record, if the user named it; other records of the place derive from it."""
     session: str | None = None
     joint: str = "."
-    """What comes between the name of the place and a session's label in the name of a record."""
+    """The text between the name of the place and a session's label in the name of a record."""
     clashes_with: str = ""
-    """Another place whose record has that name."""
+    """Another place whose record has the same name."""
     state: str = ""
-    """What the place looked like when it was last seen; empty where nobody will ask."""
+    """A fingerprint of the place; empty where nobody will compare it."""
     size: int = 0
-    """How many bytes it has, where that is known."""
+    """Its size in bytes, where that is known."""
     passed_over: str = ""
-    """Why it is not even looked at."""
+    """Why the place is skipped without being read."""
 
 
 @dataclass
 class RecordingOutcome:
-    """What came of a task."""
+    """The result of a task."""
 
     task: RecordingTask
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: str = ""
-    """Why there is nothing to record: it is no session."""
+    """Why there is nothing to record: the place is not a session."""
     exit_code: int = 0
 
     @property
     def findings(self) -> int:
-        """Count what is worth knowing: what was unknown, could not be decoded or was left out."""
+        """Count what the user should know: unknown, undecodable and left-out parts."""
         return sum(
             len(record["notices"]) + len(record["drift"]) + len(record["left-out"])
             for record in self.records
         )
 
+    def add_error(self, caught: VacrError | OSError, exit_code: int = 0) -> None:
+        """Add an error, and raise the exit code to that of the error."""
+        error = caught
+        if not isinstance(error, VacrError):
+            error = UnreadableInput(describe_file_error(error), where=self.task.path)
+        self.errors.append(
+            {
+                "source": format_path(self.task.path),
+                "error": error.message,
+                "where": format_path(error.where),
+                "hint": error.hint,
+            }
+        )
+        self.exit_code = max(self.exit_code, exit_code or error.exit_code)
+
 
 RecordPieces = list[bytes | memoryview]
 RecordSink = Callable[[RecordPieces], None]
-
-_BUG_EXIT_CODE = 70
+SessionSink = Callable[[Path, OpenedSession], None]
 
 
 def record_place(task: RecordingTask, emit: RecordSink | None = None) -> RecordingOutcome:
-    """Record the sessions of a place; what goes wrong with one of them is told and does not stop
-    the others.
+    """Record the sessions of a place; an error in one of them does not stop the others.
 
     With `emit` the records are handed over instead of being written to files.
     """
     outcome = RecordingOutcome(task)
-    with pause_garbage_collector():
-        _record_sessions(task, outcome, emit)
+    written: set[Path] = set()
+
+    def record_session(session: OpenedSession) -> None:
+        if emit is not None:
+            _emit_record(task, session, outcome, emit)
+        else:
+            path = _reserve_record_path(task, session, written)
+            _record_session(task, session, path, outcome)
+
+    _process_sessions(task, outcome, record_session, writes=emit is None)
     return outcome
 
 
@@ -127,40 +159,58 @@ def record_places(tasks: list[RecordingTask]) -> list[RecordingOutcome]:
     return [record_place(task) for task in tasks]
 
 
-def _record_sessions(
-    task: RecordingTask, outcome: RecordingOutcome, emit: RecordSink | None
+def read_place(task: RecordingTask, keep: SessionSink) -> RecordingOutcome:
+    """Read the sessions of a place into memory, and pass each to `keep` with its record's path."""
+    outcome = RecordingOutcome(task)
+    paths: set[Path] = set()
+
+    def keep_session(session: OpenedSession) -> None:
+        keep(_reserve_record_path(task, session, paths), session)
+        outcome.records.append(_describe_record(task, session, None, "read", ()))
+
+    _process_sessions(task, outcome, keep_session, writes=True)
+    return outcome
+
+
+def _process_sessions(
+    task: RecordingTask,
+    outcome: RecordingOutcome,
+    process: Callable[[OpenedSession], None],
+    *,
+    writes: bool,
 ) -> None:
-    wish = task.wish
-    taken: set[Path] = set()
+    """Read the sessions of a place and process each; put errors into the outcome."""
+    options = task.options
     try:
-        if emit is None:
-            _check_output_clash(task)
-        for found in read_sessions(
-            task.path,
-            session=task.session,
-            agent=wish.agent,
-            sub_agents=wish.sub_agents,
-            keep_source=wish.seal,
-            named=wish.named,
-        ):
-            if isinstance(found, VacrError):
-                _add_error(outcome, found)
-                continue
-            try:
-                _record_session(task, found, outcome, taken, emit)
-            except BrokenPipeError:
-                raise
-            except (VacrError, OSError) as error:
-                _add_error(outcome, error)
+        with pause_garbage_collector():
+            if writes:
+                _check_output_clash(task)
+            for session in read_sessions(
+                task.path,
+                session=task.session,
+                agent=options.agent,
+                sub_agents=options.sub_agents,
+                keep_source=options.seal,
+                named=options.named,
+            ):
+                if isinstance(session, VacrError):
+                    outcome.add_error(session)
+                    continue
+                try:
+                    process(session)
+                except BrokenPipeError:
+                    raise
+                except (VacrError, OSError) as error:
+                    outcome.add_error(error)
     except BrokenPipeError:
         raise
     except NotASession as error:
-        _add_error(outcome, error)
+        outcome.add_error(error)
         outcome.skipped = error.message
     except (VacrError, OSError) as error:
-        _add_error(outcome, error)
+        outcome.add_error(error)
     except MemoryError:
-        _add_error(outcome, UnreadableInput("too large for the memory there is", where=task.path))
+        outcome.add_error(UnreadableInput("too large for the memory there is", where=task.path))
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
@@ -168,121 +218,103 @@ def _record_sessions(
         bug = UnreadableInput(
             f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint
         )
-        _add_error(outcome, bug, _BUG_EXIT_CODE)
+        outcome.add_error(bug, _BUG_EXIT_CODE)
 
 
 def _check_output_clash(task: RecordingTask) -> None:
     """Refuse to give two records of one run the same name."""
     if task.clashes_with:
-        taken = (
-            f"{task.output}{task.wish.suffix} has just been written for another session, of "
-            f"{task.clashes_with}"
+        raise UsageError(
+            f"{task.output}{task.options.suffix} has just been written for another session, of "
+            f"{task.clashes_with}",
+            where=task.path,
+            hint=_SEPARATE_HINT,
         )
-        raise UsageError(taken, where=task.path, hint="Record them into different folders.")
 
 
-def _add_error(outcome: RecordingOutcome, caught: VacrError | OSError, exit_code: int = 0) -> None:
-    error = (
-        caught
-        if isinstance(caught, VacrError)
-        else UnreadableInput(describe_file_error(caught), where=outcome.task.path)
-    )
-    outcome.errors.append(
-        {
-            "source": format_path(outcome.task.path),
-            "error": error.message,
-            "where": format_path(error.where),
-            "hint": error.hint,
-        }
-    )
-    outcome.exit_code = max(outcome.exit_code, exit_code or error.exit_code)
+def _emit_record(
+    task: RecordingTask, session: OpenedSession, outcome: RecordingOutcome, emit: RecordSink
+) -> None:
+    pieces = _encode_record(session, task.options)
+    emit(pieces)
+    outcome.records.append(_describe_record(task, session, None, "printed", pieces))
 
 
 def _record_session(
-    task: RecordingTask,
-    found: OpenedSession,
-    outcome: RecordingOutcome,
-    taken: set[Path],
-    emit: RecordSink | None,
+    task: RecordingTask, session: OpenedSession, path: Path, outcome: RecordingOutcome
 ) -> None:
-    """Write one record and describe it."""
-    record, wish = found.reading.record, task.wish
+    pieces = _encode_record(session, task.options)
+    state = _write_record(path, pieces, session, task)
+    outcome.records.append(_describe_record(task, session, path, state, pieces))
+
+
+def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
+    record = session.reading.record
     pieces: RecordPieces = list(assign_record_id(record))
-    if wish.cbor:
-        pieces = [encode(record, "cbor")]
-    if emit is not None:
-        emit(pieces)
-        outcome.records.append(_describe_record(task, found, None, "printed", pieces))
-        return
-    if wish.not_in_stores and is_in_agent_store(Path(), found.reader):
+    return [encode(record, "cbor")] if options.cbor else pieces
+
+
+def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: set[Path]) -> Path:
+    """Return the file of a session's record, and reserve it.
+
+    Raises:
+        UsageError: the current folder is not to be written to, or the place has two such records.
+    """
+    if task.options.not_in_stores and is_in_agent_store(Path(), session.reader):
         raise UsageError(
             "the current folder is the agent's own store", hint="Say where to write with -o."
         )
-    path = _choose_record_path(task, found.label)
-    if path in taken:
-        raise UsageError(
-            f"{path} has just been written for another session",
-            hint="Record them into different folders.",
-        )
-    taken.add(path)
-    state = _write_record(path, pieces, found, task)
-    outcome.records.append(_describe_record(task, found, path, state, pieces))
+    path = _choose_record_path(task, session.label)
+    if path in reserved:
+        raise UsageError(f"{path} has just been written for another session", hint=_SEPARATE_HINT)
+    reserved.add(path)
+    return path
 
 
 def _choose_record_path(task: RecordingTask, label: str) -> Path:
-    """Name the file of a record: after its source, and after the session or sub-agent where there
-    are several.
-    """
+    """Name a record after its source, and after the session or sub-agent if there are several."""
     if task.chosen and not label:
         return Path(task.chosen)
     output = Path(task.output)
-    return output.with_name(f"{make_record_name(output.name, task.joint, label)}{task.wish.suffix}")
+    return output.with_name(
+        f"{make_record_name(output.name, task.joint, label)}{task.options.suffix}"
+    )
 
 
 def _write_record(
-    path: Path, pieces: RecordPieces, found: OpenedSession, task: RecordingTask
+    path: Path, pieces: RecordPieces, session: OpenedSession, task: RecordingTask
 ) -> str:
-    """Write a record unless it is there already, and its sealed source; tell what became of what
-    was there.
+    """Write a record and its sealed source, and return "written", "replaced" or "unchanged".
 
     Raises:
-        UsageError: what is there is no older record of this session, or a signature stands beside
+        UsageError: the file is not an older record of this session, or a signature stands beside
             it.
     """
-    wish = task.wish
-    check_not_input(path, wish.named)
+    options = task.options
+    check_not_input(path, options.named)
     state = "written"
     if path.is_file():
         state = "unchanged" if has_same_bytes(path, pieces) else "replaced"
-        if state == "replaced" and not wish.overwrite:
-            _check_replaceable(path, found, task)
+        if state == "replaced" and not options.overwrite:
+            _check_replaceable(path, session, task)
     elif path.exists() and not task.chosen:
         raise UsageError(
             f"{path} is there, and is no file", hint="Write elsewhere with -o, or remove it."
         )
-    sealed = build_sealed_source_path(path)
-    outputs = (
-        [OutputFile(path, pieces, found.files, new=state == "written")]
-        if state != "unchanged"
-        else []
-    )
-    if found.source is not None:
-        if (
-            sealed.exists()
-            and state == "written"
-            and not wish.overwrite
-            and not matches_source(sealed, found.source)
-        ):
-            raise UsageError(
-                f"{sealed} is there, and holds another source",
-                hint="Write elsewhere with -o, or give --overwrite.",
-            )
-        outputs.append(OutputFile(sealed, [encode_sealed_source(found.source)], found.files))
+    outputs = []
+    if state != "unchanged":
+        outputs.append(OutputFile(path, pieces, session.files, new=state == "written"))
+    if session.source is not None:
+        sealed = build_sealed_source_path(path)
+        is_foreign = sealed.exists() and state == "written" and not options.overwrite
+        if is_foreign and not matches_source(sealed, session.source):
+            raise UsageError(f"{sealed} is there, and holds another source", hint=_REPLACE_HINT)
+        outputs.append(OutputFile(sealed, [encode_sealed_source(session.source)], session.files))
     try:
         write_files_atomically(outputs)
     except FileExistsError as error:
-        # A process that died may have done the same before; whatever else came there meanwhile is
-        # not ours to replace.
+        # A process that died may have written the same before. Anything else is not ours to
+        # replace.
         if not path.is_file() or not has_same_bytes(path, pieces):
             raise UsageError(
                 f"{path} has just been written by somebody else", hint="Run the same again."
@@ -291,63 +323,63 @@ def _write_record(
     return state
 
 
-def _check_replaceable(path: Path, found: OpenedSession, task: RecordingTask) -> None:
-    """Refuse to replace what is not an older record of the same session, or what is signed."""
+def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) -> None:
+    """Refuse to replace anything but an unsigned older record of the same session."""
+    record = session.reading.record
     try:
-        there = decode(path.read_bytes())
-        named = there["session"]["session-id"]
-        iter(there["session"]["entries"])
-        same_session = named == found.reading.record["session"]["session-id"] or _has_session_grown(
-            there, named, task
+        older = decode(path.read_bytes())
+        older_id = older["session"]["session-id"]
+        iter(older["session"]["entries"])
+        same_session = older_id == record["session"]["session-id"] or _has_session_grown(
+            older, older_id, task
         )
     except (VacrError, TypeError, KeyError, IndexError):
         same_session = False
     if not same_session:
         raise UsageError(
-            f"{path} is there, and is not an older record of this session",
-            hint="Write elsewhere with -o, or give --overwrite.",
+            f"{path} is there, and is not an older record of this session", hint=_REPLACE_HINT
         )
-    if is_made_by_vacr(there) and there.get("id") != compute_record_id(there):
+    if is_made_by_vacr(older) and older.get("id") != compute_record_id(older):
+        raise UsageError(f"{path} was changed after it was made", hint=_REPLACE_HINT)
+    count_before, count_now = len(older["session"]["entries"]), len(record["session"]["entries"])
+    if count_before > count_now:
         raise UsageError(
-            f"{path} was changed after it was made",
-            hint="Write elsewhere with -o, or give --overwrite.",
-        )
-    more, less = len(there["session"]["entries"]), len(found.reading.record["session"]["entries"])
-    if more > less:
-        raise UsageError(
-            f"{path} is there and has {more} entries; the session has only {less} now",
-            hint="Write elsewhere with -o, or give --overwrite.",
+            f"{path} is there and has {count_before} entries; the session has only {count_now} now",
+            hint=_REPLACE_HINT,
         )
     signature = path.with_name(f"{path.name}.cose")
     if signature.exists():
         raise UsageError(
             f"{path} is signed by {signature.name}, and this session has grown or changed since",
-            hint="Write elsewhere with -o, or give --overwrite.",
+            hint=_REPLACE_HINT,
         )
 
 
-def _has_session_grown(there: Any, session_id: str, task: RecordingTask) -> bool:
-    """Tell whether a session that is named by its content was once what an older record says, and
-    has more to it now.
-    """
-    (part,) = there["vacr"]["source"]["parts"]
+def _has_session_grown(older: Any, session_id: str, task: RecordingTask) -> bool:
+    """Return whether a session named by its digest begins with the bytes of an older record."""
+    (part,) = older["vacr"]["source"]["parts"]
     if session_id != part["sha-256"] or task.path == STDIN:
         return False
     return hashlib.sha256(read_bytes(task.path, part["size"])).hexdigest() == session_id
 
 
 def _describe_record(
-    task: RecordingTask, found: OpenedSession, path: Path | None, state: str, pieces: RecordPieces
+    task: RecordingTask,
+    opened: OpenedSession,
+    path: Path | None,
+    state: str,
+    pieces: RecordPieces | tuple[()],
 ) -> dict[str, Any]:
-    """Describe what was written, for programs."""
-    record, reading = found.reading.record, found.reading
+    """Describe a record for programs."""
+    record, reading = opened.reading.record, opened.reading
     session, meta, ours = record["session"], record["session"]["agent-meta"], record["vacr"]
     sealed = build_sealed_source_path(path) if path else None
+    is_named = opened.name == Path(task.path).name
     described = {
-        "source": format_path(task.path if found.name == Path(task.path).name else found.name),
+        "source": format_path(task.path if is_named else opened.name),
         "output": format_path(str(path)) if path else None,
         "state": state,
-        "id": record["id"],
+        "id": record.get("id"),
         "session-id": session["session-id"],
         "parent": ours.get("parent", {}).get("session-id"),
         "agent": meta["cli-name"],
@@ -355,16 +387,16 @@ def _describe_record(
         "models": meta.get("models", []),
         "entries": len(session["entries"]),
         "bytes": sum(map(len, pieces)),
-        "sealed": format_path(str(sealed)) if found.source is not None else None,
+        "sealed": format_path(str(sealed)) if opened.source is not None else None,
         "notices": [{"line": notice.line, "message": notice.message} for notice in reading.notices],
         "left-out": [
-            {"file": format_path(error.where), "reason": error.message} for error in found.left_out
+            {"file": format_path(error.where), "reason": error.message} for error in opened.left_out
         ],
         "secrets": ours.get("secrets", []),
         "drift": ours.get("drift", {}),
     }
-    if task.wish.digests:
+    if task.options.digests:
         described["sha-256"] = hash_pieces(pieces)
-    if state == "replaced" and sealed is not None and found.source is None and sealed.exists():
+    if state == "replaced" and sealed is not None and opened.source is None and sealed.exists():
         described["stale"] = format_path(str(sealed))
     return described

@@ -1,12 +1,15 @@
-"""From what a user names to the tasks of a run: files are named after themselves, folders are gone
-through.
+"""Many recording tasks: planned from files and folders, and done on all cores or on a cluster.
 
-Many tasks at once: in this process, in one for each core, or on a cluster. Memory stays as it is
-however many there are.
+Records are named after their sources, and the tree of a folder becomes the tree of its records:
 
-Tasks are handed out as others come back, so that only a few are on their way. A process that dies
-takes its pool with it: the tasks it had are tried again one by one, and the one that kills again is
-told of as failed.
+    >>> from vacr.workflows import RecordingOptions, plan_file_tasks
+    >>> tasks = plan_file_tasks(["a/x.jsonl", "b/x.jsonl"], "out", RecordingOptions())
+    >>> [(task.output, task.clashes_with) for task in tasks]
+    [('out/x', ''), ('out/x', 'a/x.jsonl')]
+
+Tasks are handed out as others come back, so that memory does not grow with their number. A process
+that dies takes its pool along: its tasks are tried again one by one, and one that kills its process
+again fails.
 """
 
 from __future__ import annotations
@@ -37,51 +40,62 @@ from vacr.workflows.record import (
     record_places,
 )
 
+PoolFactory = Callable[[int], Executor]
 
-def plan_file_tasks(paths: list[str], folder: str, wish: RecordingOptions) -> list[RecordingTask]:
-    """Give the tasks of files whose records go into a folder; only the first of those that would
-    have one name may have it.
-    """
-    tasks = [plan_file_task(path, folder, None, wish) for path in paths]
+_BATCHES_PER_WORKER = 3
+"""How many batches are handed out for each worker, so that none is idle."""
+_POOL_CHECK_SECONDS = 2.0
+_MAX_BATCH_TASKS = 16
+_FULL_BATCH_BYTES = 1 << 20
+
+
+def plan_file_tasks(
+    paths: list[str], folder: str, options: RecordingOptions
+) -> list[RecordingTask]:
+    """Return the tasks of files whose records go into a folder; a name is given only once."""
+    tasks = [plan_file_task(path, folder, None, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
     first: dict[str, str] = {}
-    found = []
+    planned = []
     for task in tasks:
-        found.append(
+        planned.append(
             replace(task, joint=joints.of(task.output), clashes_with=first.get(task.output, ""))
         )
         first.setdefault(task.output, task.path)
-    return found
+    return planned
 
 
 def plan_file_task(
-    path: str, folder: str, chosen: str | None, wish: RecordingOptions, session: str | None = None
+    path: str,
+    folder: str,
+    chosen: str | None,
+    options: RecordingOptions,
+    session: str | None = None,
 ) -> RecordingTask:
-    """Give the task of a file; its record goes into a folder, or is the chosen file."""
+    """Return the task of a file, whose record goes into a folder or is the chosen file."""
     if chosen is not None:
         name = Path(chosen).name
         output = Path(chosen).with_name(name.removesuffix(Path(name).suffix).removesuffix(".acr"))
-        return RecordingTask(path, str(output), wish, chosen, session)
+        return RecordingTask(path, str(output), options, chosen, session)
     name = (
         session
-        if session and os.path.isdir(path)  # noqa: PTH112
+        if session and os.path.isdir(path)  # noqa: PTH112 - a user's path
         else strip_native_suffix("stdin" if path == STDIN else Path(path).name)
     )
-    return RecordingTask(path, os.path.join(folder, name), wish, session=session)  # noqa: PTH118 - a path that a user gave
+    return RecordingTask(path, os.path.join(folder, name), options, session=session)  # noqa: PTH118 - a user's path
 
 
 def assign_output_folders(
     folders: list[Path], output: Path, files: tuple[str, ...]
 ) -> list[tuple[Path, Path]]:
-    """Give the folder in which the records of each folder go: the output itself, or one of its own
-    where there is more.
+    """Return each folder with the one for its records: the output, or one of its own inside.
 
     Raises:
         UsageError: two of them have the same name.
     """
     if len(folders) == 1 and not files:
         return [(folders[0], output)]
-    names = [os.path.basename(os.path.realpath(folder)) for folder in folders]  # noqa: PTH119
+    names = [os.path.basename(os.path.realpath(folder)) for folder in folders]  # noqa: PTH119 - a user's path
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
@@ -91,23 +105,22 @@ def assign_output_folders(
 
 
 def plan_folder_tasks(
-    path: Path, output: Path, leave_out: Path, wish: RecordingOptions
+    path: Path, output: Path, leave_out: Path, options: RecordingOptions
 ) -> Iterator[RecordingTask]:
-    """Give the tasks of a folder: its tree is that of the records. The folder of all records is
-    left out if it lies there too.
+    """Yield the tasks of a folder, except those in `leave_out`, the folder of all records.
 
     Raises:
         UnreadableInput: the folder cannot be read.
     """
-    for place in walk_places(path, leave_out, wish.agent):
+    for place in walk_places(path, leave_out, options.agent):
         if place.passed_over:
-            yield RecordingTask(place.path, "", wish, passed_over=place.passed_over)
+            yield RecordingTask(place.path, "", options, passed_over=place.passed_over)
             continue
         state, size = fingerprint_place(place)
         yield RecordingTask(
             place.path,
             str(output / place.name),
-            wish,
+            options,
             None,
             place.session,
             place.joint,
@@ -117,17 +130,8 @@ def plan_folder_tasks(
         )
 
 
-PoolFactory = Callable[[int], Executor]
-
-_BATCHES_PER_WORKER = 3
-"""How many handfuls of tasks there are for each worker, so that none is idle."""
-_POOL_CHECK_SECONDS = 2.0
-_MAX_BATCH_TASKS = 16
-_FULL_BATCH_BYTES = 1 << 20
-
-
 def count_cores() -> int:
-    """Give the number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
@@ -136,56 +140,50 @@ def count_cores() -> int:
 
 @dataclass
 class RecordingRun:
-    """A run over tasks, which can be asked to stop."""
+    """A run over tasks that can be asked to stop."""
 
     jobs: int
     tell: Callable[[str], None]
-    """Says what the user should know about the run."""
+    """Takes remarks for the user."""
     make_pool: PoolFactory = start_local_pool
     check_pool: Callable[[Executor], None] = check_pool_alive
-    """Looks at a pool that has been silent for a while; raises if it is gone, which its futures may
-    never tell.
-    """
+    """Checks a pool that has been silent for a while, and raises if it is dead."""
     stopping: bool = False
     pending: dict[Future[list[RecordingOutcome]], list[RecordingTask]] = field(default_factory=dict)
-    """The tasks that are on their way."""
+    """The batches that were handed out."""
     here: bool = False
     """Whether this process does the work itself."""
     broken: bool = False
-    """Whether a process has died, which may have left something half written."""
+    """Whether a process has died; it may have left unfinished files."""
 
     def __post_init__(self) -> None:
-        """See whether other processes are wanted at all."""
+        """Decide whether other processes are wanted at all."""
         self.here = self.jobs == 1 and self.make_pool is start_local_pool
 
     def outcomes(self, tasks: Iterable[RecordingTask]) -> Iterator[RecordingOutcome]:
-        """Do the tasks, and give what came of each as soon as it is there."""
+        """Do the tasks, and yield the outcome of each as soon as it is there."""
         tasks = iter(tasks)
-        lost = yield from self._in_pool(tasks)
+        lost = yield from self._run_in_pool(tasks)
         while lost:
             self.broken = True
-            yield from map(self._alone, lost)
-            lost = yield from self._in_pool(tasks)
+            yield from map(self._record_alone, lost)
+            lost = yield from self._run_in_pool(tasks)
         for task in tasks if self.here and not self.stopping else ():
             yield record_place(task)
             if self.stopping:
                 return
 
-    def _in_pool(
+    def _run_in_pool(
         self, tasks: Iterator[RecordingTask]
     ) -> Generator[RecordingOutcome, None, list[RecordingTask]]:
-        """Do tasks in a pool until there are no more, or until it breaks: then give those that it
-        lost.
-        """
-        with self._pool(self.jobs) as pool:
+        """Do tasks in a pool until none is left or it breaks; return the tasks that it lost."""
+        with self._open_pool(self.jobs) as pool:
             return (yield from self._hand_out(pool, tasks)) if pool is not None else []
 
     def _hand_out(
         self, pool: Executor, tasks: Iterator[RecordingTask]
     ) -> Generator[RecordingOutcome, None, list[RecordingTask]]:
-        """Hand out tasks until there are no more, or until the pool breaks: then give those that it
-        lost.
-        """
+        """Hand out tasks until none is left or the pool breaks; return the tasks that it lost."""
         lost: list[RecordingTask] = []
         while True:
             while (
@@ -193,10 +191,10 @@ class RecordingRun:
                 and not lost
                 and len(self.pending) < self.jobs * _BATCHES_PER_WORKER
             ):
-                some = _take_batch(tasks)
-                if not some:
+                batch = _take_batch(tasks)
+                if not batch:
                     break
-                lost += self._submit(pool, some)
+                lost += self._submit(pool, batch)
             if self.stopping:
                 for future in self.pending:
                     future.cancel()
@@ -204,62 +202,59 @@ class RecordingRun:
                 return lost
             done, _ = wait(self.pending, _POOL_CHECK_SECONDS, return_when=FIRST_COMPLETED)
             if not done:
-                lost += self._look_at(pool)
+                lost += self._check_silent_pool(pool)
             for future in done:
-                some = self.pending.pop(future)
+                batch = self.pending.pop(future)
                 try:
                     yield from future.result()
                 except BrokenProcessPool:
-                    lost += some
+                    lost += batch
                 except CancelledError:
-                    lost += [] if self.stopping else some
-                except Exception:  # noqa: BLE001 - whatever a cluster says about tasks whose worker died
-                    lost += some
+                    lost += [] if self.stopping else batch
+                except Exception:  # noqa: BLE001 - a cluster may raise anything for a dead worker
+                    lost += batch
 
-    def _submit(self, pool: Executor, some: list[RecordingTask]) -> list[RecordingTask]:
-        """Hand out some tasks; give them back if the pool does not take them."""
+    def _submit(self, pool: Executor, batch: list[RecordingTask]) -> list[RecordingTask]:
+        """Hand out a batch; return it if the pool does not take it."""
         try:
-            self.pending[pool.submit(record_places, some)] = some
+            self.pending[pool.submit(record_places, batch)] = batch
         except BrokenProcessPool:
-            return some
+            return batch
         except PROCESS_START_ERRORS as error:
             if self.make_pool is not start_local_pool:
                 raise
-            # Another process was needed for them and could not be started. What has begun is done
-            # to its end.
-            self._stay_here(error)
+            # A further process could not be started. Tasks that have begun are finished.
+            self._work_here(error)
             pool.shutdown(cancel_futures=True)
-            return some
+            return batch
         return []
 
-    def _look_at(self, pool: Executor) -> list[RecordingTask]:
-        """See whether a silent pool is still there; give the tasks that are lost if it is not."""
+    def _check_silent_pool(self, pool: Executor) -> list[RecordingTask]:
+        """Check a silent pool; return the lost tasks if it is dead."""
         try:
             self.check_pool(pool)
         except NoProcesses as error:
-            self._stay_here(error)
+            self._work_here(error)
             end_processes()
-            lost = [task for some in self.pending.values() for task in some]
+            lost = [task for batch in self.pending.values() for task in batch]
             self.pending.clear()
             return lost
         return []
 
-    def _stay_here(self, error: BaseException) -> None:
-        """Do what is left in this process."""
+    def _work_here(self, error: BaseException) -> None:
+        """Do the remaining work in this process."""
         if not self.here:
             reason = str(error) or type(error).__name__
             self.tell(f"vacr: processes cannot be started ({reason}): the work is done in this one")
         self.here = True
 
     @contextmanager
-    def _pool(self, jobs: int) -> Iterator[Executor | None]:
-        """Give a pool that is gone at the end: at once, if we are told to end. Nothing, if this
-        process is to do the work.
-        """
+    def _open_pool(self, jobs: int) -> Iterator[Executor | None]:
+        """Yield a pool and end it at the end, at once after an error; None if this process works."""
         try:
             pool = None if self.here else self.make_pool(jobs)
         except NoProcesses as error:
-            self._stay_here(error)
+            self._work_here(error)
             pool = None
         if pool is None:
             yield None
@@ -274,9 +269,9 @@ class RecordingRun:
             raise
         pool.shutdown()
 
-    def _alone(self, task: RecordingTask) -> RecordingOutcome:
-        """Do a task in a process of its own, after one died while it was being done."""
-        with self._pool(1) as pool:
+    def _record_alone(self, task: RecordingTask) -> RecordingOutcome:
+        """Do a task in a process of its own, after one died with it."""
+        with self._open_pool(1) as pool:
             if pool is None:
                 return record_place(task)
             self.check_pool(pool)
@@ -287,23 +282,21 @@ class RecordingRun:
                     task,
                     "the process that read it was killed; it may need more memory than there is",
                 )
-            except Exception as error:  # noqa: BLE001 - whatever a cluster says about a task that kills its workers
+            except Exception as error:  # noqa: BLE001 - a cluster may raise anything for a dead worker
                 return _make_failed_outcome(task, f"{type(error).__name__}: {error}")
 
 
 def _take_batch(tasks: Iterator[RecordingTask]) -> list[RecordingTask]:
-    """Take tasks that are handed out together: small ones, since handing out costs as much as doing
-    one of them.
-    """
-    some: list[RecordingTask] = []
+    """Take tasks that are handed out together: handing out a small one costs as much as doing it."""
+    batch: list[RecordingTask] = []
     size = 0
-    while len(some) < _MAX_BATCH_TASKS and size < _FULL_BATCH_BYTES:
+    while len(batch) < _MAX_BATCH_TASKS and size < _FULL_BATCH_BYTES:
         task = next(tasks, None)
         if task is None:
             break
-        some.append(task)
+        batch.append(task)
         size += task.size
-    return some
+    return batch
 
 
 def _make_failed_outcome(task: RecordingTask, reason: str) -> RecordingOutcome:

@@ -1,9 +1,20 @@
-"""What a run over a folder has done so far, so that the next one goes on where it stopped.
+"""The journal of a run over a folder: the next run goes on where this one stopped.
 
-A line for each place, written when its records are; a line that was cut short, or is not as this
-version writes it, is as if it were not there. A place counts as done when it looks as it did, the
-wish is the same, and its records are still there as they were written. Where the journal cannot be
-written, the run goes on, and the next one does more.
+It has a line for each place, written after its records. A place is done if its fingerprint and the
+options are the same, and its records are still there as they were written:
+
+    >>> from pathlib import Path
+    >>> from vacr.workflows import RecordingOptions, RecordingTask, RunJournal, record_place
+    >>> task = RecordingTask("examples/codex-cli.jsonl", "out/a", RecordingOptions(), state="s1")
+    >>> journal = RunJournal(Path("out"))
+    >>> journal.done(task) is None
+    True
+    >>> journal.write(record_place(task)); journal.close()
+    >>> RunJournal(Path("out")).done(task).records[0]["state"]
+    'unchanged'
+
+A line that was cut short, or has another form, is ignored. Where the journal cannot be written, the
+run goes on, and the next one does more.
 """
 
 from __future__ import annotations
@@ -45,14 +56,14 @@ _RECORD_TYPES = {
 }
 _HEAD_TYPES = {"key": str, "state": str}
 _LINE_TYPES = _HEAD_TYPES | {"records": [_RECORD_TYPES], "skipped": str}
-"""The members of a line and their types; in a list, that of all items."""
+"""The types of the members of a line; a list has the type of all its items."""
 
 
 class RunJournal:
-    """The journal of an output folder."""
+    """The journal in an output folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what there is; only where each line stands is kept.
+        """Read the journal, and remember the position of each line.
 
         Raises:
             UsageError: something else is in its place.
@@ -62,7 +73,7 @@ class RunJournal:
         self._lines: dict[str, tuple[str, int]] = {}
         self._file: BinaryIO | None = None
         self.failed = ""
-        """Why it cannot be written."""
+        """Why the journal cannot be written."""
         if os.path.lexists(self._path):
             if not stat.S_ISREG(self._path.lstat().st_mode):
                 raise UsageError(
@@ -78,7 +89,7 @@ class RunJournal:
                     position += len(line)
 
     def done(self, task: RecordingTask) -> RecordingOutcome | None:
-        """Give what came of a task in an earlier run, if that still stands."""
+        """Return the outcome of a task in an earlier run, if it is still valid."""
         state, position = self._lines.get(self._key(task), ("", 0))
         if not state or state != task.state:
             return None
@@ -90,7 +101,7 @@ class RunJournal:
         for record in done["records"]:
             for member in _FILE_MEMBERS:
                 if record[member] is not None:
-                    record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - as it is named now
+                    record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - Path would normalise it
         if not all(
             _is_drift_table(record.get("drift"))
             and _is_record_of_task(task, record)
@@ -103,7 +114,7 @@ class RunJournal:
         )
 
     def write(self, outcome: RecordingOutcome) -> None:
-        """Add what came of a task, unless it failed: then the next run tries again."""
+        """Add the outcome of a task, unless it failed: then the next run tries again."""
         if self.failed or not outcome.task.state or (outcome.errors and not outcome.skipped):
             return
         records = [
@@ -119,7 +130,7 @@ class RunJournal:
         try:
             if self._file is None:
                 make_folder_tree(self._path.parent)
-                self._file = open(self._path, "ab", buffering=0, opener=_open_journal)  # noqa: SIM115 - held until it is closed
+                self._file = open(self._path, "ab", buffering=0, opener=_open_journal)  # noqa: SIM115 - `close` closes it
                 if self._file.tell() and not self._ends_in_newline():
                     self._file.write(b"\n")
             text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
@@ -129,23 +140,21 @@ class RunJournal:
             self.failed = describe_file_error(error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def _key(self, task: RecordingTask) -> str:
-        """Name a task and the wish it is done under; the folder may be named otherwise the next
-        time, or be elsewhere.
-        """
-        wish = task.wish
-        source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs more than a small session
+        """Name a task and its options; paths are relative, because the folder may move."""
+        options = task.options
+        source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs too much
         place = os.path.relpath(task.output, self._folder)
         return json.dumps(
-            [source, task.session, place, wish.suffix, wish.seal, wish.agent, __version__]
+            [source, task.session, place, options.suffix, options.seal, options.agent, __version__]
         )
 
     def _relative(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Name the files of a record from the folder on."""
+        """Return the files of a record, relative to the folder."""
         return {
             name: os.path.relpath(record[name], self._folder)
             for name in _FILE_MEMBERS
@@ -159,14 +168,12 @@ class RunJournal:
 
 
 def _open_journal(path: str, flags: int) -> int:
-    """Open the journal itself: no link to something else, and nothing that one would have to wait
-    at.
-    """
+    """Open the journal, but follow no link, and do not wait for a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def _parse_line(line: bytes) -> Any:
-    """Read a line; nothing where there is none that can be read."""
+    """Return the value of a line, or None if it cannot be read."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -174,9 +181,7 @@ def _parse_line(line: bytes) -> Any:
 
 
 def _matches_type(value: Any, kind: Any) -> bool:
-    """Tell whether a value is of a type: those that are named in a table, or the same for all items
-    of a list.
-    """
+    """Return whether a value has a type: of each member in a table, or of all items of a list."""
     if isinstance(kind, dict):
         return type(value) is dict and all(
             name in value and _matches_type(value[name], inner) for name, inner in kind.items()
@@ -187,7 +192,7 @@ def _matches_type(value: Any, kind: Any) -> bool:
 
 
 def _is_drift_table(value: Any) -> bool:
-    """Tell whether a value counts names by their kinds."""
+    """Return whether a value counts names by their kinds."""
     return type(value) is dict and all(
         type(counts) is dict and all(type(count) is int for count in counts.values())
         for counts in value.values()
@@ -195,23 +200,23 @@ def _is_drift_table(value: Any) -> bool:
 
 
 def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
-    """Tell whether the files of a record are such as the task would write."""
+    """Return whether the files of a record are those that the task would write."""
     folder, name = os.path.split(task.output)
     if record["sealed"] != (
         format_path(str(build_sealed_source_path(Path(record["output"]))))
-        if task.wish.seal
+        if task.options.seal
         else None
     ):
         return False
     for label in ("", record["session-id"], task.session or ""):
-        named = f"{make_record_name(name, task.joint, label)}{task.wish.suffix}"
-        if record["output"] == format_path(os.path.join(folder, named)):  # noqa: PTH118 - as it is named
+        named = f"{make_record_name(name, task.joint, label)}{task.options.suffix}"
+        if record["output"] == format_path(os.path.join(folder, named)):  # noqa: PTH118 - Path would normalise it
             return True
     return False
 
 
 def _stat_record_file(record: dict[str, Any]) -> dict[str, Any]:
-    """Tell what a record's file looks like."""
+    """Return the size and the time of a record's file."""
     try:
         status = Path(record["output"]).stat()
     except OSError:
@@ -220,8 +225,8 @@ def _stat_record_file(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mark_unchanged(record: dict[str, Any], task: RecordingTask) -> dict[str, Any]:
-    """Describe a record that is as it was; its digest is computed if it was not asked for then."""
-    if task.wish.digests and "sha-256" not in record:
+    """Return a record marked as unchanged, with its digest if that is wanted now."""
+    if task.options.digests and "sha-256" not in record:
         with Path(record["output"]).open("rb") as file:
             record["sha-256"] = hashlib.file_digest(file, "sha256").hexdigest()
     return record | {"state": "unchanged"}

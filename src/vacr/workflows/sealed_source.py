@@ -1,8 +1,7 @@
-"""The sealed source beside a record: the native bytes, compressed, for `vacr restore`. Files only;
-no verb of its own.
+"""The sealed source of a record: its native bytes, compressed, for `vacr restore`.
 
-A zip file, because everybody can open one. Its bytes may differ between library versions: what
-counts is the manifest in the record, which names every part with its size and digest.
+It is a zip file, because everybody can open one. Its own bytes may differ between versions of the
+library. The manifest in the record decides: it names every part with its size and digest.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def build_sealed_source_path(record: Path) -> Path:
-    """Name the sealed source of a record."""
+    """Return the path of a record's sealed source."""
     name = record.name
     for suffix in (".json", ".cbor"):
         name = name.removesuffix(suffix)
@@ -31,7 +30,7 @@ def build_sealed_source_path(record: Path) -> Path:
 
 
 def encode_sealed_source(source: Source) -> memoryview:
-    """Give the parts of a source as a zip file."""
+    """Encode the parts of a source as a zip file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in source.parts:
@@ -42,7 +41,7 @@ def encode_sealed_source(source: Source) -> memoryview:
 
 
 def matches_source(path: Path, source: Source) -> bool:
-    """Tell whether a sealed source is that of a source."""
+    """Return whether a sealed source holds the parts of a source."""
     try:
         return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
     except VacrError:
@@ -52,8 +51,7 @@ def matches_source(path: Path, source: Source) -> bool:
 def unseal_source(
     path: Path, manifest: list[dict[str, Any]]
 ) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Give each part that the manifest names, once its bytes are shown to be the ones that were
-    recorded.
+    """Yield each part in the manifest, after checking its bytes against the digest.
 
     Raises:
         UnreadableInput: the sealed source is missing or no zip file.
@@ -71,7 +69,7 @@ def unseal_source(
 
 
 def _read_checked_part(archive: zipfile.ZipFile, part: dict[str, Any], path: Path) -> bytes:
-    """Read one part, no further than it should be long."""
+    """Read one part, and no more of it than the manifest allows."""
     try:
         if archive.getinfo(part["name"]).compress_type not in (
             zipfile.ZIP_STORED,

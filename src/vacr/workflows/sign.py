@@ -1,31 +1,253 @@
-"""Files to be signed: their digest, taken without holding a large one in memory, and what they are
-about.
+"""Signed statements about files: who signed which bytes, and what the bytes are.
+
+A statement covers the SHA-256 of a file and names the record in it. Large files are hashed while
+they are read and never held in memory:
+
+    >>> from vacr.workflows import read_signable_file
+    >>> file = read_signable_file("examples/claude-code.jsonl", whole=False)
+    >>> file.digest.hex()[:16], file.content_type
+    ('9b79f1606ac7cb73', 'application/jsonl')
+    >>> file.metadata["agent-vendor"]
+    'anthropic'
+
+`SigningSettings` holds the key, the certificates and the timestamp authority of one run, and signs
+such files, or records that are in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from cryptography import x509
 
 from vacr.agents import Source, SourcePart, find_reader
 from vacr.errors import UnreadableInput, VacrError
-from vacr.files import describe_file_error, read_bytes
-from vacr.signing import build_trace_metadata, get_trace_format
+from vacr.files import (
+    describe_file_error,
+    read_bytes,
+    sync_folder_and_parents,
+    write_durable_file,
+)
+from vacr.signing import (
+    HASH_ENVELOPE,
+    HEADER_COSE_THEN_TIMESTAMP,
+    HEADER_TRACE_METADATA,
+    PKCS11_PREFIX,
+    Sign1,
+    Signer,
+    StatementClaims,
+    build_trace_metadata,
+    encode_private_pem,
+    encode_public_pem,
+    generate_key,
+    get_trace_format,
+    is_encrypted_pem,
+    load_signer,
+    parse_private_key,
+    parse_sign1,
+    read_certificate_file,
+    read_key_file,
+    read_passphrase,
+    sign,
+)
 
 LARGE_FILE_SIZE = 1 << 26
-"""From this size on a file is hashed as it is read, and not looked into."""
+"""Files of this size and above are hashed while they are read, and not parsed."""
 
+SIGNING_KEY_NAME = "signing"
+VERIFIER_KEY_NAME = "verifier"
+"""Results of appraising evidence must not be signed by the key that signs evidence."""
+
+RECORD_MEDIA_TYPE = "application/json"
 _MEDIA_TYPES = {
-    ".json": "application/json",
+    ".json": RECORD_MEDIA_TYPE,
     ".cbor": "application/cbor",
     ".jsonl": "application/jsonl",
     ".txt": "text/plain",
 }
+_OWNER_ONLY_FOLDER = 0o700
+_OWNER_ONLY_FILE = 0o600
+
+PassphrasePrompt = Callable[[], bytes]
+"""Asks a person for the passphrase of a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignableFile:
+    """A file to be signed; `data` is None if it is too large to hold."""
+
+    digest: bytes
+    data: bytes | None
+    content_type: str
+    record_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def read_signable_file(path: str, *, whole: bool) -> SignableFile:
+    """Read a file to be signed; `whole` keeps all of it, however large.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    content_type = _MEDIA_TYPES.get(Path(path).suffix, "application/octet-stream")
+    try:
+        is_large = not whole and Path(path).stat().st_size >= LARGE_FILE_SIZE
+    except (OSError, ValueError):
+        is_large = False  # Reading it reports the reason.
+    if is_large:
+        return SignableFile(_hash_file(path), None, content_type)
+    data = read_bytes(path)
+    if not data:
+        raise UnreadableInput("empty: there is nothing to sign", where=path)
+    digests: list[bytes] = []
+    # Hashing releases the interpreter, so parsing goes on at the same time.
+    hasher = threading.Thread(target=lambda: digests.append(hashlib.sha256(data).digest()))
+    hasher.start()
+    try:
+        record_id, metadata = _summarise_content(data)
+    finally:
+        hasher.join()
+    return SignableFile(digests[0], data, content_type, record_id, metadata)
+
+
+def make_signable_record(record: dict[str, Any], data: bytes) -> SignableFile:
+    """Describe a record in memory and its JSON, as reading its file would."""
+    metadata = build_trace_metadata(record, get_trace_format(record["version"]))
+    digest = hashlib.sha256(data).digest()
+    return SignableFile(digest, data, RECORD_MEDIA_TYPE, record["id"], metadata)
+
+
+@dataclass(frozen=True)
+class SigningSettings:
+    """How statements are made, the same for all files of a run."""
+
+    signer: Signer
+    chain: Sequence[x509.Certificate] = ()
+    issuer: str | None = None
+    timestamp: str | None = None
+    """The address of a timestamp authority."""
+    profile: str = HASH_ENVELOPE
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        key: str,
+        alg: str | None,
+        x5chain: str | None,
+        issuer: str | None,
+        timestamp: str | None,
+        passphrase_file: str | None,
+        force: bool,
+        ask_passphrase: PassphrasePrompt,
+        profile: str = HASH_ENVELOPE,
+    ) -> SigningSettings:
+        """Load the key and the certificates that a user named.
+
+        Raises:
+            UsageError: others can read the key, or nobody can be asked for its passphrase.
+            UnreadableInput: there is no such key or certificate.
+        """
+        signer = load_named_signer(
+            key=key,
+            alg=alg,
+            passphrase_file=passphrase_file,
+            force=force,
+            ask_passphrase=ask_passphrase,
+        )
+        chain = read_certificate_file(x5chain) if x5chain is not None else []
+        return cls(signer, chain, issuer, timestamp, profile)
+
+    def sign_file(
+        self, file: SignableFile, subject: str | None = None, issued_at: int | None = None
+    ) -> bytes:
+        """Return the signed statement about a file, issued now unless a time is given.
+
+        Raises:
+            UsageError: the settings do not go together.
+            Unreachable: the timestamp authority does not answer.
+        """
+        record_subject = f"urn:uuid:{file.record_id}" if file.record_id else None
+        issued_at = int(time.time()) if issued_at is None else issued_at
+        statement = sign(
+            file.data if self.profile != HASH_ENVELOPE else None,
+            self.signer,
+            digest=file.digest,
+            profile=self.profile,
+            content_type=file.content_type,
+            claims=StatementClaims(self.issuer, subject or record_subject, issued_at),
+            chain=self.chain,
+            unprotected=self._build_unprotected_header(file),
+        )
+        if self.timestamp is None:
+            return statement
+        return _add_timestamp(statement, self.timestamp)
+
+    def _build_unprotected_header(self, file: SignableFile) -> dict[int, Any]:
+        if file.metadata is None:
+            return {}
+        metadata = dict(file.metadata)
+        if self.profile != HASH_ENVELOPE:
+            metadata["content-hash"] = file.digest.hex()
+        return {HEADER_TRACE_METADATA: metadata}
+
+
+def load_named_signer(
+    *,
+    key: str,
+    alg: str | None,
+    passphrase_file: str | None,
+    force: bool,
+    ask_passphrase: PassphrasePrompt,
+) -> Signer:
+    """Load the signer of a key, and its passphrase from a file or from the person who signs.
+
+    Raises:
+        UsageError: others can read the key, or nobody can be asked for its passphrase.
+        UnreadableInput: there is no key.
+    """
+    passphrase = None
+    if passphrase_file is not None:
+        passphrase = read_passphrase(passphrase_file)
+    elif not key.startswith(PKCS11_PREFIX) and is_encrypted_pem(read_key_file(key)):
+        passphrase = ask_passphrase()
+    return load_signer(key, algorithm=alg, passphrase=passphrase, force=force)
+
+
+def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
+    """Return the file of this machine's own key, which is created the first time.
+
+    Raises:
+        UnreadableInput: it cannot be created, or is lost although its public half is there.
+    """
+    private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
+    if public.exists() and not private.exists():
+        hint = (
+            f"Name another with --key. To have a new one made, move {public} away; what it "
+            "signed is verified by it."
+        )
+        raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
+    try:
+        if not private.exists():
+            private.parent.mkdir(_OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            write_durable_file(private, encode_private_pem(generate_key("es256")), _OWNER_ONLY_FILE)
+        if not public.exists():
+            # The public half comes last: where it exists, the private half is on the disk.
+            sync_folder_and_parents(private.parent)
+            public_key = parse_private_key(read_bytes(private)).public_key()
+            write_durable_file(public, encode_public_pem(public_key))
+        # An earlier process may have been killed before the disk had the names.
+        sync_folder_and_parents(private.parent)
+    except OSError as error:
+        raise UnreadableInput(describe_file_error(error), where=str(private.parent)) from error
+    return str(private)
 
 
 class _SessionHead(msgspec.Struct, rename="kebab"):
@@ -36,7 +258,7 @@ class _SessionHead(msgspec.Struct, rename="kebab"):
 
 
 class _RecordHead(msgspec.Struct):
-    """What is wanted of a record; the decoder passes over the rest, which is most of it."""
+    """The members that a statement names; the decoder skips the rest, which is most of a record."""
 
     version: str
     session: _SessionHead
@@ -46,56 +268,16 @@ class _RecordHead(msgspec.Struct):
 _head_decoder = msgspec.json.Decoder(_RecordHead)
 
 
-@dataclass(frozen=True, slots=True)
-class SignableFile:
-    """A file to be signed; `data` only where it is not too large."""
-
-    digest: bytes
-    data: bytes | None
-    content_type: str
-    record_id: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
-def read_signable_file(path: str, *, whole: bool) -> SignableFile:
-    """Look at a file to be signed; `whole` when all of it is needed, however large.
-
-    Raises:
-        UnreadableInput: it cannot be read.
-    """
-    kind = _MEDIA_TYPES.get(Path(path).suffix, "application/octet-stream")
-    try:
-        is_large = not whole and Path(path).stat().st_size >= LARGE_FILE_SIZE
-    except (OSError, ValueError):
-        is_large = False  # reading it tells why
-    if is_large:
-        return SignableFile(_hash_file(path), None, kind)
-    data = read_bytes(path)
-    if not data:
-        raise UnreadableInput("empty: there is nothing to sign", where=path)
-    hashed: list[bytes] = []
-    # The hash function lets other work go on at the same time.
-    hasher = threading.Thread(target=lambda: hashed.append(hashlib.sha256(data).digest()))
-    hasher.start()
-    try:
-        record_id, metadata = _summarise_content(data)
-    finally:
-        hasher.join()
-    return SignableFile(hashed[0], data, kind, record_id, metadata)
-
-
 def _hash_file(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path that a user gave
+        with open(path, "rb") as file:  # noqa: PTH123 - a user's path
             return hashlib.file_digest(file, "sha256").digest()
     except OSError as error:
         raise UnreadableInput(describe_file_error(error), where=path) from error
 
 
 def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Give the id of the record that bytes are, and their summary; a native session has a summary
-    only.
-    """
+    """Return the id and the metadata of a record; a native session has metadata only."""
     record = _parse_record_head(data)
     if record is not None:
         return record.get("id"), build_trace_metadata(record, get_trace_format(record["version"]))
@@ -106,13 +288,13 @@ def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
         return None, None
     if reading is None:
         return None, None
-    made: dict[str, Any] = dict(reading.record)
-    return None, build_trace_metadata(made, made["vacr"]["source"]["format"])
+    native: dict[str, Any] = dict(reading.record)
+    return None, build_trace_metadata(native, native["vacr"]["source"]["format"])
 
 
 def _parse_record_head(data: bytes) -> dict[str, Any] | None:
     if data[:1] != b"{":
-        return _parse_cbor_head(data)
+        return _parse_cbor_record(data)
     try:
         head = _head_decoder.decode(data)
     except (msgspec.DecodeError, RecursionError):
@@ -126,15 +308,27 @@ def _parse_record_head(data: bytes) -> dict[str, Any] | None:
     return {"version": head.version, "id": head.id, "session": session}
 
 
-def _parse_cbor_head(data: bytes) -> dict[str, Any] | None:
+def _parse_cbor_record(data: bytes) -> dict[str, Any] | None:
     from vacr.record import decode
 
     try:
         value = decode(data, "cbor")
     except VacrError:
         return None
-    return (
-        value
-        if isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value
-        else None
+    is_record = (
+        isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value
     )
+    return value if is_record else None
+
+
+def _add_timestamp(statement: bytes, url: str) -> bytes:
+    """Ask a timestamp authority about a signature, and put its token into the statement."""
+    from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
+
+    message = parse_sign1(statement)
+    request = build_timestamp_request(message.signature)
+    token = parse_timestamp_reply(ask_time_authority(url, request), message.signature)
+    unprotected = {**message.unprotected, HEADER_COSE_THEN_TIMESTAMP: token}
+    return Sign1(
+        message.protected_bytes, message.protected, unprotected, message.payload, message.signature
+    ).encode()

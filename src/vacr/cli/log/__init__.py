@@ -1,6 +1,4 @@
-"""`vacr log`: make a transparency log, serve it, and look after it. One module a verb, as for the
-verbs above.
-"""
+"""`vacr log`: make a transparency log, serve it, and look after it."""
 
 from __future__ import annotations
 
@@ -21,6 +19,16 @@ from vacr.cli.verbs import LazyVerbGroup
         "rotate": "Give a log new keys.",
         "monitor": "Watch a log: it must never fork nor shrink.",
         "witness": "Cosign the checkpoints of logs that only grew.",
+    },
+    modules={
+        "init": "folder",
+        "fsck": "folder",
+        "rotate": "folder",
+        "prove": "proofs",
+        "verify": "proofs",
+        "serve": "serve",
+        "witness": "serve",
+        "monitor": "monitor",
     },
     no_args_is_help=True,
 )

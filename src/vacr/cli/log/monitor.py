@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Voice, format_count, voice_options
-from vacr.cli.services import certificate_options
+from vacr.cli.options import PATH, certificate_options, voice_options
+from vacr.console import Voice
 from vacr.errors import Unreachable, UsageError
 from vacr.log import (
     OUTCOME_FIRST,
@@ -26,9 +26,10 @@ from vacr.log import (
 )
 from vacr.registration import ServiceAccess, TiledLog
 from vacr.transparency import VerifierKey, parse_verifier_key
+from vacr.workflows import format_count
 
 
-@click.command(no_args_is_help=True)
+@click.command("monitor", no_args_is_help=True)
 @click.argument("url", metavar="URL")
 @click.option(
     "--state",
@@ -50,7 +51,7 @@ from vacr.transparency import VerifierKey, parse_verifier_key
 )
 @certificate_options
 @voice_options
-def command(
+def monitor_command(
     url: str,
     state: str,
     key: str | None,

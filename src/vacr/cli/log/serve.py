@@ -1,22 +1,31 @@
-"""`vacr log serve`: a log over HTTP."""
+"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and their addresses."""
 
 from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
 
-from vacr.cli.log.about import build_log_document, print_log_summary
-from vacr.cli.log.listening import build_tls_settings, listening_options
-from vacr.cli.log.which import log_options, open_log
-from vacr.cli.options import PATH, NumberRange, Voice, voice_options
-from vacr.cli.verdicts import VerificationOptions, load_verification_policy
+from vacr.cli.log.folder import build_log_document, log_options, open_log, print_log_summary
+from vacr.cli.options import PATH, F, NumberRange, voice_options
+from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log import MAX_WAITING_ENTRIES, Ledger, LogFolder, serve_application
+from vacr.log import (
+    MAX_WAITING_ENTRIES,
+    Ledger,
+    LogFolder,
+    ServiceStop,
+    TlsFiles,
+    Witness,
+    create_witness_application,
+    open_witness_folder,
+    serve_application,
+)
 from vacr.signing import read_trust_file
 from vacr.transparency import MAX_ENTRY_SIZE, parse_verifier_key
 
@@ -28,9 +37,51 @@ _CLEARTEXT_WARNING = (
 )
 
 
-@click.command()
+def _listening_options(port: int) -> Callable[[F], F]:
+    """Add `--host`, `--port`, `--tls-cert`, `--tls-key` and `--client-ca` to a verb."""
+
+    def add(function: F) -> F:
+        for option in (
+            click.option(
+                "--client-ca",
+                metavar="FILE",
+                type=PATH,
+                help="Callers need a certificate of this authority (mTLS).",
+            ),
+            click.option(
+                "--tls-key", metavar="FILE", type=PATH, help="The key of that certificate, in PEM."
+            ),
+            click.option(
+                "--tls-cert",
+                metavar="FILE",
+                type=PATH,
+                help="The certificate to serve HTTPS with, in PEM.",
+            ),
+            click.option(
+                "--port",
+                metavar="N",
+                type=click.IntRange(0, 65535),
+                default=port,
+                show_default=True,
+                help="The port to listen at; 0 takes any that is free.",
+            ),
+            click.option(
+                "--host",
+                metavar="ADDRESS",
+                default="127.0.0.1",
+                show_default=True,
+                help="The address to listen at.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
+@click.command("serve")
 @log_options
-@listening_options(8080)
+@_listening_options(8080)
 @click.option(
     "--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt."
 )
@@ -105,7 +156,7 @@ _CLEARTEXT_WARNING = (
     help="A witness to cosign checkpoints; may be given again.",
 )
 @voice_options
-def command(
+def serve_command(
     folder: str | None,
     database: str | None,
     host: str,
@@ -133,7 +184,7 @@ def command(
     logging.basicConfig(
         format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING
     )
-    tls = build_tls_settings(tls_cert, tls_key, client_ca)
+    tls = _build_tls_settings(tls_cert, tls_key, client_ca)
     beyond = not _is_loopback(host)
     if beyond and given["token_file"] is None and client_ca is None and not given["anyone"]:
         hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
@@ -171,6 +222,7 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, given: dict[str, Any])
         ServiceMetrics,
         WitnessAddress,
     )
+    from vacr.workflows import VerificationOptions, load_verification_policy
 
     policy = load_verification_policy(VerificationOptions(given["trust"], algorithms=given["alg"]))
     tokens = _read_caller_tokens(given["token_file"]) if given["token_file"] else None
@@ -217,3 +269,90 @@ def _check_proxy_addresses(named: Sequence[str]) -> None:
                 "such as 10.1.0.0/16."
             )
             raise UsageError(f"{one} is not the address of a proxy", hint=hint) from error
+
+
+@click.command("witness", no_args_is_help=True)
+@click.argument("folder", metavar="FOLDER", type=PATH)
+@click.option(
+    "--log",
+    metavar="VKEY",
+    multiple=True,
+    required=True,
+    help="The key of a log; may be given again.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="What to call the witness, when it is made.  [default: made from its key]",
+)
+@_listening_options(0)
+@voice_options
+def witness_command(
+    folder: str,
+    log: tuple[str, ...],
+    name: str | None,
+    host: str,
+    port: int,
+    tls_cert: str | None,
+    tls_key: str | None,
+    client_ca: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what
+    it has seen.
+
+    A log that shows different people different trees does not get both cosigned. A log that changed
+    its key has several.
+
+    \b
+    Example:
+      vacr log witness mywitness/ --log example.org/log+0123abcd+AQ… --port 8090
+    """
+    voice = Voice(format, quiet, verbose)
+    trusted = [parse_verifier_key(one) for one in log]
+    tls = _build_tls_settings(tls_cert, tls_key, client_ca)
+    opened = open_witness_folder(Path(folder), name)
+    try:
+        stop = ServiceStop()
+
+        def told(url: str) -> None:
+            voice.result(f"key: {opened.public}")
+            voice.result(f"url: {url}")
+            voice.data(
+                {
+                    "key": str(opened.public),
+                    "url": url,
+                    "logs": sorted({one.name for one in trusted}),
+                }
+            )
+
+        serve_application(
+            create_witness_application(Witness(opened, trusted), stop),
+            host,
+            port,
+            told=told,
+            tls=tls,
+            stop=stop,
+        )
+    finally:
+        opened.store.close()
+    return 0
+
+
+def _build_tls_settings(
+    certificate: str | None, key: str | None, authority: str | None
+) -> TlsFiles | None:
+    """Give what HTTPS needs, if it is asked for.
+
+    Raises:
+        UsageError: a part of it is missing.
+    """
+    if certificate is None and key is None and authority is None:
+        return None
+    if certificate is None or key is None:
+        raise UsageError(
+            "HTTPS needs a certificate and its key", hint="Give --tls-cert and --tls-key."
+        )
+    return TlsFiles(certificate, key, authority)

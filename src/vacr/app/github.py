@@ -1,0 +1,283 @@
+"""The job that an action runs in: its inputs, its log, and GitHub's files for results.
+
+An action gets its inputs as environment variables. It writes outputs and a summary into files, and
+annotations into the log of the job:
+
+    >>> import os
+    >>> from vacr.app.github import GitHubWorkflow, read_choice_input
+    >>> os.environ["INPUT_FAIL_ON"] = "unknown"
+    >>> read_choice_input("fail-on", ("unverified", "unknown"))
+    'unknown'
+    >>> GitHubWorkflow().annotate("error", "100 % wrong", "a.py", (3, 4))   # doctest: +ELLIPSIS
+    ::...::
+    ::error file=a.py,line=3,endLine=4::100 %25 wrong
+    ::stop-commands::...
+
+A line in the log that begins with two colons is a command to GitHub. Commands are therefore
+stopped while an action runs, except for its own, and foreign text in those is escaped.
+
+A pull request may change any file of the repository, so `InputKeys` takes a key that the repository
+holds from the base of the pull request. A key that the pull request itself brings along is left
+out until it is merged. The same goes for links and submodules, which lead to whatever the pull
+request chooses.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vacr.blame import Repository, find_work_tree_names
+from vacr.console import flush_streams, prepare_streams
+from vacr.errors import (
+    Unreachable,
+    UnreadableInput,
+    UnwritableOutput,
+    UsageError,
+    VacrError,
+    escape_unprintable,
+)
+from vacr.signing import RECEIPT_KEYS_FILE
+
+BUG_EXIT_CODE = 70
+ANNOTATION_LEVELS = ("notice", "warning", "error")
+MAX_ANNOTATIONS = 10
+"""How many annotations of a level GitHub shows for a step."""
+TRUST_INPUT = "trust"
+_PEM_START = "-----BEGIN "
+
+
+def read_input(name: str) -> str:
+    """Return an input of the action, or an empty text."""
+    return os.environ.get(_name_input_variable(name), "").strip()
+
+
+def pop_secret_input(name: str) -> str:
+    """Return a secret input without its line end, and remove it from the environment."""
+    return os.environ.pop(_name_input_variable(name), "").strip("\r\n")
+
+
+def _name_input_variable(name: str) -> str:
+    return f"INPUT_{name.upper().replace('-', '_')}"
+
+
+def read_input_lines(name: str) -> list[str]:
+    """Return the lines of an input."""
+    return [line.strip() for line in read_input(name).splitlines() if line.strip()]
+
+
+def read_input_paths(name: str) -> list[str]:
+    """Return the paths in an input, one a line; `~` is expanded, as no shell has done it."""
+    return [str(Path(line).expanduser()) for line in read_input_lines(name)]
+
+
+def read_choice_input(name: str, choices: tuple[str, ...]) -> str:
+    """Return an input that is one of some words, by default the first.
+
+    Raises:
+        UsageError: it is another.
+    """
+    value = read_input(name) or choices[0]
+    if value not in choices:
+        raise UsageError(
+            f"the input {name} is {value}",
+            hint=f"It is one of: {', '.join(filter(None, choices))}.",
+        )
+    return value
+
+
+def read_flag_input(name: str) -> bool:
+    """Return whether an input is true.
+
+    Raises:
+        UsageError: it is neither true nor false.
+    """
+    return read_choice_input(name, ("false", "true")) == "true"
+
+
+@dataclass
+class InputKeys:
+    """The keys and certificates that inputs name, as files or as text in PEM."""
+
+    folder: Path
+    """A folder of our own for copies."""
+    repository: Repository | None = None
+    base: str | None = None
+    remarks: list[str] = field(default_factory=list)
+    """Which keys were left out, or taken from the base."""
+
+    def files(self, name: str) -> tuple[str, ...]:
+        """Return the files that hold the keys of an input.
+
+        Raises:
+            Unreachable: none of them is left, so that less would be required than was asked for.
+        """
+        text = read_input(name)
+        if _PEM_START in text:
+            return (self._write_copy(f"{name}.pem", text.encode() + b"\n"),)
+        candidates = [self._find_trusted_file(name, path) for path in read_input_lines(name)]
+        files = tuple(file for file in candidates if file is not None)
+        # Without a trusted key no record is verified. Without a log key no receipt is required.
+        if text and not files and name != TRUST_INPUT:
+            raise Unreachable(
+                f"the base has nothing of what {name} names", hint="; ".join(self.remarks)
+            )
+        return files
+
+    def _find_trusted_file(self, name: str, path: str) -> str | None:
+        """Return a file with the key at a path that the pull request cannot have changed."""
+        if self.repository is None:
+            return path
+        names = find_work_tree_names(self.repository, path)
+        tree = self.repository.tree(self.base) if self.base is not None else {}
+        # The keys of a log may be named by its folder.
+        for inside in ("", f"/{RECEIPT_KEYS_FILE}"):
+            if names and names[0] + inside in tree:
+                data = self.repository.blob(tree[names[0] + inside])
+                if not _has_content(path + inside, data):
+                    self.remarks.append(
+                        f"{path}{inside} is taken as the base has it, not as it is here"
+                    )
+                return self._write_copy(f"{name}-{names[0].replace('/', '-')}", data)
+        head = self.repository.commit("HEAD")
+        if not any(self.repository.holds(head, tracked) for tracked in names):
+            return path
+        if self.base is None:
+            self.remarks.append(
+                f"{path} is taken as it is here: there is no base, so whoever made these "
+                "commits may have brought it"
+            )
+            return path
+        self.remarks.append(
+            f"{path} is left out: the base does not have it, so whoever made these commits may "
+            "have brought it"
+        )
+        return None
+
+    def _write_copy(self, name: str, data: bytes) -> str:
+        copy = self.folder / f"{len(list(self.folder.iterdir()))}-{name}"
+        copy.write_bytes(data)
+        return str(copy)
+
+
+def _has_content(path: str, data: bytes) -> bool:
+    try:
+        return Path(path).read_bytes() == data
+    except OSError:
+        return False
+
+
+class GitHubWorkflow:
+    """The results of an action, as GitHub takes them."""
+
+    def __init__(self) -> None:
+        """Choose a word that cannot be guessed, which stops and resumes commands."""
+        self._word = secrets.token_hex(16)
+        self._counts = dict.fromkeys(ANNOTATION_LEVELS, 0)
+
+    @contextmanager
+    def stop_commands(self) -> Iterator[None]:
+        """Make GitHub take nothing in the log for a command."""
+        self._print_command(f"::stop-commands::{self._word}")
+        try:
+            yield
+        finally:
+            # A log that cannot be written any more must not replace the reason why the work ended.
+            with suppress(OSError):
+                self._print_command(f"::{self._word}::")
+
+    def annotate(
+        self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None
+    ) -> None:
+        """Annotate lines of a file, or the run; drop annotations beyond what GitHub shows."""
+        self._counts[level] += 1
+        if self._counts[level] > MAX_ANNOTATIONS:
+            return
+        place = {"file": file, "line": lines and lines[0], "endLine": lines and lines[1]}
+        properties = ",".join(
+            f"{name}={_escape_command_property(str(value))}"
+            for name, value in place.items()
+            if value
+        )
+        self._print_command(f"::{self._word}::")
+        command = f"::{level} {properties}".rstrip()
+        self._print_command(f"{command}::{_escape_command_data(message)}")
+        self._print_command(f"::stop-commands::{self._word}")
+
+    def output(self, name: str, value: object) -> None:
+        """Set an output of the action; the value may hold anything."""
+        text = _replace_surrogates(str(value))
+        _append_to_github_file("GITHUB_OUTPUT", f"{name}<<{self._word}\n{text}\n{self._word}\n")
+
+    def summarise(self, markdown: str) -> None:
+        """Add to the summary of the job."""
+        _append_to_github_file("GITHUB_STEP_SUMMARY", markdown + "\n")
+
+    def _print_command(self, text: str) -> None:
+        print(text, flush=True)  # noqa: T201 - GitHub reads commands from the log
+
+
+def run_action(work: Callable[[GitHubWorkflow], int]) -> int:
+    """Run an action and return its exit code; errors become annotations in the log of the job."""
+    atexit.register(flush_streams)
+    try:
+        prepare_streams()
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        return _run_annotated(work)
+    except (OSError, UnwritableOutput):
+        # The log cannot be written; only the exit code can report it.
+        return UnwritableOutput.exit_code
+
+
+def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
+    workflow = GitHubWorkflow()
+    with workflow.stop_commands():
+        try:
+            return work(workflow)
+        except VacrError as error:
+            workflow.annotate("error", f"vacr: {error.diagnostics()}")
+            return error.exit_code
+        except OSError as error:
+            workflow.annotate(
+                "error", f"vacr: {error.filename or 'the output'}: {error.strerror or error}"
+            )
+            return UnreadableInput.exit_code
+        except Exception as error:  # noqa: BLE001 - a bug is reported while commands are stopped
+            traceback.print_exc()
+            workflow.annotate(
+                "error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more"
+            )
+            return BUG_EXIT_CODE
+
+
+def _append_to_github_file(variable: str, text: str) -> None:
+    """Append to a file that GitHub reads; outside of GitHub there is none."""
+    name = os.environ.get(variable)
+    if name:
+        with Path(name).open("a", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+
+def _replace_surrogates(text: str) -> str:
+    """Replace surrogates in a text: names of files may hold any bytes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _escape_command_data(text: str) -> str:
+    lines = "\n".join(escape_unprintable(line) for line in _replace_surrogates(text).split("\n"))
+    return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_command_property(text: str) -> str:
+    escaped = (
+        _replace_surrogates(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    )
+    return escaped.replace(":", "%3A").replace(",", "%2C")

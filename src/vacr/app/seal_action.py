@@ -1,0 +1,229 @@
+"""The action that seals sessions: `seal/action.yml` runs this module.
+
+The key comes in the environment and goes into a file that only this user can read, for as long as
+sealing takes. It is in no argument, in no log, and in no other process's environment.
+
+Sealing runs as `vacr seal` in a process of its own: when GitHub cancels the job, that process is
+killed at once, whatever it is doing, and the key is removed. What it prints for programs is its
+only result:
+
+    >>> from vacr.app.seal_action import read_verdict
+    >>> read_verdict({"exit": 0}, failed=[], pending=[]), read_verdict({"exit": 3}, [], [])
+    ('sealed', 'failed')
+    >>> read_verdict({"exit": 4}, failed=[], pending=[{"exit": 4}])
+    'pending'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any, NoReturn
+
+from vacr.app.github import (
+    GitHubWorkflow,
+    InputKeys,
+    pop_secret_input,
+    read_choice_input,
+    read_flag_input,
+    read_input,
+    read_input_paths,
+    run_action,
+)
+from vacr.app.summaries import format_seal_summary
+from vacr.errors import UsageError
+from vacr.registration import OUTBOX_VARIABLE, STATE_PENDING
+from vacr.workflows import encode_output_document
+
+SEAL_SUCCEEDED, SEAL_FAILED, SEAL_NEVER_FAILS = "sealed", "failed", "never"
+_SEAL_FAIL_POLICIES = (SEAL_FAILED, STATE_PENDING, SEAL_NEVER_FAILS)
+_SIGNAL_EXIT_BASE = 128
+_CANCEL_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""The signals that GitHub sends when a job is cancelled."""
+_SEAL_FAILED_EXIT = 1
+
+
+def seal_sessions(workflow: GitHubWorkflow) -> int:
+    """Seal the sessions, report the result, and return the exit code.
+
+    Raises:
+        VacrError: an input is wrong.
+    """
+    sessions = read_input_paths("sessions")
+    policy = read_choice_input("fail-on", _SEAL_FAIL_POLICIES)
+    key = pop_secret_input("key").strip()
+    passphrase, token = pop_secret_input("passphrase"), pop_secret_input("token").strip()
+    if not sessions:
+        raise UsageError(
+            "the input sessions is empty", hint="Name files or folders of native sessions."
+        )
+    if not key:
+        hint = (
+            "It is the private key in PEM, from a secret. A pull request from a fork gets "
+            "no secrets."
+        )
+        raise UsageError("the input key is empty", hint=hint)
+    output = read_input("output") or "sealed"
+    outbox = read_input("outbox") or f"{output}/outbox"
+    environment = os.environ | {OUTBOX_VARIABLE: str(Path(outbox).absolute())}
+    if token:
+        environment |= {"VACR_SEAL_TOKEN": token, "VACR_REGISTER_TOKEN": token}
+    for number in _CANCEL_SIGNALS:
+        signal.signal(number, _exit_on_signal)
+    with TemporaryDirectory(prefix="vacr-", dir=os.environ.get("RUNNER_TEMP") or None) as folder:
+        service_options = _list_service_options(InputKeys(Path(folder)))
+        late = _register_pending(Path(outbox), service_options, environment)
+        secrets = ["--key", _write_secret(folder, "key", key)]
+        if passphrase:
+            secrets += ["--passphrase-file", _write_secret(folder, "passphrase", passphrase)]
+        options = ["--format", "json", "-o", output, *secrets, *service_options]
+        arguments = ["seal", *options, *_list_seal_options(), "--", *sessions]
+        result = _run_vacr(arguments, environment)
+    return _report_seal(result, late, policy, workflow, output=output, outbox=outbox)
+
+
+def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
+    """End when the job is cancelled, and ignore further signals, so that the key is removed."""
+    for ignored in _CANCEL_SIGNALS:
+        signal.signal(ignored, signal.SIG_IGN)
+    sys.exit(_SIGNAL_EXIT_BASE + number)
+
+
+def _write_secret(folder: str, name: str, text: str) -> str:
+    path = Path(folder) / name
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    return str(path)
+
+
+def _list_service_options(keys: InputKeys) -> list[str]:
+    """Return the options that name a service and its keys."""
+    options = [word for name in keys.files("log-key") for word in ("--log-key", name)]
+    return options + _list_given_options("service", "patience")
+
+
+def _list_seal_options() -> list[str]:
+    """Return the options for sealing alone."""
+    options = ["--base", f".@{read_input('base')}"] if read_input("base") else []
+    options += _list_given_options("issuer", "timestamp")
+    return options + (["--seal-source"] if read_flag_input("seal-source") else [])
+
+
+def _list_given_options(*names: str) -> list[str]:
+    return [word for name in names if read_input(name) for word in (f"--{name}", read_input(name))]
+
+
+def _register_pending(
+    outbox: Path, service_options: list[str], environment: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Register what an earlier run left in the outbox, if the job brought it along."""
+    if not read_input("service") or not any(outbox.glob("*.json")):
+        return []
+    arguments = ["register", "--pending", "--format", "json", *service_options]
+    statements: list[dict[str, Any]] = _run_vacr(arguments, environment).get("statements", [])
+    return statements
+
+
+def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
+    """Run a verb, and return its document and exit code; without a document it could not begin."""
+    command = [sys.executable, "-I", "-m", "vacr", *arguments]
+    exit_code, output = _run_cancellable(command, environment)
+    document: dict[str, Any] = json.loads(output) if output.strip() else {}
+    return document | {"exit": exit_code}
+
+
+def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
+    """Run a command and return its exit code and output; kill it when the job is cancelled."""
+    # A signal inside Popen would leave the process running, so signals are collected until Popen
+    # returns.
+    received: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda caught, _: received.append(caught))
+        for number in _CANCEL_SIGNALS
+    }
+    try:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)  # noqa: S603 - ourselves
+    except BaseException:
+        _restore_signal_handlers(handlers)
+        raise
+    with process:
+        try:
+            _restore_signal_handlers(handlers)
+            if received:
+                _exit_on_signal(received[0], None)
+            output, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, output
+
+
+def _restore_signal_handlers(handlers: dict[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _report_seal(
+    result: dict[str, Any],
+    late: list[dict[str, Any]],
+    policy: str,
+    workflow: GitHubWorkflow,
+    *,
+    output: str,
+    outbox: str,
+) -> int:
+    """Report sealed, pending and failed sessions, and return the exit code."""
+    sealed, errors = result.get("sealed", []), result.get("errors", [])
+    statements = [*sealed, *late]
+    pending = [one for one in statements if one["state"] == STATE_PENDING]
+    failed = [one for one in statements if one["exit"] and one["state"] != STATE_PENDING]
+    verdict = read_verdict(result, failed, pending)
+    for one in failed:
+        message = f"not sealed: {one.get('error', '')}"
+        workflow.annotate("error", message, one.get("source") or one["statement"])
+    for error in errors:
+        workflow.annotate("error", f"not recorded: {error['error']}", error["source"])
+    if verdict == SEAL_FAILED and not failed and not errors:
+        exit_code = result["exit"]
+        workflow.annotate("error", f"vacr seal ended with exit code {exit_code}; the log says why")
+    for one in pending:
+        message = f"signed, and still to be registered: {one.get('error', '')}"
+        workflow.annotate("warning", message, one["statement"])
+    temporary = Path(os.environ.get("RUNNER_TEMP") or ".")
+    report = read_input("report") or str(temporary / "vacr-seal-report.json")
+    document = {"verdict": verdict, "sealed": sealed, "errors": errors, "late": late}
+    Path(report).write_bytes(encode_output_document(document) + b"\n")
+    workflow.summarise(format_seal_summary(verdict, sealed))
+    outputs = {
+        "verdict": verdict,
+        "sealed": sum(one["exit"] == 0 for one in sealed),
+        "pending": len(pending),
+        "output": output,
+        "outbox": outbox,
+        "report": report,
+    }
+    for name, value in outputs.items():
+        workflow.output(name, value)
+    fails = policy != SEAL_NEVER_FAILS and verdict in (SEAL_FAILED, policy)
+    return _SEAL_FAILED_EXIT if fails else 0
+
+
+def read_verdict(
+    result: dict[str, Any], failed: list[dict[str, Any]], pending: list[dict[str, Any]]
+) -> str:
+    """Return the result of `vacr seal` in a word."""
+    expected_exits = {0, *(one["exit"] for one in pending)}
+    if failed or result["exit"] not in expected_exits:
+        return SEAL_FAILED
+    return STATE_PENDING if pending else SEAL_SUCCEEDED
+
+
+if __name__ == "__main__":
+    sys.exit(run_action(seal_sessions))

@@ -1,0 +1,181 @@
+"""The summaries of jobs, in Markdown.
+
+Paths, models and prompts come from a pull request, so each stays inside its cell of a table:
+
+    >>> from vacr.app.summaries import format_seal_summary
+    >>> print(format_seal_summary("sealed", [{
+    ...     "source": "a|b.jsonl", "record": "a.acr.json", "lines": {"ai": 6}, "state": "signed",
+    ...     "exit": 0,
+    ... }]).splitlines()[6])
+    | <code>a&#124;b&#46;jsonl</code> | <code>a&#46;acr&#46;json</code> | 6 AI | signed |  |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from vacr.app.commit_audit import AUDIT_KNOWN, AUDIT_UNKNOWN, AUDIT_UNVERIFIED, Audit
+from vacr.exchange import format_table_cell
+from vacr.viewer import make_visible
+from vacr.workflows import CONTRIBUTOR_TYPES, find_proven_time, format_count
+
+_CONTRIBUTOR_LABELS = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
+_MAX_TABLE_ROWS = 100
+_MAX_CELL_LENGTH = 160
+_SHORT_COMMIT_LENGTH = 12
+_VERDICT_TEXTS = {
+    AUDIT_UNVERIFIED: "❌ **unverified**: not all records hold.",
+    AUDIT_UNKNOWN: (
+        "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them."
+    ),
+    AUDIT_KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
+}
+_NO_KEYS_TEXT = (
+    "❌ **unverified**: no key was given to verify with, so whoever wrote the records "
+    "may have made them up."
+)
+
+
+def format_audit_summary(audit: Audit) -> str:
+    """Return the summary of an audit."""
+    verdict = (
+        _VERDICT_TEXTS[audit.verdict]
+        if audit.trusting or audit.verdict != AUDIT_UNVERIFIED
+        else _NO_KEYS_TEXT
+    )
+    lines = ["## Who wrote these lines", "", verdict, ""]
+    lines += _format_lines(audit.lines)
+    lines += _format_records(audit)
+    return "\n".join(lines)
+
+
+def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
+    """Return the summary of sealed sessions."""
+    rows = [
+        [
+            _format_cell(one["source"]),
+            _format_cell(one["record"]),
+            _format_line_counts(one.get("lines", {})),
+            one["state"],
+            _format_cell(one.get("error", "")),
+        ]
+        for one in sorted(sealed, key=lambda one: one["exit"] == 0)
+    ]
+    head = ["session", "record", "lines", "state", "why not"]
+    return "\n".join(
+        [
+            "## Sealed sessions",
+            "",
+            f"**{verdict}**: {format_count(len(sealed), 'session')}.",
+            "",
+            *_format_table(head, rows),
+        ]
+    )
+
+
+def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines by contributor, by file, by model and by conversation."""
+    total = lines["total"]
+    span = (
+        f"{lines['since'][:_SHORT_COMMIT_LENGTH]}..{lines['commit'][:_SHORT_COMMIT_LENGTH]}"
+        if "since" in lines
+        else lines["commit"][:_SHORT_COMMIT_LENGTH]
+    )
+    count = f", {format_count(len(lines['commits']), 'commit')}" if "since" in lines else ""
+    yield from (
+        (
+            f"{format_count(total['lines'], 'new line')} in {format_count(len(lines['files']), 'file')} "
+            f"(`{span}`{count})."
+        ),
+        "",
+    )
+    shares = [
+        [_CONTRIBUTOR_LABELS[kind], str(total[kind]), _format_share(total[kind], total["lines"])]
+        for kind in CONTRIBUTOR_TYPES
+    ]
+    yield from _format_table(["who", "lines", "share"], shares, numbers=2)
+    files = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
+    rows = [
+        [_format_cell(file["path"]), *(str(file[kind]) for kind in CONTRIBUTOR_TYPES)]
+        for file in files
+    ]
+    yield from _format_table(["file", *_CONTRIBUTOR_LABELS.values()], rows, numbers=4)
+    yield from _format_table(
+        ["new or changed, and no text"], [[_format_cell(name)] for name in lines["no-text"]]
+    )
+    yield from _format_table(
+        ["conversation", "model", "lines", "prompt"], _count_conversation_lines(lines["files"])
+    )
+
+
+def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
+    """Count lines by the conversation and the prompt that they were written for."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for one in (one for file in files for one in file["ranges"] if "session-id" in one):
+        who = one["contributor"]
+        by = who.get("model-id") or who["type"]
+        found[one["session-id"], by, one.get("prompt", "")] += (
+            one["end-line"] - one["start-line"] + 1
+        )
+    return [
+        [_format_cell(session), _format_cell(by), str(count), _format_cell(prompt)]
+        for (session, by, prompt), count in found.most_common()
+    ]
+
+
+def _format_records(audit: Audit) -> Iterator[str]:
+    """Yield the records, those first that are not verified."""
+    if not audit.records:
+        yield from ("There are no records.", "")
+        return
+    good = len(audit.records) - len(audit.failed)
+    yield from (
+        f"{format_count(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.",
+        "",
+    )
+    rows = [
+        [
+            "✅" if one["verified"] else "❌",
+            _format_cell(one["file"] or one["statement"]),
+            _format_cell(one.get("signer", "")),
+            _format_cell(find_proven_time(one) or one.get("issued-at") or ""),
+            _format_cell(one.get("message", "")),
+        ]
+        for one in sorted(audit.records, key=lambda one: one["verified"])
+    ]
+    yield from _format_table(["", "record", "signer", "signed", "why not"], rows)
+
+
+def _format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> Iterator[str]:
+    """Yield a table whose last columns may be numbers; a summary has no room for all rows."""
+    if not rows:
+        return
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * (len(head) - numbers)}{'---:|' * numbers}"
+    for row in rows[:_MAX_TABLE_ROWS]:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    if len(rows) > _MAX_TABLE_ROWS:
+        yield from (f"And {len(rows) - _MAX_TABLE_ROWS} more; the report has them all.", "")
+
+
+def _format_cell(text: str) -> str:
+    # The visible text is measured: an invisible character becomes ten visible ones, and GitHub
+    # drops a summary that is too large.
+    seen = make_visible(text)
+    cut = seen if len(seen) <= _MAX_CELL_LENGTH else seen[: _MAX_CELL_LENGTH - 1] + "…"
+    return format_table_cell(cut) if cut else ""
+
+
+def _format_line_counts(lines: dict[str, int]) -> str:
+    return ", ".join(
+        f"{count} {_CONTRIBUTOR_LABELS.get(kind, kind)}" for kind, count in sorted(lines.items())
+    )
+
+
+def _format_share(count: int, of: int) -> str:
+    return f"{100 * count / of:.0f} %" if of else ""

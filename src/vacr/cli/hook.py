@@ -1,0 +1,345 @@
+"""`vacr hook`: have agents report what they do as they do it.
+
+The three verbs change or check the settings files of agents. A change is worked out first, shown as
+a diff, and made only if the user agrees:
+
+    >>> from vacr.cli.hook import _choose_settings_scope, _select_agents
+    >>> _choose_settings_scope(project=True, local=False)
+    'project'
+    >>> [hooks.name for hooks in _select_agents("codex-cli")]
+    ['codex-cli']
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr.capture import (
+    AGENT_HOOKS,
+    ERROR_LOG_FILE,
+    HOOKS_INSTALLED,
+    HOOKS_NOT_INSTALLED,
+    LOCAL_SCOPE,
+    PROJECT_SCOPE,
+    USER_SCOPE,
+    AgentHooks,
+    SettingsChange,
+    find_hook_status,
+    plan_hook_install,
+    plan_hook_uninstall,
+)
+from vacr.cli.options import F, voice_options
+from vacr.cli.verbs import OrderedVerbGroup
+from vacr.console import Voice, align_columns, get_terminal_width
+from vacr.errors import UsageError, VacrError
+from vacr.files import STATE_VARIABLE, find_state_folder
+from vacr.workflows import format_count, format_size
+
+_ALL_AGENTS = "all"
+_EXIT_FAILED = 1
+_HEALTHY_STATES = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
+
+
+@click.group(cls=OrderedVerbGroup, no_args_is_help=True)
+def command() -> None:
+    """Have agents tell what they do as they do it.
+
+    A hook appends what the agent says to a spool in the state folder (VACR_STATE, or
+    ~/.local/state/vacr), and is gone: it prints nothing, never fails, and changes nothing that the
+    agent does.
+
+    \b
+    Example:
+      vacr hook install --agent claude-code
+      vacr hook status
+      vacr hook uninstall --agent claude-code
+    """
+
+
+def _agent_option(function: F) -> F:
+    """Add `--agent` to a verb."""
+    choice = click.Choice([*AGENT_HOOKS, _ALL_AGENTS])
+    return click.option(
+        "--agent",
+        type=choice,
+        default=_ALL_AGENTS,
+        help="Which agent.  [default: all that are here]",
+    )(function)
+
+
+def _settings_change_options(function: F) -> F:
+    """Add the options that say which settings a verb changes, and how."""
+    for option in (
+        click.option(
+            "--local", is_flag=True, help="In the settings for this project and you alone."
+        ),
+        click.option(
+            "--project", is_flag=True, help="In the settings of the project in this folder."
+        ),
+        click.option("--dry-run", is_flag=True, help="Show the change, and make none."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        _agent_option,
+    ):
+        function = option(function)
+    return function
+
+
+@command.command(short_help="Put hooks into the settings of agents.")
+@_settings_change_options
+@voice_options
+def install(
+    agent: str,
+    yes: bool,  # noqa: FBT001 - click passes flags so
+    dry_run: bool,  # noqa: FBT001
+    project: bool,  # noqa: FBT001
+    local: bool,  # noqa: FBT001
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Put hooks into the settings of agents. The change is shown first, and you are asked.
+
+    Nothing else in the settings changes, comments and layout included. Installing again changes
+    nothing, unless vacr or Python was moved.
+
+    \b
+    Example:
+      vacr hook install --agent claude-code
+      vacr hook install --dry-run
+      vacr hook install --agent codex-cli --project --yes
+    """
+    voice = Voice(format, quiet, verbose)
+    if sys.platform == "win32":
+        raise UsageError(
+            "hooks need a shell as Linux and macOS have it",
+            hint="Sessions can be recorded afterwards: vacr record.",
+        )
+    scope = _choose_settings_scope(project=project, local=local)
+    state = find_state_folder(os.environ)
+    changer = _SettingsChanger(voice, state, scope, yes, dry_run)
+    exit_code = changer.change_all(
+        _select_agents(agent),
+        lambda hooks, path: plan_hook_install(hooks, path, os.environ, state),
+        "installed",
+    )
+    for hooks in changer.changed:
+        if hooks.notice:
+            voice.notice(hooks.notice)
+    if changer.changed and os.environ.get(STATE_VARIABLE):
+        voice.notice(
+            f"The agents have to be started with {STATE_VARIABLE} set to the same folder, too."
+        )
+    if changer.changed and scope != USER_SCOPE:
+        voice.notice(
+            "The hooks name the Python and the vacr of this machine: on another one they do "
+            "nothing."
+        )
+    return exit_code
+
+
+@command.command(short_help="Tell which agents have hooks, and whether they work.")
+@_agent_option
+@voice_options
+def status(
+    agent: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Tell which agents have hooks, whether they work, and what they have spooled.
+
+    Settings of the project in this folder are listed where they have hooks. Exit code 1: hooks are
+    there that do not work, or are not as this version has them, or no agent was found.
+
+    \b
+    Example:
+      vacr hook status
+      vacr hook status --agent claude-code --format json
+    """
+    voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
+    rows = [row for hooks in _select_agents(agent) for row in _list_hook_states(hooks, state)]
+    error_log = state / os.fsdecode(ERROR_LOG_FILE)
+    errors = error_log.stat().st_size if error_log.is_file() else 0
+    voice.data(
+        {
+            "agents": rows,
+            "spool": str(state / "spool"),
+            "errors": str(error_log) if errors else None,
+        }
+    )
+    if not rows:
+        voice.notice("vacr: no agent was found on this machine; name one with --agent")
+        return _EXIT_FAILED
+    table = [("agent", "hooks", "sessions", "spooled", "settings", "")]
+    for row in rows:
+        counts = str(row["sessions"]), format_size(row["bytes"])
+        table.append((row["agent"], row["state"], *counts, row["file"], row["detail"]))
+    for line in align_columns(table, right=frozenset((2, 3)), width=get_terminal_width(sys.stdout)):
+        voice.result(line)
+    if errors:
+        voice.notice(
+            f"vacr: hooks have noted errors in {error_log} ({format_count(errors, 'byte')})"
+        )
+    return 0 if all(row["state"] in _HEALTHY_STATES for row in rows) else _EXIT_FAILED
+
+
+def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]]:
+    """Yield the state of an agent's user settings, and of project settings that have hooks."""
+    from vacr.capture import list_spools
+
+    sizes = [spool.path.stat().st_size for spool in list_spools(state) if spool.agent == hooks.name]
+    checked = set()
+    for scope in (USER_SCOPE, PROJECT_SCOPE, *((LOCAL_SCOPE,) if hooks.local else ())):
+        path = hooks.path(scope, os.environ, Path.cwd())
+        # In the home folder, the user's settings and those of the project are one file.
+        if path in checked:
+            continue
+        checked.add(path)
+        status, detail = find_hook_status(hooks, path, os.environ)
+        if scope == USER_SCOPE or status != HOOKS_NOT_INSTALLED:
+            yield {
+                "agent": hooks.name,
+                "scope": scope,
+                "file": str(path),
+                "state": status,
+                "detail": detail,
+                "sessions": len(sizes),
+                "bytes": sum(sizes),
+            }
+
+
+@command.command(short_help="Take the hooks out again.")
+@_settings_change_options
+@voice_options
+def uninstall(
+    agent: str,
+    yes: bool,  # noqa: FBT001 - click passes flags so
+    dry_run: bool,  # noqa: FBT001
+    project: bool,  # noqa: FBT001
+    local: bool,  # noqa: FBT001
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Take the hooks out again. The change is shown first, and you are asked.
+
+    A file that did not change since they were installed becomes what it was, byte for byte; one
+    that was made for them is removed. Of another one only our entries go. What is in the spool
+    stays.
+
+    \b
+    Example:
+      vacr hook uninstall --agent claude-code
+      vacr hook uninstall --yes
+    """
+    voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
+    scope = _choose_settings_scope(project=project, local=local)
+    return _SettingsChanger(voice, state, scope, yes, dry_run).change_all(
+        _select_agents(agent),
+        lambda hooks, path: plan_hook_uninstall(hooks, path, state),
+        "uninstalled",
+    )
+
+
+def _select_agents(agent: str) -> list[AgentHooks]:
+    """Return the named agent, or without a name all agents on this machine."""
+    if agent != _ALL_AGENTS:
+        return [AGENT_HOOKS[agent]]
+    return [hooks for hooks in AGENT_HOOKS.values() if hooks.is_here(os.environ)]
+
+
+def _choose_settings_scope(*, project: bool, local: bool) -> str:
+    """Return the scope of the settings that two options name.
+
+    Raises:
+        UsageError: both were given.
+    """
+    if project and local:
+        raise UsageError("--project and --local are different settings", hint="Give one of them.")
+    return PROJECT_SCOPE if project else LOCAL_SCOPE if local else USER_SCOPE
+
+
+@dataclass(frozen=True)
+class _SettingsChanger:
+    """Changes the settings of agents: shows each change, asks, and makes it."""
+
+    voice: Voice
+    state: Path
+    scope: str
+    yes: bool
+    dry_run: bool
+    changed: list[AgentHooks] = field(default_factory=list)
+    """The agents whose settings were changed."""
+
+    def change_all(
+        self,
+        agents: list[AgentHooks],
+        plan: Callable[[AgentHooks, Path], SettingsChange],
+        done: str,
+    ) -> int:
+        """Plan the change for each agent and make it; return the exit code.
+
+        Raises:
+            UsageError: nobody can be asked.
+        """
+        documents, worst = [], 0
+        for hooks in agents:
+            try:
+                path = hooks.path(self.scope, os.environ, Path.cwd())
+                change = plan(hooks, path)
+                state = self._change(hooks, change, done)
+                documents.append(
+                    {"agent": hooks.name, "file": str(path), "state": state, "diff": change.diff()}
+                )
+            except UsageError:
+                raise
+            except VacrError as error:
+                self.voice.error(f"vacr: {error}", error.hint)
+                documents.append(
+                    {
+                        "agent": hooks.name,
+                        "state": "failed",
+                        "error": str(error),
+                        "hint": error.hint,
+                    }
+                )
+                worst = max(worst, error.exit_code)
+        self.voice.data({"agents": documents})
+        if not agents:
+            self.voice.notice("vacr: no agent was found on this machine; name one with --agent")
+            return _EXIT_FAILED
+        return worst
+
+    def _change(self, hooks: AgentHooks, change: SettingsChange, done: str) -> str:
+        """Show a change and make it if the user agrees; return what became of it."""
+        if change.is_none:
+            self.voice.result(f"{hooks.name}: nothing to change in {change.path}")
+            return "unchanged"
+        if not self.voice.quiet:
+            self.voice.lines(change.shown().rstrip("\n"))
+        if self.dry_run:
+            return "not made"
+        if not self._is_agreed(hooks, change):
+            self.voice.result(f"{hooks.name}: {change.path} was left as it is")
+            return "not made"
+        change.make(self.state)
+        self.changed.append(hooks)
+        self.voice.result(f"{hooks.name}: {done} in {change.path}")
+        return done
+
+    def _is_agreed(self, hooks: AgentHooks, change: SettingsChange) -> bool:
+        if self.yes:
+            return True
+        if self.voice.json or not sys.stdin.isatty():
+            hint = "Give --yes to make it, or --dry-run only to see it."
+            raise UsageError(
+                f"{hooks.name}: nobody can be asked whether {change.path} may be changed", hint=hint
+            )
+        return click.confirm(f"Change {change.path}?", err=True)

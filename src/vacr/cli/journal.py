@@ -1,0 +1,229 @@
+"""`vacr journal`: check the journal of captured sessions.
+
+A journal is named by its key. People paste that name in two forms, from `vacr watch` and from a
+record:
+
+    >>> from vacr.cli.journal import _parse_journal_name
+    >>> _parse_journal_name("00" * 32)[:40]
+    'urn:ietf:params:oauth:ckt:sha-256:AAAAAA'
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vacr.cli.options import EXIT_FINDINGS, PATH, log_key_option, voice_options
+from vacr.cli.verbs import OrderedVerbGroup
+from vacr.console import Voice
+from vacr.errors import UsageError
+from vacr.files import find_state_folder
+from vacr.workflows import format_count, format_size
+
+if TYPE_CHECKING:
+    from vacr.capture import JournalReport
+
+_EXIT_FAILED = 1
+_DIGEST_PATTERN = re.compile(r"[0-9A-Fa-f]{64}")
+
+
+@click.group(cls=OrderedVerbGroup, no_args_is_help=True)
+def command() -> None:
+    """Look after the journal of what was captured.
+
+    \b
+    Example:
+      vacr journal verify
+    """
+
+
+@command.command(
+    short_help="Check that the journal, and the transcripts, still say what was first seen."
+)
+@click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
+@log_key_option(
+    help="A key of the log that checkpoints are anchored in, or its folder; may be given again."
+)
+@click.option(
+    "--log",
+    metavar="URL|FOLDER",
+    help="The log itself: has it checkpoints that the journal lacks, being set back?",
+)
+@click.option(
+    "--identity",
+    metavar="NAME",
+    help="The name that the journal must have, as vacr watch prints it, or a record has it.",
+)
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="A sealed record that the journal must name; may be given again.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit 5 also for changes of what its agent itself writes anew."
+)
+@click.option(
+    "--no-transcripts",
+    is_flag=True,
+    help="Check the journal alone, on another machine for example.",
+)
+@voice_options
+def verify(
+    folder: str | None,
+    log_key: tuple[str, ...],
+    log: str | None,
+    identity: str | None,
+    record: tuple[str, ...],
+    strict: bool,  # noqa: FBT001 - click passes flags so
+    no_transcripts: bool,  # noqa: FBT001
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still
+    hold what was captured.
+
+    What changed or is missing is named, line by line, and the exit code is 1. Where an agent itself
+    writes its session anew, the entries that had settled are compared; what changed beside their
+    words is a remark (!), which counts with --strict. The journal is that of the state folder
+    unless another is named. Nothing is changed by it, and it may run while `vacr watch` does.
+
+    \b
+    Example:
+      vacr journal verify
+      vacr journal verify --record abc.acr.json
+      vacr journal verify --log https://log.example.org --log-key log.pem
+      vacr journal verify copy/journal --no-transcripts --log-key mylog/
+    """
+    from vacr.capture import check_journal, check_sealed_record, read_current_parts
+    from vacr.signing import format_thumbprint_uri, read_log_keys
+
+    voice = Voice(format, quiet, verbose)
+    place = find_state_folder(os.environ) / "journal"
+    if folder is not None:
+        place = _find_journal_folder(Path(folder))
+    wanted = _parse_journal_name(identity) if identity is not None else None
+    report = check_journal(
+        place,
+        log_keys=tuple(key for name in log_key for key in read_log_keys(name)),
+        current=None if no_transcripts else read_current_parts,
+    )
+    name = format_thumbprint_uri(report.identity) if report.identity else None
+    if wanted not in (None, name):
+        report.findings.insert(0, f"this is another journal: {name}")
+    if log is not None:
+        _compare_with_log(report, place, log)
+    for path in record:
+        report.findings += [f"{path}: {finding}" for finding in check_sealed_record(place, path)]
+    _print_report(report, place, voice)
+    if identity is None and name is not None:
+        voice.result(
+            f"  It is {name}: whether that is the journal you mean, only you can tell (--identity)."
+        )
+    voice.data(
+        {
+            "holds": not report.findings,
+            "identity": name,
+            "findings": report.findings,
+            "remarks": report.remarks,
+            "notices": report.notices,
+            "sessions": report.sessions,
+            "retired": report.retired,
+            "frames": report.frames,
+            "bytes": report.size,
+            "checkpoints": report.checkpoints,
+            "epochs": report.epochs,
+            "anchors": report.anchors,
+            "anchored": report.anchored,
+        }
+    )
+    if report.findings:
+        return _EXIT_FAILED
+    return EXIT_FINDINGS if strict and report.remarks else 0
+
+
+def _find_journal_folder(folder: Path) -> Path:
+    """Return the folder of a journal, which may be inside a state folder.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"{folder} is no folder",
+            hint="Name the folder of a journal, or none for that of this machine.",
+        )
+    inside = folder / "journal"
+    return inside if (inside / "checkpoints").exists() else folder
+
+
+def _parse_journal_name(identity: str) -> str:
+    """Return the name of a journal as a URI; records have it as a bare digest.
+
+    Raises:
+        UsageError: it is not one.
+    """
+    from vacr.signing import THUMBPRINT_URI_PREFIX, format_thumbprint_uri
+
+    if _DIGEST_PATTERN.fullmatch(identity):
+        return format_thumbprint_uri(bytes.fromhex(identity))
+    if not identity.startswith(THUMBPRINT_URI_PREFIX):
+        hint = (
+            "Give it as vacr watch prints it, or the identity that a sealed record has in "
+            "vacr.inputs.journal."
+        )
+        raise UsageError(f"{identity} is no name of a journal", hint=hint)
+    return identity
+
+
+def _compare_with_log(report: JournalReport, place: Path, log: str) -> None:
+    """Add a finding for each checkpoint that a log has and the journal lacks."""
+    from vacr.capture import (
+        BrokenJournal,
+        JournalCoverage,
+        find_missing_checkpoints,
+        read_checkpoints,
+    )
+
+    coverage = JournalCoverage(str(place))
+    try:
+        deque(read_checkpoints(place, coverage), maxlen=0)
+    except BrokenJournal:
+        return  # The report says so already.
+    comparison = find_missing_checkpoints(coverage, log)
+    if comparison.missing:
+        numbers = ", ".join(map(str, comparison.missing))
+        report.findings.append(
+            f"the log has checkpoints that the journal has not, or has others for: {numbers}; it "
+            "was set back"
+        )
+    if comparison.unknown:
+        report.remarks.append(
+            f"the log has {comparison.unknown} entries that say they are of this journal, by keys "
+            "that it does not name: it was set back by epochs, or somebody pretends"
+        )
+
+
+def _print_report(report: JournalReport, place: Path, voice: Voice) -> None:
+    for finding in report.findings:
+        voice.error(f"✗ {finding}")
+    for remark in report.remarks:
+        voice.notice(f"! {remark}")
+    for notice in report.notices:
+        voice.notice(f"  {notice}")
+    verdict = "does not hold" if report.findings else "holds"
+    anchored = f", the last anchored is {report.anchored}" if report.anchored is not None else ""
+    voice.result(
+        f"{place}: {verdict}: {format_count(report.sessions, 'session')}, "
+        f"{format_count(report.frames, 'frame')}, {format_size(report.size)}; "
+        f"{format_count(report.checkpoints, 'checkpoint')} in "
+        f"{format_count(report.epochs, 'epoch')}{anchored}; "
+        f"{report.retired} deleted after sealing"
+    )

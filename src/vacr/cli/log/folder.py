@@ -1,0 +1,196 @@
+"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import click
+
+from vacr.cli.options import PATH, F, voice_options
+from vacr.console import Voice, show_job_progress
+from vacr.errors import UsageError
+from vacr.log import (
+    LogFolder,
+    LogReader,
+    create_log,
+    open_database_log,
+    open_log_folder,
+    read_log_descriptions,
+    rotate_log_keys,
+    run_fsck,
+)
+from vacr.signing import RECEIPT_KEYS_FILE, compute_thumbprint_uri
+from vacr.transparency import build_verifier_key, compute_log_identity
+from vacr.workflows import format_count
+
+
+def log_options(function: F) -> F:
+    """Add `FOLDER` and `--database` to a verb."""
+    told = (
+        "The PostgreSQL that the log is in, where the folder does not say so, or where none "
+        "is named."
+    )
+    function = click.option("--database", metavar="URL", help=told)(function)
+    return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
+
+
+@click.command("init", no_args_is_help=True)
+@click.argument("folder", metavar="FOLDER", type=PATH)
+@click.option(
+    "--origin", metavar="NAME", help="What the log is called, such as log.example.org/agents."
+)
+@click.option(
+    "--database",
+    metavar="URL",
+    help="Keep it in a PostgreSQL instead: postgresql://user@host/database.",
+)
+@voice_options
+def init_command(
+    folder: str,
+    origin: str | None,
+    database: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Make a transparency log: a folder with its keys, its first entry and its database.
+
+    \b
+    Example:
+      vacr log init mylog/
+      vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
+    """
+    voice = Voice(format, quiet, verbose)
+    made = create_log(folder, origin=origin, database=database)
+    with closing(made.reader()) as storage:
+        found = build_log_document(made, storage)
+    voice.result(f"{folder}: a new log")
+    print_log_summary(found, voice)
+    voice.data(found)
+    return 0
+
+
+def open_log(folder: str | None, database: str | None, *, create: bool = False) -> LogFolder:
+    """Find the log that is asked for; without a folder, one may be made in a database that has
+    none.
+
+    Raises:
+        UsageError: neither is given, or the keys are not here.
+        UnreadableInput: there is no log.
+    """
+    if folder is not None:
+        return open_log_folder(folder, database)
+    if database is None:
+        raise UsageError("which log?", hint="Name its folder, or --database URL.")
+    return open_database_log(database, create=create)
+
+
+EXIT_DAMAGED = 1
+
+
+@click.command("fsck", no_args_is_help=True)
+@log_options
+@voice_options
+def fsck_command(
+    folder: str | None,
+    database: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Check a log: entries, tree, every head that was signed, the index, and what is published. It
+    may be served meanwhile.
+
+    \b
+    Example:
+      vacr log fsck mylog/
+    """
+    voice = Voice(format, quiet, verbose)
+    found = open_log(folder, database)
+    with show_job_progress("checking", voice) as advance:
+        checked = run_fsck(found, advance)
+    problems, more = checked.findings.found, checked.findings.more
+    for problem in problems:
+        voice.error(f"{found.path}: {problem}")
+    if more:
+        voice.error(f"{found.path}: and {more} more")
+    heads = format_count(checked.heads, "signed head")
+    verdict = "damaged" if problems else "clean"
+    voice.result(
+        f"{found.path}: {verdict}: {format_count(checked.size, 'entry')}, {heads}, "
+        f"{format_count(checked.files, 'published file')}"
+    )
+    for remark in checked.remarks:
+        voice.notice(f"{found.path}: {remark}")
+    voice.data(
+        {
+            "clean": not problems,
+            "size": checked.size,
+            "heads": checked.heads,
+            "files": checked.files,
+            "findings": problems,
+        }
+        | {"more": more, "remarks": list(checked.remarks)}
+    )
+    return EXIT_DAMAGED if problems else 0
+
+
+@click.command("rotate", no_args_is_help=True)
+@log_options
+@voice_options
+def rotate_command(
+    folder: str | None,
+    database: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new
+    one.
+
+    Receipts of before verify with the old key, which stays in receipt-keys.pem; its private part is
+    removed. A service that runs goes on with the new keys.
+
+    \b
+    Example:
+      vacr log rotate mylog/
+    """
+    voice = Voice(format, quiet, verbose)
+    found = open_log(folder, database)
+    with closing(found.reader()) as storage:
+        before = build_log_document(found, storage)["checkpoint-key"]
+    rotate_log_keys(found)
+    with closing(found.reader()) as storage:
+        facts = build_log_document(found, storage) | {"checkpoint-key-before": before}
+    voice.result(f"{found.path}: new keys")
+    print_log_summary(facts, voice)
+    voice.result(f"                  witnesses need it, and the one before: {before}")
+    voice.data(facts)
+    return 0
+
+
+def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
+    """Describe a log."""
+    last = read_log_descriptions(reading)[-1]
+    head = reading.head()
+    return {
+        "folder": str(folder.path),
+        "origin": last.origin,
+        "identity": compute_log_identity(reading.entries(0, 1)[0]),
+        "receipt-key": compute_thumbprint_uri(last.receipt_key),
+        "receipt-keys-file": str(folder.path / RECEIPT_KEYS_FILE),
+        "checkpoint-key": str(build_verifier_key(last.origin, last.checkpoint_key)),
+        "size": head.head.size if head is not None else 0,
+    }
+
+
+def print_log_summary(found: dict[str, Any], voice: Voice) -> None:
+    """Say it to a person."""
+    voice.result(f"  origin          {found['origin']}")
+    voice.result(f"  identity        {found['identity']}")
+    voice.result(f"  receipt key     {found['receipt-key']}")
+    voice.result(
+        f"                  give {found['receipt-keys-file']} to those who verify receipts"
+    )
+    voice.result(f"  checkpoint key  {found['checkpoint-key']}")

@@ -1,0 +1,248 @@
+"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr.cli.log.folder import log_options, open_log
+from vacr.cli.options import PATH, log_key_option, voice_options
+from vacr.console import Voice, write_bytes
+from vacr.errors import InvalidStatement, UsageError
+from vacr.files import STDIN, read_bytes
+from vacr.log import build_consistency_receipt, build_inclusion_receipt
+from vacr.signing import PublicKey, parse_sign1, read_log_keys
+from vacr.transparency import (
+    ENTRY_RULE_STATEMENT,
+    ENTRY_RULES,
+    HASH_SIZE,
+    parse_checkpoint,
+    parse_receipt,
+    parse_signed_note,
+)
+from vacr.verification import check_consistency_receipt, check_receipt
+from vacr.workflows import write_output_file
+
+
+@click.command("prove", no_args_is_help=True)
+@log_options
+@click.option(
+    "--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log."
+)
+@click.option(
+    "--consistency",
+    metavar="A B",
+    type=click.IntRange(1),
+    nargs=2,
+    help="Prove that the log only grew from A to B.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|-",
+    type=PATH,
+    help="Where to write the receipt.  [default: it is only shown]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
+@voice_options
+def prove_command(
+    folder: str | None,
+    entry: int | None,
+    consistency: tuple[int, int] | None,
+    database: str | None,
+    output: str | None,
+    overwrite: bool,  # noqa: FBT001 - click passes flags so
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Write the receipt that proves that an entry is in the log, or that an older state is the
+    beginning of a newer one.
+
+    \b
+    Example:
+      vacr log prove mylog/ --entry 17 -o 17.receipt.cose
+      vacr log prove mylog/ --consistency 100 200
+    """
+    voice = Voice(format, quiet, verbose)
+    if (entry is None) == (consistency is None):
+        raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
+    found = open_log(folder, database)
+    with closing(found.reader()) as storage:
+        if consistency is not None:
+            receipt = build_consistency_receipt(storage, found.keyring, *consistency)
+        else:
+            made = build_inclusion_receipt(storage, entry or 0)
+            if made is None:
+                head = storage.head()
+                last = f"The last one is {head.head.size - 1}." if head is not None else ""
+                raise UsageError(f"there is no entry {entry} in the log", hint=last)
+            receipt = made
+    told = _build_receipt_document(receipt)
+    if output == STDIN:
+        write_bytes([receipt])
+        return 0
+    if output is not None:
+        write_output_file(Path(output), receipt, STDIN, (), overwrite=overwrite)
+        told["receipt"] = output
+    for name, value in told.items():
+        for line in value if isinstance(value, list) else [value]:
+            voice.result(f"{name}: {line}")
+    voice.data(told)
+    return 0
+
+
+def _build_receipt_document(receipt: bytes) -> dict[str, Any]:
+    read = parse_receipt(receipt)
+    for one in read.inclusions:
+        return {"entry": one.index, "size": one.size, "path": [node.hex() for node in one.path]}
+    (proof,) = read.consistencies
+    return {"older": proof.older, "newer": proof.newer, "path": [node.hex() for node in proof.path]}
+
+
+_MAX_INPUT_BYTES = 1 << 18
+
+
+@click.command("verify", no_args_is_help=True)
+@click.argument("receipt", metavar="RECEIPT", type=PATH)
+@log_key_option(required=True, help="A key of the log, or the log's folder; may be given again.")
+@click.option(
+    "--statement",
+    metavar="FILE",
+    type=PATH,
+    help="The statement that the proof of an entry is about.",
+)
+@click.option(
+    "--older",
+    metavar="FILE|ROOT",
+    type=PATH,
+    help="The older state: a checkpoint, or its root in hexadecimal.",
+)
+@click.option(
+    "--newer",
+    metavar="FILE|ROOT",
+    type=PATH,
+    help="The newer state, which the proof has to lead to, if it is known.",
+)
+@click.option(
+    "--entry-rule",
+    type=click.Choice(ENTRY_RULES),
+    default=ENTRY_RULE_STATEMENT,
+    show_default=True,
+    help="What of a statement is in the log.",
+)
+@voice_options
+def verify_command(
+    receipt: str,
+    log_key: tuple[str, ...],
+    statement: str | None,
+    older: str | None,
+    newer: str | None,
+    entry_rule: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that
+    the log only grew.
+
+    The proof has to lead to a root that a key of the log has signed. The signature of the statement
+    is not looked at: vacr verify does that, with the receipt in the statement. Checkpoints are
+    taken as they are given.
+
+    \b
+    Example:
+      vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
+      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer
+      checkpoint
+    """
+    voice = Voice(format, quiet, verbose)
+    data = read_bytes(receipt, _MAX_INPUT_BYTES)
+    known = [key for name in log_key for key in read_log_keys(name)]
+    try:
+        if parse_receipt(data).inclusions:
+            told = _verify_inclusion(data, known, statement, entry_rule)
+        else:
+            told = _verify_consistency(data, known, older, newer)
+    except InvalidStatement as error:
+        raise InvalidStatement(
+            error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
+        ) from error
+    voice.result(f"{receipt}: holds: {told.pop('told')}")
+    voice.data({"receipt": receipt, "holds": True, **told})
+    return 0
+
+
+def _verify_inclusion(
+    data: bytes, known: list[PublicKey], statement: str | None, rule: str
+) -> dict[str, Any]:
+    if statement is None:
+        raise UsageError(
+            "a proof that an entry is in the log: which?",
+            hint="Name the statement: --statement FILE.",
+        )
+    found = check_receipt(
+        parse_sign1(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule
+    )
+    return {
+        "told": str(found),
+        "issuer": found.issuer,
+        "origin": found.subject,
+        "entry": found.index,
+        "size": found.size,
+    }
+
+
+def _verify_consistency(
+    data: bytes, known: list[PublicKey], older: str | None, newer: str | None
+) -> dict[str, Any]:
+    if older is None:
+        hint = "Name the checkpoint of then, or its root: --older FILE|ROOT."
+        raise UsageError("a proof that the log only grew: from which state?", hint=hint)
+    older_size, older_root = _read_tree_head(older)
+    found = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
+    newer_size, newer_root = _read_tree_head(newer) if newer is not None else (None, found.root)
+    # A size is not signed in a receipt, but in a checkpoint it is.
+    if (
+        older_size not in (None, found.older)
+        or newer_size not in (None, found.newer)
+        or newer_root != found.root
+    ):
+        told = (
+            f"it leads from {found.older} entries to {found.newer} with the root "
+            f"{found.root.hex()}, not to what was given"
+        )
+        raise InvalidStatement(told, reason="consistency-mismatch")
+    told = (
+        f"{found.issuer} only grew from {found.older} to {found.newer} entries, with the "
+        f"root {found.root.hex()}"
+    )
+    return {
+        "told": told,
+        "issuer": found.issuer,
+        "origin": found.subject,
+        "older": found.older,
+        "newer": found.newer,
+        "root": found.root.hex(),
+    }
+
+
+def _read_tree_head(given: str) -> tuple[int | None, bytes]:
+    """Give the size and the root of a state: of a checkpoint in a file, or a root alone."""
+    try:
+        root = bytes.fromhex(given)
+    except ValueError:
+        root = b""
+    if len(root) == HASH_SIZE:
+        return None, root
+    try:
+        said = parse_checkpoint(parse_signed_note(read_bytes(given, _MAX_INPUT_BYTES)).text)
+    except InvalidStatement as error:
+        raise InvalidStatement(
+            error.message, reason=error.reason, where=given, hint=error.hint
+        ) from error
+    return said.size, said.root

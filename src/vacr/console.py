@@ -1,0 +1,350 @@
+"""What a command prints: results on standard output, everything else on standard error.
+
+Verbs and the GitHub actions print through a `Voice`, which knows the wanted format, escapes
+whatever could drive a terminal, and stays silent when asked to. Tables are aligned by the width
+that characters have on the screen:
+
+    >>> from vacr.console import align_columns
+    >>> print("\\n".join(align_columns([["agent", "size"], ["codex", "12 kB"]], right={1})))
+    agent   size
+    codex  12 kB
+
+When a write fails, every verb follows the same three rules:
+
+- Nobody reads standard output any more (`vacr verify … | head`): the verb ends with its own exit
+  code, without printing more.
+- Standard output cannot be written (a full disk): the result is lost, so the verb stops with exit
+  code 3.
+- Standard error cannot be written: only messages are lost, so the verb ends with its own exit code.
+
+Two properties of Python get in the way. An unbuffered stream drops the rest of a text that was
+written in part, so `prepare_streams` gives every stream a buffer. And Python flushes both streams
+at exit and replaces the exit code by 120 if that fails, so `flush_streams` runs just before and
+leaves nothing to flush.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from vacr.errors import UnwritableOutput, escape_unprintable
+from vacr.workflows import encode_output_document
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_STDERR = 2
+_DEFAULT_WIDTH = 120
+_MIN_LAST_COLUMN_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class Voice:
+    """The output of a verb: results on standard output, everything else on standard error."""
+
+    format: str
+    quiet: bool
+    verbose: int
+
+    @property
+    def json(self) -> bool:
+        """Return whether results are for programs."""
+        return self.format != "text"
+
+    def result(self, text: str) -> None:
+        """Print a line of the result for a person."""
+        if not self.json and not self.quiet:
+            print_text(escape_unprintable(text))
+
+    def lines(self, text: str) -> None:
+        """Print a result that is text of several lines."""
+        if not self.json:
+            print_text(make_lines_printable(text))
+
+    def data(self, document: dict[str, Any]) -> None:
+        """Print the result for a program, in one document."""
+        if self.format == "json":
+            print_text(encode_output_document(document))
+
+    def line(self, document: dict[str, Any]) -> None:
+        """Print a part of the result for a program that reads it line by line."""
+        if self.format == "jsonl":
+            print_text(encode_output_document(document))
+
+    def notice(self, text: str, level: int = 0) -> None:
+        """Print a remark beside the result, if the user asked for as much detail as `level`."""
+        if not self.quiet and self.verbose >= level:
+            print_message(escape_unprintable(text))
+
+    def error(self, text: str, hint: str = "") -> None:
+        """Print what went wrong and what to do next, even when asked to be quiet."""
+        print_message(
+            escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
+        )
+
+
+def make_lines_printable(text: str) -> str:
+    """Return text of several lines with each line made printable."""
+    return "\n".join(map(escape_unprintable, text.split("\n")))
+
+
+@contextmanager
+def show_progress(
+    count: Callable[[], int], voice: Voice, label: str = "recording"
+) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on a terminal, and yield the function that advances it by one."""
+    # Counting may take long itself, so it happens only where a bar is shown.
+    total = count() if _can_show_progress(voice) else 1
+    if total == 1:
+        yield lambda: None
+        return
+    with _make_progress_bar() as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda: bar.advance(task)
+
+
+@contextmanager
+def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal, and yield the function that sets it: done, of how many."""
+    if not _can_show_progress(voice):
+        yield lambda _done, _total: None
+        return
+    with _make_progress_bar() as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _can_show_progress(voice: Voice) -> bool:
+    return (
+        not voice.quiet
+        and not voice.json
+        and sys.stderr.isatty()
+        and os.environ.get("TERM") != "dumb"
+    )
+
+
+def _make_progress_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def get_terminal_width(stream: TextIO) -> int | None:
+    """Return the width of the terminal behind a stream, or None if it is not a terminal."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
+    except (OSError, ValueError):
+        return None
+
+
+def align_columns(
+    rows: Sequence[Sequence[str]], *, right: AbstractSet[int], width: int | None = None
+) -> list[str]:
+    """Return rows as lines with aligned columns; those in `right` are aligned to the right.
+
+    With a `width`, the last column is cut to what the others leave of it.
+    """
+    from rich.cells import cell_len
+
+    cells = [[escape_unprintable(text) for text in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    if width is not None:
+        space_left = width - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = min(widths[-1], max(_MIN_LAST_COLUMN_WIDTH, space_left))
+    return [
+        "  ".join(
+            fit_to_width(text, widths[i], right=i in right) for i, text in enumerate(row)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def truncate_start(text: str, width: int) -> str:
+    """Return the end of a text that is too wide: of a path, the end says most."""
+    from rich.cells import cell_len
+
+    if cell_len(text) <= width:
+        return text
+    end = text[-width:]
+    while cell_len(end) >= width:
+        end = end[1:]
+    return f"…{end}"
+
+
+def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
+    """Return a text cut or padded to the width of a column."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) > width:
+        text = f"{set_cell_size(text, width - 1)}…"
+    padding = " " * (width - cell_len(text))
+    return padding + text if right else text + padding
+
+
+def prepare_streams() -> None:
+    """Make standard output report every write that fails, and standard error none.
+
+    Characters that a stream cannot encode are written as escapes, such as `\\u2713`.
+
+    Raises:
+        UnwritableOutput: standard output is closed.
+    """
+    if sys.platform == "win32":
+        return  # The console there has streams of its own kind.
+    if sys.stderr is None:
+        # The next file to be opened would take its descriptor, and child processes would write
+        # their errors into that file.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, _STDERR)
+        os.set_inheritable(_STDERR, True)  # noqa: FBT003 - the library's parameter
+        if null != _STDERR:
+            os.close(null)
+        sys.stderr = _open_stream(io.FileIO(_STDERR, "w", closefd=False), "utf-8")
+    elif _has_descriptor(sys.stderr):
+        sys.stderr = _open_stream(
+            _LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding
+        )
+    if sys.stdout is None:
+        raise UnwritableOutput("is closed", where="standard output")
+    if _has_descriptor(sys.stdout):
+        # Text from before would be written too late, or not at all.
+        check_output()
+        sys.stdout = _open_stream(
+            io.FileIO(sys.stdout.fileno(), "w", closefd=False), sys.stdout.encoding
+        )
+
+
+def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
+    """Print to standard output, and return whether anybody still reads it.
+
+    Raises:
+        UnwritableOutput: standard output cannot be written.
+    """
+    try:
+        click.echo(text, nl=newline, color=color)
+    except BrokenPipeError:
+        discard_output()
+        return False
+    except OSError as error:
+        raise _make_write_error(error) from error
+    return True
+
+
+def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
+    """Write bytes to standard output as they are.
+
+    Raises:
+        UnwritableOutput: standard output cannot be written.
+    """
+    try:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        raise _make_write_error(error) from error
+
+
+def print_message(text: str) -> None:
+    """Print a message to standard error; a message that is lost never stops the work."""
+    click.echo(text, err=True)
+
+
+def check_output() -> None:
+    """Check that all text for standard output was written.
+
+    Raises:
+        UnwritableOutput: standard output cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        raise _make_write_error(error) from error
+
+
+def flush_streams() -> None:
+    """Flush both streams; discard what standard output cannot take."""
+    if sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            discard_output()
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
+def discard_output() -> None:
+    """Send standard output to the null device, and forget the text that could not be written.
+
+    The stream object is replaced too: its buffer still holds that text, and the exit code must not
+    depend on one more write.
+    """
+    try:
+        fd = sys.stdout.fileno()
+        null = os.open(os.devnull, os.O_WRONLY)
+        # Child processes inherit the descriptor.
+        os.dup2(null, fd)
+        os.close(null)
+        sys.stdout = _open_stream(io.FileIO(fd, "w", closefd=False), "utf-8")
+    except OSError:
+        # No descriptor is left to open the null device. Python and click print nothing to a stream
+        # that is None.
+        sys.stdout = None
+
+
+def is_reader_gone() -> bool:
+    """Return whether standard output is a pipe that nobody reads any more."""
+    if sys.stdout is None or not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+class _LossyFile(io.FileIO):
+    """A file that drops what cannot be written, and never reports it."""
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write as much as possible at once, and return how many bytes are done with."""
+        with suppress(OSError):
+            written = super().write(data)
+            if written:
+                return written
+        return memoryview(data).nbytes
+
+
+def _has_descriptor(stream: TextIO) -> bool:
+    """Return whether a stream leads out of the process; one that a test captures may not."""
+    try:
+        return stream.fileno() >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _open_stream(file: io.FileIO, encoding: str) -> TextIO:
+    """Open a text stream with a buffer, which holds no finished line back."""
+    return io.TextIOWrapper(
+        io.BufferedWriter(file), encoding=encoding, errors="backslashreplace", line_buffering=True
+    )
+
+
+def _make_write_error(error: OSError) -> UnwritableOutput:
+    return UnwritableOutput(
+        f"cannot be written: {error.strerror or error}", where="standard output"
+    )

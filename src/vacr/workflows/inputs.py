@@ -1,0 +1,291 @@
+"""The records and sessions that a user names, by file or by folder, as records.
+
+Most verbs take a record, a native session, a pipe, or a folder of these. This module turns any of
+them into `InputRecord`s, which remember where a record came from and what its outputs are named
+after:
+
+    >>> from vacr.workflows import read_input_records
+    >>> [session] = read_input_records("examples/claude-code.jsonl")
+    >>> session.stem, session.form, session.stored
+    ('claude-code', 'json', False)
+    >>> session.record["session"]["agent-meta"]["cli-name"]
+    'claude-code'
+
+A stored record is validated first, and refused if it was modified after it was made, unless the
+caller wants to show just that (`changed=True`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr.discovery import (
+    NAME_JOINT,
+    SessionPlace,
+    find_places,
+    make_record_name,
+    read_sessions,
+    strip_native_suffix,
+)
+from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
+from vacr.files import STDIN, read_bytes
+from vacr.record import (
+    RecordEncoding,
+    assign_record_id,
+    convert_to_original_version,
+    is_record_modified,
+    validate,
+)
+from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
+
+_STDIN_STEM = "stdin"
+_RECORD_CHANGED_MESSAGE = (
+    "the record was changed after it was made: its id is not that of its content"
+)
+_INPUT_HINT = (
+    "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
+)
+
+
+@dataclass(frozen=True)
+class InputRecord:
+    """A record that a user named, or the record of a session that a user named."""
+
+    path: str
+    stem: str
+    """The name of its outputs without their endings; inside a folder, with the folders between."""
+    form: RecordEncoding
+    record: Any
+    stored: bool = False
+    """Whether a record was named, and not a session."""
+    data: bytes | None = None
+    """Its bytes, if they came through a pipe and cannot be read again."""
+
+    def stored_bytes(self) -> bytes:
+        """Return the bytes of a record that was named as one.
+
+        Raises:
+            UnreadableInput: the file is no longer there.
+        """
+        return read_bytes(self.path) if self.data is None else self.data
+
+
+def read_input_records(
+    path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None
+) -> Iterator[InputRecord]:
+    """Yield the records in a file or a folder, and those of the native sessions in it.
+
+    What cannot be read in a folder is passed to `failed`, if given, and the rest is read.
+
+    Raises:
+        UnreadableInput: something cannot be read, or there is nothing of the kind.
+        InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was
+            made.
+    """
+    is_empty = True
+    for item in scan_input_records(path, changed=changed):
+        if isinstance(item, NotASession):
+            continue
+        is_empty = False
+        if isinstance(item, InputRecord):
+            yield item
+        elif failed is None:
+            raise item
+        else:
+            failed(item)
+    if is_empty:
+        raise UnreadableInput(
+            "there is no record in it, and no session", where=path, hint=_INPUT_HINT
+        )
+
+
+def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
+    """Yield the same records; in a folder, unreadable items come as errors among them.
+
+    Raises:
+        UnreadableInput: the path itself cannot be read, or is of no kind that is known.
+        InvalidRecord: it is a record that is not valid, or that was changed after it was made.
+    """
+    if not os.path.isdir(path):  # noqa: PTH112 - Path would normalise what a user typed
+        yield from _read_input_file(path, changed=changed)
+        return
+    for file in sorted(
+        file for file in Path(path).rglob("*") if file.name.endswith(RECORD_SUFFIXES)
+    ):
+        stem = file.relative_to(path).with_name(_derive_file_stem(file.name)).as_posix()
+        try:
+            yield _read_record_file(str(file), stem, changed=changed)
+        except VacrError as error:
+            yield error
+    for place in find_places(path):
+        yield from _read_folder_sessions(place)
+
+
+def drop_duplicate_recordings(
+    inputs: list[InputRecord], notify: Callable[[str], None]
+) -> list[InputRecord]:
+    """Return one recording of each session, the longest or else the first, and report the others."""
+    longest: dict[str, InputRecord] = {}
+    for recording in inputs:
+        best = longest.setdefault(_get_session_id(recording), recording)
+        if _count_entries(recording) > _count_entries(best):
+            longest[_get_session_id(recording)] = recording
+    kept = []
+    for recording in inputs:
+        best = longest[_get_session_id(recording)]
+        if recording is best:
+            kept.append(recording)
+            continue
+        which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
+        notify(f"{recording.path}: {which} recording of the session in {best.path}, left out")
+    return kept
+
+
+def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
+    """Yield the record that a file is, or those of the sessions in it."""
+    if _is_pipe(path):
+        yield from _read_piped_input(path, changed=changed)
+        return
+    if path.endswith(RECORD_SUFFIXES):
+        yield _read_record_file(path, _derive_file_stem(path), changed=changed)
+        return
+    try:
+        yield from _read_native_file(path)
+    except NotASession as error:
+        decoded = _decode_record(read_bytes(path))
+        if decoded is None:
+            raise NotASession(error.message, where=error.where, hint=_INPUT_HINT) from error
+        yield _build_checked_input(path, _derive_file_stem(path), decoded, changed=changed)
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return path == STDIN or stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116 - a user's path
+    except (OSError, ValueError):
+        return False
+
+
+def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
+    """Yield the record in a pipe, or those of the sessions in it; it can be read only once."""
+    data = read_bytes(path)
+    decoded = _decode_record(data)
+    if decoded is not None:
+        yield _build_checked_input(path, _STDIN_STEM, decoded, changed=changed, data=data)
+        return
+    try:
+        yield from _read_native_file(path, data)
+    except NotASession as error:
+        raise NotASession(error.message, where=path, hint=_INPUT_HINT) from error
+
+
+def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
+    """Return the record in bytes of any name, with its form, or None if they are not one."""
+    with suppress(VacrError):
+        value, form = decode_json_or_cbor(data)
+        if isinstance(value, dict) and {"version", "session"} <= value.keys():
+            return value, form
+    return None
+
+
+def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRecord]:
+    """Yield the sessions of a native file, named as their records would be.
+
+    Raises:
+        UnreadableInput: something in it cannot be read, or it is of no kind that is known. What
+            can be read comes first.
+    """
+    first_error = None
+    name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
+    for session in read_sessions(path) if piped is None else read_sessions(STDIN, data=piped):
+        if isinstance(session, VacrError):
+            first_error = first_error or session
+            continue
+        record = session.reading.record
+        assign_record_id(record)
+        yield InputRecord(path, make_record_name(name, NAME_JOINT, session.label), "json", record)
+    if first_error is not None:
+        raise first_error
+
+
+def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
+    """Yield the sessions of a place in a folder, named as their records would be."""
+    folder, slash, name = place.name.rpartition("/")
+    try:
+        for session in read_sessions(place.path, session=place.session, sub_agents=False):
+            if isinstance(session, VacrError):
+                yield session
+                continue
+            record = session.reading.record
+            assign_record_id(record)
+            stem = f"{folder}{slash}{make_record_name(name, place.joint, session.label)}"
+            yield InputRecord(place.path, stem, "json", record)
+    except VacrError as error:
+        yield error
+
+
+def _read_record_file(path: str, stem: str, *, changed: bool) -> InputRecord:
+    try:
+        decoded = read_json_or_cbor(path)
+    except UnreadableInput as error:
+        where = error.where
+        if not where.startswith(path):
+            where = f"{path}: {where}" if where else path
+        raise UnreadableInput(error.message, where=where, hint=error.hint) from error
+    return _build_checked_input(path, stem, decoded, changed=changed)
+
+
+def _build_checked_input(
+    path: str,
+    stem: str,
+    decoded: tuple[Any, RecordEncoding],
+    *,
+    changed: bool,
+    data: bytes | None = None,
+) -> InputRecord:
+    """Validate a stored record, and return it in the version that vacr works with."""
+    record, form = decoded
+    is_json = form == "json"
+    try:
+        validate(record, json=is_json).raise_for_errors()
+    except InvalidRecord as error:
+        hint = error.hint or "vacr validate shows all that is wrong with it."
+        raise InvalidRecord(
+            f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
+        ) from error
+    if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
+        hint = (
+            "It may be a part of one, or of version 1, which is the file attribution alone: "
+            "vacr validate tells."
+        )
+        raise UnreadableInput("this is no record of a session", where=path, hint=hint)
+    if not changed and is_record_modified(record, json=is_json):
+        raise InvalidRecord(
+            _RECORD_CHANGED_MESSAGE,
+            where=path,
+            hint="It proves nothing. Make it again from the session: vacr record FILE.",
+        )
+    original = convert_to_original_version(record, json=is_json)
+    return InputRecord(path, stem, form, original, stored=True, data=data)
+
+
+def _derive_file_stem(path: str) -> str:
+    name = Path(path).name
+    for ending in (*RECORD_SUFFIXES, ".jsonl", ".json"):
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending).removesuffix(".attributed") or name
+    return name
+
+
+def _get_session_id(recording: InputRecord) -> str:
+    session_id: str = recording.record["session"]["session-id"]
+    return session_id
+
+
+def _count_entries(recording: InputRecord) -> int:
+    return len(recording.record["session"]["entries"])

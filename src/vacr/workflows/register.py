@@ -1,0 +1,224 @@
+"""Statement files registered in transparency services: settings, runs and results.
+
+A log answers with a receipt, which goes into the statement. When the service cannot be reached,
+the statement waits in the outbox, and the exit code says so. A refusal outranks a service that
+cannot be reached:
+
+    >>> from vacr.workflows import combine_exit_codes
+    >>> combine_exit_codes([0, 4]), combine_exit_codes([4, 1, 0])
+    (4, 1)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
+from vacr.registration import (
+    RETRY_LATER_HINT,
+    STATE_FAILED,
+    STATE_PENDING,
+    Outbox,
+    OutboxItem,
+    Registrar,
+    RegistrationClient,
+    RegistrationOutcome,
+    RetryBudget,
+    ServiceAccess,
+    find_outbox_folder,
+)
+from vacr.signing import read_log_keys, read_passphrase
+from vacr.workflows.outputs import is_output_folder, write_output_file
+from vacr.workflows.record_files import StatementPair
+from vacr.workflows.verify import build_receipt_document
+
+EXIT_REFUSED = 1
+PENDING_HINT = "It is in the outbox. When the service can be reached: vacr register --pending"
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """How services are reached, the same for all statements of a run."""
+
+    access: ServiceAccess
+    patience: RetryBudget
+    log_keys: tuple[Any, ...]
+    entry_rule: str
+    outbox: Outbox
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        token: str | None,
+        token_file: str | None,
+        ca: str | None,
+        client_cert: str | None,
+        client_key: str | None,
+        log_key: Sequence[str],
+        entry_rule: str,
+        patience: float,
+    ) -> ServiceSettings:
+        """Load the token and the log keys that a user named; a token file outranks the token.
+
+        Raises:
+            UsageError: the token file is empty.
+            Unreachable: a file with keys cannot be read.
+        """
+        if token_file is not None:
+            token = read_passphrase(token_file).decode("utf-8", "replace").strip()
+            if not token:
+                raise UsageError(
+                    f"the first line of {token_file} is empty", hint="It holds the token."
+                )
+        access = ServiceAccess(token, ca, client_cert, client_key)
+        keys = tuple(key for name in log_key for key in read_log_keys(name))
+        outbox = Outbox(find_outbox_folder(os.environ))
+        return cls(access, RetryBudget(patience), keys, entry_rule, outbox)
+
+    def registrar(self, url: str, **settings: Any) -> Registrar:
+        """Return the registrar for a service."""
+        client = RegistrationClient(url, self.access, replace(self.patience))
+        return Registrar(
+            client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings}
+        )
+
+
+@dataclass(frozen=True)
+class RegistrationTarget:
+    """Where transparent statements go: into their own files, unless an output is named."""
+
+    output: str | None
+    inputs: tuple[str, ...]
+    overwrite: bool
+    emit: Callable[[bytes], None] | None = None
+    """Takes the statements that are to be printed."""
+
+    def register(self, registrar: Registrar, statement: str) -> tuple[RegistrationOutcome, str]:
+        """Register one statement, and return the outcome with the file it went to."""
+        if self.output is None:
+            return registrar.register(statement), statement
+        path = Path(self.output)
+        if is_output_folder(self.output):
+            path /= Path(statement).name
+
+        def write(data: bytes) -> None:
+            if self.emit is not None:
+                self.emit(data)
+            else:
+                inputs = (*self.inputs, statement)
+                write_output_file(path, data, statement, inputs, overwrite=self.overwrite)
+
+        outcome = registrar.register(statement, write)
+        return outcome, statement if outcome.error else str(path)
+
+
+def register_pair(
+    registrar: Registrar, pair: StatementPair, target: RegistrationTarget
+) -> tuple[RegistrationOutcome, str]:
+    """Register the statement of a file; a file without one fails."""
+    if pair.statement is not None:
+        return target.register(registrar, pair.statement)
+    error: VacrError
+    if not Path(pair.name).exists():
+        error = UnreadableInput("there is no such file", where=pair.name)
+    else:
+        hint = f"vacr sign {pair.name} --key KEY makes a statement."
+        error = InvalidStatement(
+            "not signed: there is no statement beside it",
+            reason="not-signed",
+            where=pair.name,
+            hint=hint,
+        )
+    return RegistrationOutcome(pair.name, STATE_FAILED, error=error), pair.name
+
+
+@dataclass
+class OutboxRun:
+    """The items of the outbox that a run registers, of one service or of all."""
+
+    items: list[OutboxItem]
+    unreadable: list[UnreadableInput]
+    others: int
+    """How many items are for other services."""
+
+    @classmethod
+    def load(cls, services: ServiceSettings, service: str | None) -> OutboxRun:
+        """Read the outbox.
+
+        Raises:
+            UsageError: one token would go to several services.
+        """
+        run = cls([], [], 0)
+        for item in services.outbox.items():
+            if isinstance(item, UnreadableInput):
+                run.unreadable.append(item)
+            elif service is None or item.service.rstrip("/") == service.rstrip("/"):
+                run.items.append(item)
+            else:
+                run.others += 1
+        if services.access.token is not None and len({item.service for item in run.items}) > 1:
+            raise UsageError(
+                "there is more than one service in the outbox, and a token is for one",
+                hint="Name it with --service.",
+            )
+        return run
+
+    def register(
+        self, services: ServiceSettings, *, again: bool
+    ) -> Iterator[tuple[OutboxItem, RegistrationOutcome]]:
+        """Register each item and yield its outcome; items that fail stay in the outbox."""
+        registrars: dict[str, Registrar] = {}
+        for item in self.items:
+            try:
+                if item.service not in registrars:
+                    registrars[item.service] = services.registrar(item.service, again=again)
+                yield item, registrars[item.service].finish(item)
+            except VacrError as error:
+                yield item, RegistrationOutcome(item.statement, STATE_FAILED, error=error)
+
+
+def build_registration_document(
+    outcome: RegistrationOutcome, url: str, target: str | None = None
+) -> dict[str, Any]:
+    """Describe the outcome of a registration for programs."""
+    document: dict[str, Any] = {
+        "statement": target or outcome.statement,
+        "service": url,
+        "state": outcome.state,
+        "exit": get_outcome_exit_code(outcome),
+    }
+    if outcome.logged is not None:
+        document |= {
+            "receipt": build_receipt_document(outcome.logged),
+            "as-the-service-says": outcome.as_the_service_says,
+        }
+    if outcome.error is not None:
+        document |= {
+            "error": str(outcome.error),
+            "hint": _choose_hint(outcome, outcome.error),
+        }
+    return document
+
+
+def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
+    """Return the next step: an item in the outbox can wait, but may need more than that."""
+    if outcome.state != STATE_PENDING:
+        return error.hint
+    return PENDING_HINT if error.hint in ("", RETRY_LATER_HINT) else f"{error.hint} {PENDING_HINT}"
+
+
+def get_outcome_exit_code(outcome: RegistrationOutcome) -> int:
+    """Return the exit code for one statement."""
+    if outcome.state not in (STATE_FAILED, STATE_PENDING):
+        return 0
+    return outcome.error.exit_code if outcome.error is not None else VacrError.exit_code
+
+
+def combine_exit_codes(exit_codes: Sequence[int]) -> int:
+    """Return the exit code for all statements: a refusal outranks an unreachable service."""
+    return EXIT_REFUSED if EXIT_REFUSED in exit_codes else max(exit_codes, default=0)

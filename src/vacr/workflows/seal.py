@@ -1,0 +1,458 @@
+"""Sealing: native sessions become attributed records with signed, registered statements.
+
+Each session goes once through one pipeline in memory: read → attribute → validate → encode → sign →
+register. The bytes that are validated are the bytes that are signed and written. `seal_sessions` is
+the pipeline for `vacr.seal`; `Sealer` runs it on files for `vacr seal` and `vacr watch`, where a
+record or statement that is there already and still holds stays as it is:
+
+    >>> from vacr.workflows import SigningSettings, seal_sessions
+    >>> from vacr.signing import KeySigner, generate_key
+    >>> signer = KeySigner(generate_key("eddsa"))
+    >>> [sealed] = seal_sessions("examples/claude-code.jsonl", SigningSettings(signer))
+    >>> sealed.name, sealed.record["file-attribution"]["files"][0]["path"]
+    ('claude-code', 'total.py')
+    >>> import hashlib
+    >>> hashlib.sha256(sealed.data).digest() in sealed.statement
+    True
+
+A session and its sub-agents are attributed together, because they may edit the same files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from vacr.agents import Source
+from vacr.attribution import BaseFiles, attribute_records
+from vacr.discovery import (
+    NAME_JOINT,
+    OpenedSession,
+    find_places,
+    make_record_name,
+    read_sessions,
+    strip_native_suffix,
+)
+from vacr.errors import NotASession, UnreadableInput, VacrError
+from vacr.files import STDIN, format_path, read_bytes
+from vacr.model import Record
+from vacr.record import assign_record_id, validate
+from vacr.registration import Registrar, RegistrationClient, RegistrationOutcome
+from vacr.signing import HEADER_X5CHAIN, PublicKey, compute_thumbprint_uri
+from vacr.transparency import ENTRY_RULE_STATEMENT, add_receipt
+from vacr.verification import Policy, VerificationFailed, VerifiedStatement
+from vacr.workflows.attribute import (
+    count_attributed_lines,
+    format_attribution_summary,
+    report_attribution_gaps,
+)
+from vacr.workflows.outputs import write_output_file
+from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask, read_place
+from vacr.workflows.record_files import STATEMENT_SUFFIX
+from vacr.workflows.record_many import assign_output_folders, plan_file_tasks, plan_folder_tasks
+from vacr.workflows.register import build_registration_document
+from vacr.workflows.sealed_source import build_sealed_source_path, encode_sealed_source
+from vacr.workflows.sign import SigningSettings, make_signable_record
+
+_MAX_HELD_BYTES = 1 << 28
+"""How much of a folder is held in memory; sessions beyond that are read again in their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSession:
+    """A session that was sealed in memory."""
+
+    name: str
+    """The name of its source."""
+    record: Record
+    data: bytes
+    """The record in canonical JSON, as it was validated and signed."""
+    statement: bytes
+    """The signed statement, with the receipt of the log if there is one."""
+    receipt: bytes | None = None
+
+
+def seal_sessions(
+    path: str | Path,
+    signing: SigningSettings,
+    *,
+    log: RegistrationClient | None = None,
+    log_keys: Sequence[PublicKey] = (),
+    base: BaseFiles | None = None,
+    agent: str | None = None,
+    now: datetime | None = None,
+) -> list[SealedSession]:
+    """Seal the sessions in a native file, a database or a folder, in memory.
+
+    Raises:
+        UnreadableInput: something cannot be read, or is of no agent that is known.
+        InvalidRecord: a record does not follow its schema.
+        InvalidStatement: the log refuses a statement.
+        Unreachable: the log or the timestamp authority does not answer.
+    """
+    issued_at = int(now.timestamp()) if now is not None else None
+    sealed = []
+    for group in _group_sessions(_open_sessions(path, agent)):
+        for session, checked in zip(group, attribute_and_check(group, base), strict=True):
+            file = make_signable_record(checked.record, checked.data)
+            statement = signing.sign_file(file, issued_at=issued_at)
+            receipt = None
+            if log is not None:
+                registered = log.register(statement, log_keys, ENTRY_RULE_STATEMENT)
+                receipt = registered.receipt
+                statement = add_receipt(
+                    statement, receipt, registered.logged.key, ENTRY_RULE_STATEMENT
+                )
+            record = cast("Record", checked.record)
+            sealed.append(SealedSession(session.name, record, checked.data, statement, receipt))
+    return sealed
+
+
+@dataclass(frozen=True)
+class UnsealedSession:
+    """A session that was read, and the file that its record goes to."""
+
+    name: str
+    record: dict[str, Any]
+    target: Path = Path()
+    files: tuple[Path, ...] = ()
+    """The native files: the sealed ones become no more readable than these."""
+    native: Source | None = None
+    """The native bytes, if they are kept beside the record."""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    """Facts from outside the session, for the record's `vacr.inputs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecord:
+    """An attributed, validated record with its canonical JSON."""
+
+    record: dict[str, Any]
+    data: bytes
+
+
+def attribute_and_check(
+    group: Sequence[UnsealedSession], base: BaseFiles | None
+) -> list[CheckedRecord]:
+    """Attribute a session with its sub-agents, validate the records, and encode them.
+
+    Raises:
+        InvalidRecord: a record does not follow its schema.
+    """
+    if len(group) > 1:
+        # Jointly attributed records name each other by the ids that they had before.
+        for session in group:
+            assign_record_id(cast("Record", session.record))
+    records = attribute_records([session.record for session in group], base)
+    checked = []
+    for session, record in zip(group, records, strict=True):
+        if session.inputs:
+            record["vacr"]["inputs"] = {**record["vacr"].get("inputs", {}), **session.inputs}
+        data = b"".join(assign_record_id(cast("Record", record)))
+        validate(record).raise_for_errors()
+        checked.append(CheckedRecord(record, data))
+    return checked
+
+
+def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSession]:
+    """Read the sessions at a path.
+
+    Raises:
+        UnreadableInput: something cannot be read.
+    """
+    for place in find_places(path):
+        try:
+            for session in read_sessions(
+                place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
+            ):
+                if isinstance(session, VacrError):
+                    raise session
+                record = cast("dict[str, Any]", session.reading.record)
+                name = make_record_name(
+                    strip_native_suffix(session.name), NAME_JOINT, session.label
+                )
+                yield UnsealedSession(name, record, files=session.files)
+        except NotASession:
+            if not place.in_folder:
+                raise
+
+
+def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSession]]:
+    keys = _GroupKeys()
+    groups: dict[tuple[str, int], list[UnsealedSession]] = {}
+    for session in sessions:
+        key = keys.assign(session.record["session"]["session-id"])
+        groups.setdefault(key, []).append(session)
+    return list(groups.values())
+
+
+class _GroupKeys:
+    """Assigns sessions to groups: a session and its sub-agents, whose ids begin with its own."""
+
+    def __init__(self) -> None:
+        self._copies: Counter[str] = Counter()
+
+    def assign(self, session_id: str) -> tuple[str, int]:
+        """Return the key of a session's group; copies of a session are groups of their own."""
+        key = (session_id.partition("/")[0], self._copies[session_id])
+        self._copies[session_id] += 1
+        return key
+
+
+@dataclass(frozen=True)
+class PlannedSession:
+    """A session to be sealed, held in memory or to be read again in its turn."""
+
+    task: RecordingTask
+    target: Path
+    label: str
+    held: OpenedSession | None
+
+    def load(self) -> UnsealedSession:
+        """Return the session.
+
+        Raises:
+            UnreadableInput: it is no longer there.
+        """
+        session = self.held or self._read_again()
+        record = cast("dict[str, Any]", session.reading.record)
+        return UnsealedSession(self.task.path, record, self.target, session.files, session.source)
+
+    def _read_again(self) -> OpenedSession:
+        options = self.task.options
+        for session in read_sessions(
+            self.task.path,
+            session=self.task.session,
+            agent=options.agent,
+            sub_agents=options.sub_agents,
+            keep_source=options.seal,
+            named=options.named,
+        ):
+            if isinstance(session, OpenedSession) and session.label == self.label:
+                return session
+        raise UnreadableInput("the session is gone", where=self.task.path)
+
+
+def plan_sealing(
+    paths: Sequence[str],
+    output: Path,
+    options: RecordingOptions,
+    report: Callable[[RecordingOutcome], None],
+) -> list[list[PlannedSession]]:
+    """Read the sessions at some paths, and group each with its sub-agents.
+
+    `report` gets the outcome of each place: errors, notices, and what is not a session.
+    """
+    keys = _GroupKeys()
+    groups: dict[tuple[str, int], list[PlannedSession]] = {}
+    held_bytes = 0
+    for task in _plan_tasks(paths, output, options):
+        if task.passed_over:
+            report(RecordingOutcome(task, skipped=task.passed_over))
+            continue
+        opened: list[tuple[Path, OpenedSession]] = []
+        outcome = read_place(task, lambda path, session: opened.append((path, session)))  # noqa: B023 - called at once
+        for (path, session), described in zip(opened, outcome.records, strict=True):
+            if format_path(str(path)) != str(path):
+                _add_unnameable(outcome, described["source"])
+                continue
+            held_bytes += _measure_source(session)
+            held = session if held_bytes <= _MAX_HELD_BYTES else None
+            planned = PlannedSession(task, path, session.label, held)
+            groups.setdefault(keys.assign(described["session-id"]), []).append(planned)
+        report(outcome)
+    return list(groups.values())
+
+
+def _plan_tasks(
+    paths: Sequence[str], output: Path, options: RecordingOptions
+) -> Iterator[RecordingTask]:
+    yield from plan_file_tasks(list(options.named), str(output), options)
+    folders = [Path(path) for path in paths if path not in options.named]
+    # In a folder, the files of sub-agents are places of their own.
+    alone = RecordingOptions(
+        seal=options.seal, agent=options.agent, sub_agents=False, named=options.named
+    )
+    for folder, target in assign_output_folders(folders, output, options.named) if folders else ():
+        yield from plan_folder_tasks(folder, target, output, alone)
+
+
+def _add_unnameable(outcome: RecordingOutcome, source: str) -> None:
+    error = UnreadableInput("its name is no text", where=source, hint="Give the file another name.")
+    outcome.errors.append({"source": source, "error": str(error), "where": "", "hint": error.hint})
+    outcome.exit_code = max(outcome.exit_code, error.exit_code)
+
+
+def _measure_source(session: OpenedSession) -> int:
+    parts = session.reading.record["vacr"]["source"]["parts"]
+    return sum(part["size"] for part in parts)
+
+
+@dataclass(frozen=True)
+class SealResult:
+    """A session that was sealed into files."""
+
+    session: UnsealedSession
+    target: Path
+    record: dict[str, Any]
+    signed: bool
+    """Whether it was signed now; otherwise the statement from before still holds."""
+    outcome: RegistrationOutcome | None
+    """The outcome of its registration, if there is a log."""
+    verified: VerifiedStatement
+
+    def describe(self) -> str:
+        """Return a line about the session for people."""
+        signed = "signed" if self.signed else "signed before"
+        summary = format_attribution_summary(self.record)
+        return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
+
+    def build_document(self, service: str | None) -> dict[str, Any]:
+        """Describe the session for programs."""
+        document = {
+            "source": self.session.name,
+            "record": str(self.target),
+            "statement": f"{self.target}{STATEMENT_SUFFIX}",
+            "id": self.record["id"],
+            "signed": self.signed,
+            "thumbprint": compute_thumbprint_uri(self.verified.signer.key),
+            **count_attributed_lines(self.record),
+        }
+        if self.outcome is None or service is None:
+            return document | {"state": "signed", "exit": 0}
+        return document | build_registration_document(self.outcome, service)
+
+
+def build_failure_documents(
+    group: Sequence[PlannedSession], error: VacrError
+) -> list[dict[str, Any]]:
+    """Describe sessions that could not be sealed, for programs."""
+    return [
+        {
+            "source": session.task.path,
+            "record": str(session.target),
+            "state": "failed",
+            "error": str(error),
+            "hint": error.hint,
+            "exit": error.exit_code,
+        }
+        for session in group
+    ]
+
+
+def _keep_target(target: Path, data: bytes) -> Path:
+    del data
+    return target
+
+
+@dataclass(frozen=True)
+class Sealer:
+    """Seals sessions into files: records, and statements beside them."""
+
+    signing: SigningSettings
+    base: BaseFiles | None = None
+    registrar: Registrar | None = None
+    overwrite: bool = False
+    notify: Callable[[str], None] = lambda _: None
+    """Takes remarks for the user, such as tools whose effects are not known."""
+    choose_target: Callable[[Path, bytes], Path] = _keep_target
+    """Returns the file for a record, given the planned one and the bytes."""
+
+    def seal(self, group: Sequence[UnsealedSession]) -> list[SealResult]:
+        """Seal a session together with its sub-agents.
+
+        Raises:
+            VacrError: a check fails, or something cannot be read or written.
+        """
+        checked = attribute_and_check(group, self.base)
+        for session, record in zip(group, checked, strict=True):
+            report_attribution_gaps(session.name, record.record, self.base, self.notify)
+        return [
+            self._seal_record(session, record)
+            for session, record in zip(group, checked, strict=True)
+        ]
+
+    def seal_planned(
+        self, groups: list[list[PlannedSession]]
+    ) -> Iterator[tuple[list[PlannedSession], list[SealResult] | VacrError]]:
+        """Seal planned sessions and yield each group with its results, or with its error.
+
+        The groups are taken off the list, so that memory is free again once a group is sealed.
+        """
+        while groups:
+            group = groups.pop(0)
+            try:
+                results = self.seal([session.load() for session in group])
+            except VacrError as error:
+                yield group, error
+            else:
+                yield group, results
+
+    def _seal_record(self, session: UnsealedSession, checked: CheckedRecord) -> SealResult:
+        target = self.choose_target(session.target, checked.data)
+        self._write_record(session, target, checked.data)
+        statement = target.with_name(target.name + STATEMENT_SUFFIX)
+        signed = not self._has_statement(statement, checked)
+        if signed:
+            file = make_signable_record(checked.record, checked.data)
+            data = self.signing.sign_file(file)
+            write_output_file(statement, data, str(target), (), overwrite=self.overwrite)
+        outcome = self.registrar.register(str(statement)) if self.registrar is not None else None
+        log_keys = self._list_log_keys(outcome)
+        verified = self._verify(read_bytes(statement), checked, log_keys=log_keys)
+        return SealResult(session, target, checked.record, signed, outcome, verified)
+
+    def _write_record(self, session: UnsealedSession, target: Path, data: bytes) -> None:
+        source, *others = [str(path) for path in session.files] or [STDIN]
+        if session.native is not None:
+            sealed_source = bytes(encode_sealed_source(session.native))
+            write_output_file(
+                build_sealed_source_path(target),
+                sealed_source,
+                source,
+                (),
+                overwrite=self.overwrite,
+                also=others,
+            )
+        write_output_file(
+            target, data, source, (session.name,), overwrite=self.overwrite, also=others
+        )
+
+    def _has_statement(self, statement: Path, checked: CheckedRecord) -> bool:
+        """Return whether a statement is there already that says what would be signed."""
+        if not statement.is_file():
+            return False
+        try:
+            verified = self._verify(read_bytes(statement), checked, issuer=self.signing.issuer)
+        except VerificationFailed:
+            return False
+        return not self.signing.chain or HEADER_X5CHAIN in verified.message.protected
+
+    def _list_log_keys(self, outcome: RegistrationOutcome | None) -> tuple[PublicKey, ...]:
+        """Return the keys of the log that a receipt, if there is one, has to be signed by."""
+        if outcome is None or outcome.logged is None or self.registrar is None:
+            return ()
+        return tuple(self.registrar.log_keys) or tuple(self.registrar.client.keys())
+
+    def _verify(
+        self, statement: bytes, checked: CheckedRecord, **requirements: Any
+    ) -> VerifiedStatement:
+        """Verify a statement; the record itself was checked a moment ago."""
+        rule = self.registrar.entry_rule if self.registrar is not None else ENTRY_RULE_STATEMENT
+        policy = Policy(
+            keys=(self.signing.signer.public_key,),
+            entry_rule=rule,
+            needs_record=True,
+            **requirements,
+        )
+        return verify_new_statement(
+            statement,
+            policy,
+            payload=checked.data,
+            record=checked.record,
+            now=datetime.now(UTC),
+        )

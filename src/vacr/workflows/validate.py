@@ -1,0 +1,287 @@
+"""Files checked against a schema: records, session traces, entries and signed records.
+
+A verdict has findings, which make a file invalid, and remarks, which real sessions do have. Two
+checks go beyond the schema: a record of vacr has the id of its content, and a signed record holds a
+valid one.
+
+    >>> from pathlib import Path
+    >>> from vacr.workflows import validate_path
+    >>> from vacr.files import write_file_atomically
+    >>> write_file_atomically(Path("entry.json"), [b'{"version": 7, "session": {}}'])
+    >>> [verdict] = validate_path("entry.json", None, None)
+    >>> verdict.exit_code, verdict.findings[0].pointer
+    (1, '/version')
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from vacr.cddl import CddlError, Finding, Schema, compile_cddl
+from vacr.errors import InvalidRecord, InvalidSchema, UnreadableInput, UsageError, VacrError
+from vacr.files import describe_file_error, read_bytes
+from vacr.record import (
+    MAX_SEMANTIC_FINDINGS,
+    RecordEncoding,
+    choose_rule,
+    compute_record_id,
+    convert_to_original_version,
+    detect_and_decode,
+    is_made_by_vacr,
+    is_record_schema,
+    load_record_schema,
+    read_schema_text,
+    report_schema_errors,
+    shorten_value,
+    validate,
+)
+from vacr.workflows.record_files import read_json_or_cbor
+
+EXIT_INVALID = 1
+SIGNED_RECORD_RULE = "signed-agent-record"
+BUNDLED_SCHEMAS = {"v3": "3", "v2": "2", "v1": "1"}
+_SCHEMA_HINT = "A schema is v3, v2, v1 or a file in CDDL."
+_TRACE_METADATA_LABEL = 100
+_PAYLOAD_INDEX = 2
+_CHECKED_SUFFIXES = (".acr.json", ".acr.cbor", ".cose")
+
+
+@dataclass(frozen=True)
+class FileVerdict:
+    """The result of checking one file; without a verdict, `error` says why."""
+
+    path: str
+    error: VacrError | None = None
+    rule: str = ""
+    schema: str = ""
+    form: RecordEncoding = "json"
+    findings: list[Finding] = field(default_factory=list)
+    remarks: list[Finding] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+    """The ids of a record and its number of entries."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code for this file."""
+        if self.error is not None:
+            return self.error.exit_code
+        return EXIT_INVALID if self.findings else 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether there may be more findings than were collected."""
+        return len(self.findings) >= MAX_SEMANTIC_FINDINGS
+
+    def build_document(self) -> dict[str, Any]:
+        """Describe the verdict for programs."""
+        if self.error is not None:
+            return {
+                "file": self.path,
+                "valid": None,
+                "error": self.error.message,
+                "where": self.error.where,
+                "hint": self.error.hint,
+                "findings": [],
+                "remarks": [],
+                "exit": self.exit_code,
+            }
+        is_signed = self.rule == SIGNED_RECORD_RULE
+        return {
+            "file": self.path,
+            "valid": not self.findings,
+            "rule": self.rule,
+            "schema": self.schema,
+            "form": self.form,
+            "findings": [_build_finding_document(finding) for finding in self.findings],
+            "findings-cut": self.is_cut,
+            "remarks": [_build_finding_document(remark) for remark in self.remarks],
+            "exit": self.exit_code,
+            **({"signature": "not checked"} if is_signed else {}),
+            **self.summary,
+        }
+
+
+def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterator[FileVerdict]:
+    """Check a file, or all records in a folder; parts that cannot be listed get no verdict."""
+    if not os.path.isdir(path):  # noqa: PTH112 - a user's path
+        yield _validate_file(path, rule, schema)
+        return
+    failed: list[OSError] = []
+    names = [
+        os.path.join(folder, name)  # noqa: PTH118 - a user's path
+        for folder, _, names in os.walk(path, onerror=failed.append)
+        for name in names
+    ]
+    records = sorted(name for name in names if name.endswith(_CHECKED_SUFFIXES))
+    for record in records:
+        yield _validate_file(record, rule, schema)
+    for error in failed:
+        unlisted = UnreadableInput(describe_file_error(error), where=str(error.filename))
+        yield FileVerdict(path, unlisted)
+    if not records and not failed:
+        hint = (
+            f"The names of records end in {' or '.join(_CHECKED_SUFFIXES)}; name others one by one."
+        )
+        yield FileVerdict(path, UnreadableInput("there is no record in it", where=path, hint=hint))
+
+
+def load_schema(name: str) -> Schema:
+    """Return a compiled schema: one of ours, or a CDDL file.
+
+    Raises:
+        UnreadableInput: there is no such file.
+        InvalidSchema: it is not CDDL.
+    """
+    if name in BUNDLED_SCHEMAS:
+        return load_record_schema(BUNDLED_SCHEMAS[name])
+    text = load_schema_text(name)
+    with report_schema_errors():
+        return compile_cddl(text, name=name)
+
+
+def load_schema_text(name: str) -> str:
+    """Return the text of a schema.
+
+    Raises:
+        UnreadableInput: there is no such file.
+        InvalidSchema: it is not text.
+    """
+    if name in BUNDLED_SCHEMAS:
+        return read_schema_text(BUNDLED_SCHEMAS[name])
+    try:
+        return read_bytes(name).decode()
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=error.where, hint=_SCHEMA_HINT) from error
+    except UnicodeDecodeError as error:
+        raise InvalidSchema(
+            f"not UTF-8 text: {error.reason}", where=name, hint=_SCHEMA_HINT
+        ) from error
+
+
+def check_rule_exists(rule: str, schema: Schema | None) -> None:
+    """Refuse a rule that neither the given schema nor any of ours has.
+
+    Raises:
+        UsageError: naming what is wrong with it.
+    """
+    schemas = [schema] if schema else list(map(load_record_schema, BUNDLED_SCHEMAS.values()))
+    problems = []
+    for candidate in schemas:
+        try:
+            candidate.checker(rule)
+        except CddlError as error:
+            problems.append(error)
+        else:
+            return
+    listing = "vacr schema show"
+    if schema is not None and schema.name.removesuffix(".cddl") not in BUNDLED_SCHEMAS:
+        listing += f" --schema {schema.name}"
+    raise UsageError(
+        f"--rule {rule}: {problems[0].message}",
+        hint=problems[0].hint or f"See {listing} for the rules.",
+    )
+
+
+def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVerdict:
+    try:
+        value, form = read_json_or_cbor(path)
+        is_json = form == "json"
+        report = validate(value, rule=rule, schema=schema, json=is_json)
+        findings, remarks = report.findings, report.remarks
+        if not findings and (schema is None or is_record_schema(schema)):
+            findings, more_remarks = _check_beyond_schema(value, json=is_json)
+            remarks = remarks + more_remarks
+    except VacrError as error:
+        return FileVerdict(path, error)
+    return FileVerdict(
+        path, None, report.rule, report.schema, form, findings, remarks, _summarize_record(value)
+    )
+
+
+def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+    """Check what a schema cannot say: a record's own id, and the record in a signed one."""
+    kind = choose_rule(value)
+    if kind == "verifiable-agent-record" and isinstance(value, dict):
+        return (
+            _compare_record_id(value, json=json) if isinstance(value.get("id"), str) else ([], [])
+        )
+    if kind != SIGNED_RECORD_RULE:
+        return [], []
+    message = value.value
+    if isinstance(message, list | tuple) and len(message) > _PAYLOAD_INDEX:
+        payload = message[_PAYLOAD_INDEX]
+        if isinstance(payload, bytes):
+            return _validate_signed_payload(payload, message[1]), []
+    return [], []
+
+
+def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+    """Compare a record's id with the id of its content, in the version that vacr writes."""
+    rule = "the id is that of the content"
+    record = convert_to_original_version(record, json=json)
+    if not is_made_by_vacr(record):
+        agent = record.get("recording-agent")
+        made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "nobody")
+        remark = Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")
+        return [], [remark]
+    try:
+        expected = compute_record_id(record)
+    except InvalidRecord as error:
+        expectation = "what vacr writes, which JSON can hold too"
+        return [Finding(error.where, rule, error.message, expectation)], []
+    if record["id"] == expected:
+        return [], []
+    changed = f"{shorten_value(record['id'])}: the record was changed after it was made"
+    return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
+
+
+def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
+    """Check the record in a signed one, and its digest; a native session may be signed as well."""
+    metadata = header.get(_TRACE_METADATA_LABEL) if isinstance(header, dict) else None
+    claimed = metadata.get("content-hash") if isinstance(metadata, dict) else None
+    digest = hashlib.sha256(payload).hexdigest()
+    if claimed is not None and claimed != digest:
+        return [
+            Finding(
+                "/1/100/content-hash",
+                "the digest is that of the payload",
+                shorten_value(claimed),
+                repr(digest),
+            )
+        ]
+    try:
+        record, form = detect_and_decode(payload)
+    except VacrError:
+        return []
+    if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
+        return []
+    is_json = form == "json"
+    inner = validate(record, json=is_json)
+    findings = inner.findings or _compare_record_id(record, json=is_json)[0]
+    return [
+        Finding(f"/{_PAYLOAD_INDEX}{one.pointer}", one.rule, one.found, one.expected)
+        for one in findings
+    ]
+
+
+def _summarize_record(value: Any) -> dict[str, Any]:
+    """Return the ids of a record and its number of entries, as far as the value is a record."""
+    session = value.get("session") if isinstance(value, dict) else None
+    if not isinstance(session, dict) or not isinstance(session.get("entries"), list):
+        return {}
+    ids = {"id": value.get("id"), "session-id": session.get("session-id")}
+    texts = {name: text for name, text in ids.items() if isinstance(text, str)}
+    return texts | {"entries": len(session["entries"])}
+
+
+def _build_finding_document(finding: Finding) -> dict[str, str]:
+    return {
+        "pointer": finding.pointer,
+        "rule": finding.rule,
+        "found": finding.found,
+        "expected": finding.expected,
+    }

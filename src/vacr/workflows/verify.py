@@ -1,0 +1,331 @@
+"""Verdicts about statement files, in this process or in many.
+
+`judge_statements` verifies statements together with the files beside them. A verdict is a
+document: it says whether the statement is verified, which checks were made, and, if it failed, why
+and what to do:
+
+    >>> from vacr.workflows import StatementPair, VerificationOptions, judge_statements
+    >>> unsigned = StatementPair(None, "examples/claude-code.jsonl")
+    >>> [verdict] = judge_statements([unsigned], VerificationOptions())
+    >>> verdict["verified"], verdict["reason"], verdict["exit"]
+    (False, 'not-signed', 1)
+
+Trust material is read once a process. The code for evidence is loaded only if evidence is
+required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vacr.agents import Source
+from vacr.attribution import BaseFiles, JointRecords
+from vacr.blame import load_git_base
+from vacr.discovery import read_sessions
+from vacr.errors import InvalidStatement, UnreadableInput, VacrError
+from vacr.files import read_bytes
+from vacr.record import convert_to_original_version
+from vacr.signing import (
+    ALGORITHMS,
+    HEADER_ALG,
+    compute_thumbprint_uri,
+    get_algorithm_number,
+    parse_pem_certificates,
+    parse_public_keys,
+    read_certificate_file,
+    read_log_keys,
+    read_trust_file,
+)
+from vacr.transparency import ENTRY_RULE_STATEMENT
+from vacr.verification import (
+    Check,
+    Policy,
+    VerificationFailed,
+    VerifiedReceipt,
+    VerifiedStatement,
+    parse_signed_record,
+    verify,
+)
+from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair
+from vacr.workflows.reporting import format_count
+
+if TYPE_CHECKING:
+    from vacr.workflows.evidence import EvidenceOptions
+
+EXIT_NOT_VERIFIED = 1
+_MAX_STATEMENT_BYTES = 1 << 30
+_MIN_STATEMENTS_FOR_PROCESSES = 200
+"""For this many statements, starting other processes costs less than it saves."""
+_CHUNK_SIZE = 16
+
+
+@dataclass(frozen=True)
+class VerificationOptions:
+    """What is required of statements, in a form that can be sent to another process."""
+
+    trust: tuple[str, ...] = ()
+    issuer: str | None = None
+    subject: str | None = None
+    algorithms: tuple[str, ...] = ()
+    usage: str | None = None
+    timestamp_trust: tuple[str, ...] = ()
+    needs_timestamp: bool = False
+    schema_version: str | None = None
+    source: str | None = None
+    base: str | None = None
+    log_keys: tuple[str, ...] = ()
+    entry_rule: str = ENTRY_RULE_STATEMENT
+    evidence: EvidenceOptions | None = None
+
+
+def judge_statements(
+    pairs: list[StatementPair], options: VerificationOptions
+) -> Iterator[dict[str, Any]]:
+    """Yield the verdict about each statement, from other processes where there are many."""
+    files = tuple(pair.file for pair in pairs if pair.file is not None)
+    judge = partial(judge_statement, options=options, beside=files, now=datetime.now(UTC))
+    pool = _start_process_pool() if len(pairs) >= _MIN_STATEMENTS_FOR_PROCESSES else None
+    if pool is None:
+        yield from map(judge, pairs)
+        return
+    with pool:
+        yield from pool.map(judge, pairs, chunksize=_CHUNK_SIZE)
+
+
+def _start_process_pool() -> Executor | None:
+    from vacr.workflows.pools import NoProcesses, start_local_pool
+    from vacr.workflows.record_many import count_cores
+
+    try:
+        return start_local_pool(count_cores()) if count_cores() > 1 else None
+    except NoProcesses:
+        return None
+
+
+def judge_statement(
+    pair: StatementPair, options: VerificationOptions, beside: tuple[str, ...], now: datetime
+) -> dict[str, Any]:
+    """Verify one statement, and return the verdict; `beside` are all files of the same run."""
+    verdict: dict[str, Any] = {
+        "file": pair.file,
+        "statement": pair.statement,
+        "verified": False,
+        "checks": [],
+    }
+    try:
+        verified = _verify_pair(pair, options, beside, now)
+    except VerificationFailed as error:
+        return {
+            **verdict,
+            "reason": error.reason,
+            "message": error.message,
+            "hint": _find_evidence_hint(pair, options, error) or error.hint,
+            "checks": [_build_check_document(check) for check in error.checks],
+            "exit": EXIT_NOT_VERIFIED,
+        }
+    except VacrError as error:
+        reason = error.reason if isinstance(error, InvalidStatement) else "unreadable"
+        return {
+            **verdict,
+            "reason": reason,
+            "message": str(error),
+            "hint": error.hint,
+            "exit": error.exit_code,
+        }
+    return {**verdict, "verified": True, **_build_verified_document(verified), "exit": 0}
+
+
+def _verify_pair(
+    pair: StatementPair, options: VerificationOptions, beside: tuple[str, ...], now: datetime
+) -> VerifiedStatement:
+    if pair.statement is None:
+        raise _make_unsigned_error(pair)
+    payload = read_bytes(pair.file) if pair.file is not None else None
+    statement = read_bytes(pair.statement, _MAX_STATEMENT_BYTES)
+    sources = _read_native_sources(options.source) if options.source else ()
+    base = _load_base(options.base) if options.base else None
+    needs_record = pair.is_record or options.source is not None
+    policy = replace(load_verification_policy(options), needs_record=needs_record)
+    evidence = None
+    if options.evidence is not None:
+        from vacr.workflows.evidence import load_evidence_for_file
+
+        evidence = load_evidence_for_file(pair, options.evidence)
+    return verify(
+        statement,
+        policy,
+        payload=payload,
+        source=sources,
+        base=base,
+        joint=partial(load_joint_records, beside),
+        evidence=evidence,
+        now=now,
+    )
+
+
+def _make_unsigned_error(pair: StatementPair) -> VacrError:
+    if pair.file is not None and not Path(pair.file).exists():
+        return UnreadableInput("there is no such file", where=pair.file)
+    hint = (
+        f"Whoever signed it has the statement: put it beside as {pair.file}{STATEMENT_SUFFIX}. Your "
+        f"own: vacr sign {pair.file} --key KEY."
+    )
+    return InvalidStatement(
+        "not signed: there is no statement beside it", reason="not-signed", hint=hint
+    )
+
+
+def _find_evidence_hint(
+    pair: StatementPair, options: VerificationOptions, error: VerificationFailed
+) -> str | None:
+    if options.evidence is None or error.reason != "evidence-missing":
+        return None
+    from vacr.workflows.evidence import describe_evidence_mismatch
+
+    return describe_evidence_mismatch(pair, options.evidence)
+
+
+@cache
+def load_verification_policy(options: VerificationOptions) -> Policy:
+    """Read the files that trust rests on, and return the policy.
+
+    Raises:
+        UsageError: there is no such algorithm.
+        Unreachable: a file that trust rests on cannot be read.
+        UnreadableInput: it holds neither keys nor certificates.
+    """
+    keys, roots = [], []
+    for name in options.trust:
+        data = read_trust_file(name)
+        has_certificates = b"-----BEGIN CERTIFICATE-----" in data
+        try:
+            if has_certificates:
+                roots += parse_pem_certificates(data)
+            if not has_certificates or b"-----BEGIN PUBLIC KEY-----" in data:
+                keys += parse_public_keys(data)
+        except UnreadableInput as error:
+            raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+    evidence = None
+    if options.evidence is not None:
+        from vacr.workflows.evidence import load_evidence_requirement
+
+        evidence = load_evidence_requirement(options.evidence)
+    algorithms = frozenset(map(get_algorithm_number, options.algorithms))
+    return Policy(
+        keys=tuple(keys),
+        roots=tuple(roots),
+        issuer=options.issuer,
+        subject=options.subject,
+        algorithms=algorithms or frozenset(ALGORITHMS),
+        extended_key_usage=options.usage,
+        timestamp_roots=tuple(
+            root for name in options.timestamp_trust for root in read_certificate_file(name)
+        ),
+        needs_timestamp=options.needs_timestamp,
+        log_keys=tuple(key for name in options.log_keys for key in read_log_keys(name)),
+        entry_rule=options.entry_rule,
+        schema_version=options.schema_version,
+        evidence=evidence,
+    )
+
+
+@cache
+def _load_base(name: str) -> BaseFiles:
+    return load_git_base(name)
+
+
+@cache
+def load_joint_records(names: tuple[str, ...]) -> JointRecords:
+    """Return the records among some files, each of them once."""
+    parsed = (parse_signed_record(read_bytes(name)) for name in names)
+    records = [
+        convert_to_original_version(signed[0], json=signed[1] == "json")
+        for signed in parsed
+        if signed is not None
+    ]
+    return JointRecords(list({str(record.get("id")): record for record in records}.values()))
+
+
+@cache
+def _read_native_sources(path: str) -> tuple[Source, ...]:
+    """Return the native sessions at a path, which records may be of."""
+    sources = []
+    for session in read_sessions(path, keep_source=True):
+        if isinstance(session, VacrError):
+            raise session
+        if session.source is not None:
+            sources.append(session.source)
+    return tuple(sources)
+
+
+def find_proven_time(verdict: dict[str, Any]) -> str | None:
+    """Return the earliest time proven for a signature, by a timestamp or a receipt."""
+    times = [verdict[name] for name in ("timestamp", "logged-at") if verdict.get(name)]
+    return min(times, default=None)
+
+
+def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
+    """Return a table of verdicts, a row for each statement below the head."""
+    rows = [["", "file", "signer", "signed", ""]]
+    for verdict in verdicts:
+        mark = "✓" if verdict["verified"] else "✗"
+        when = find_proven_time(verdict) or verdict.get("issued-at") or ""
+        name = verdict["file"] or verdict["statement"]
+        rows.append([mark, name, verdict.get("signer", ""), when, verdict.get("message", "")])
+    return rows
+
+
+def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
+    """Return how many statements are verified, in a line."""
+    verified = sum(verdict["verified"] for verdict in verdicts)
+    failed = len(verdicts) - verified
+    return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} not"
+
+
+def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
+    """Describe a receipt for programs."""
+    return {
+        "log": receipt.issuer,
+        "subject": receipt.subject,
+        "index": receipt.index,
+        "size": receipt.size,
+        "time": _format_utc_time(receipt.time),
+        "key": compute_thumbprint_uri(receipt.key),
+    }
+
+
+def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
+    issued_at = None
+    if verified.issued_at is not None:
+        issued_at = datetime.fromtimestamp(verified.issued_at, UTC)
+    return {
+        "profile": verified.profile,
+        "algorithm": ALGORITHMS[verified.message.protected[HEADER_ALG]].name,
+        "signer": str(verified.signer),
+        "thumbprint": compute_thumbprint_uri(verified.signer.key),
+        "issuer": verified.issuer,
+        "subject": verified.subject,
+        "issued-at": _format_utc_time(issued_at),
+        "timestamp": _format_utc_time(verified.timestamp),
+        "logged-at": _format_utc_time(verified.logged_at),
+        "receipts": [build_receipt_document(receipt) for receipt in verified.receipts],
+        "record": verified.record.get("id") if verified.record is not None else None,
+        "checks": [_build_check_document(check) for check in verified.checks],
+    }
+
+
+def _build_check_document(check: Check) -> dict[str, str]:
+    document = {"name": check.name, "outcome": check.outcome, "told": check.told}
+    if check.reason:
+        document["reason"] = check.reason
+    return document
+
+
+def _format_utc_time(when: datetime | None) -> str | None:
+    return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None

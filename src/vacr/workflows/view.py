@@ -1,0 +1,467 @@
+"""Pages of conversations: read records with their statements, verify them, and write HTML.
+
+A page holds the bytes of a record, its statement, and the keys to verify it with again. Sessions of
+sub-agents go into the page of their parent. `PageRun` writes one page, or an archive of a folder:
+
+    >>> from vacr.workflows import PageRun, VerificationOptions
+    >>> run = PageRun("examples/codex-cli.jsonl", VerificationOptions())
+    >>> [page] = run.write("pages/")
+    >>> str(page.target), page.conversation.verdict, page.state
+    ('pages/codex-cli.html', 'unsigned', 'written')
+
+A folder may hold more than fits into memory: only the names of its records are kept, and each
+record is read again when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from vacr.errors import InvalidStatement, NotASession, UnreadableInput, UsageError, VacrError
+from vacr.files import STDIN, read_bytes
+from vacr.record import encode
+from vacr.signing import find_carried_key, parse_sign1
+from vacr.verification import (
+    CHECK_PASSED,
+    CHECK_UNDECIDED,
+    Check,
+    Policy,
+    VerificationFailed,
+    verify,
+)
+from vacr.viewer import (
+    VERDICT_FAILED,
+    VERDICT_SIGNED,
+    VERDICT_UNSIGNED,
+    VERDICT_VERIFIED,
+    Page,
+    PageRecord,
+    PageTrust,
+    RowFilter,
+    build_index_card,
+    format_record_title,
+    render_site_index,
+)
+from vacr.workflows.inputs import InputRecord, read_input_records, scan_input_records
+from vacr.workflows.outputs import is_output_folder, reserve_unused_name, write_output_file
+from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, find_statement_pairs
+from vacr.workflows.reporting import format_size
+from vacr.workflows.verify import (
+    EXIT_NOT_VERIFIED,
+    VerificationOptions,
+    judge_statement,
+    load_joint_records,
+    load_verification_policy,
+)
+
+_PAGE_SUFFIX = ".html"
+_INDEX_FILE = "index.html"
+_PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
+_UNTRUSTED_KEY_MESSAGE = "the key that the statement carries; whom to trust was not said"
+_VERDICT_LABELS = {
+    VERDICT_VERIFIED: "✓ verified",
+    VERDICT_SIGNED: "signed by a key that nobody named",
+    VERDICT_FAILED: "✗ does not hold",
+    VERDICT_UNSIGNED: "not signed",
+}
+_VERDICTS_WORST_FIRST = (VERDICT_FAILED, VERDICT_UNSIGNED, VERDICT_SIGNED, VERDICT_VERIFIED)
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A session with those of its sub-agents, which are shown together."""
+
+    stem: str
+    parts: Sequence[InputRecord]
+    shown: Sequence[PageRecord]
+
+    @property
+    def verdict(self) -> str:
+        """Return the worst verdict about its records."""
+        verdicts = (_classify_verdict(record.found) for record in self.shown)
+        return min(verdicts, key=_VERDICTS_WORST_FIRST.index)
+
+    @property
+    def failure(self) -> str:
+        """Return why it is not verified, or an empty text."""
+        failures = (
+            str(record.found["message"])
+            for record in self.shown
+            if record.found and not record.found["verified"]
+        )
+        return next(failures, "")
+
+    def page(self, trust: PageTrust, chosen: RowFilter | None, index: str = "") -> Page:
+        """Return its page."""
+        title = format_record_title(self.parts[0].record, self.stem)
+        return Page(title, self.shown, trust, chosen, index)
+
+    def card(self, href: str) -> dict[str, Any]:
+        """Return its entry in the index of an archive."""
+        return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.failure)
+
+
+@dataclass(frozen=True)
+class WrittenPage:
+    """A page that was written."""
+
+    conversation: Conversation
+    target: Path
+    state: str
+    size: int
+
+    def describe(self) -> str:
+        """Return a line about the page for people."""
+        conversation = self.conversation
+        failure = f": {conversation.failure}" if conversation.failure else ""
+        label = _VERDICT_LABELS[conversation.verdict]
+        return f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
+
+    def build_document(self) -> dict[str, Any]:
+        """Describe the page for programs."""
+        conversation = self.conversation
+        return {
+            "source": conversation.parts[0].path,
+            "output": str(self.target),
+            "outcome": self.state,
+            "records": len(conversation.parts),
+            "verdict": conversation.verdict,
+            "message": conversation.failure or None,
+            "bytes": self.size,
+        }
+
+
+@dataclass
+class PageRun:
+    """The pages of a file, or the archive of a folder."""
+
+    path: str
+    options: VerificationOptions
+    row_filter: RowFilter | None = None
+    report_error: Callable[[VacrError], None] = lambda _: None
+    """Takes what cannot be read in a folder."""
+    report_page: Callable[[WrittenPage], None] = lambda _: None
+    """Takes each page as soon as it is written."""
+    exit_code: int = 0
+    index: Path | None = None
+    """The first page of an archive, once it is written."""
+    pages: list[WrittenPage] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Read the trust material and the viewer.
+
+        Raises:
+            UnreadableInput: the viewer is not in the package.
+        """
+        self.is_archive = Path(self.path).is_dir()
+        policy = load_verification_policy(self.options)
+        self._trust = PageTrust(policy.keys, policy.log_keys, bool(policy.roots), policy.entry_rule)
+        self._template = _load_page_template()
+
+    @property
+    def first(self) -> Path | None:
+        """Return the page to open first."""
+        return self.index or (self.pages[0].target if self.pages else None)
+
+    def render_single(self) -> Iterable[bytes]:
+        """Return the only page in pieces, for standard output.
+
+        Raises:
+            UsageError: there are several.
+        """
+        conversations = list(self._read_conversations())
+        if self.is_archive or len(conversations) != 1:
+            raise UsageError(
+                "several pages cannot go to standard output", hint="Give a folder: -o site/."
+            )
+        return conversations[0].page(self._trust, self.row_filter).pieces(self._template)
+
+    def write(self, output: str | None, *, overwrite: bool = False) -> list[WrittenPage]:
+        """Write the pages, each as it is made, and the index of an archive.
+
+        Raises:
+            UsageError: the output is not of the right kind, or another file is there.
+        """
+        folder = self._choose_folder(output)
+        names = {"index"} if self.is_archive else set()
+        cards: list[dict[str, Any]] = []
+        sources_read: list[str] = []
+        for conversation in self._read_conversations():
+            stem = conversation.stem if self.is_archive else Path(conversation.stem).name
+            name = reserve_unused_name(stem, names)
+            target = Path(output or "") if folder is None else folder / f"{name}{_PAGE_SUFFIX}"
+            if folder is None and self.pages:
+                raise UsageError(
+                    f"several pages cannot go into one file, {output}",
+                    hint="End the name in / for a folder.",
+                )
+            page = self._write_page(conversation, name, target, overwrite=overwrite)
+            self.pages.append(page)
+            self.report_page(page)
+            sources_read += [part.path for part in conversation.parts]
+            cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}")))
+        if self.is_archive and folder is not None:
+            self._write_index(folder / _INDEX_FILE, cards, sources_read, overwrite=overwrite)
+        return self.pages
+
+    def _choose_folder(self, output: str | None) -> Path | None:
+        """Return the folder that pages go into, or None for a single file."""
+        if self.is_archive:
+            folder = Path(output or "site")
+        elif is_output_folder(output):
+            folder = Path(output or ".")
+        else:
+            return None
+        if (
+            self.is_archive
+            and output is not None
+            and output.endswith(_PAGE_SUFFIX)
+            and not folder.is_dir()
+        ):
+            raise UsageError(
+                f"an archive is a folder, and {output} is named like a page",
+                hint="Give a folder: -o site/.",
+            )
+        if folder.is_file():
+            raise UsageError(
+                f"an archive is a folder, and {folder} is a file", hint="Give another name with -o."
+            )
+        return folder
+
+    def _write_page(
+        self, conversation: Conversation, name: str, target: Path, *, overwrite: bool
+    ) -> WrittenPage:
+        index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
+        page = conversation.page(self._trust, self.row_filter, index)
+        data = b"".join(page.pieces(self._template))
+        sources = tuple(part.path for part in conversation.parts)
+        state = write_output_file(
+            target,
+            data,
+            sources[0],
+            sources,
+            overwrite=overwrite or (self.is_archive and _is_own_page(target)),
+            also=sources[1:],
+        )
+        return WrittenPage(conversation, target, state, len(data))
+
+    def _write_index(
+        self, target: Path, cards: list[dict[str, Any]], sources: list[str], *, overwrite: bool
+    ) -> None:
+        title = f"Conversations in {Path(self.path).resolve().name}"
+        data = b"".join(render_site_index(self._template, title, cards))
+        replaces = overwrite or _is_own_page(target)
+        write_output_file(target, data, STDIN, (), overwrite=replaces, also=sources)
+        self.index = target
+
+    def _read_conversations(self) -> Iterator[Conversation]:
+        """Yield the conversations; in an archive, report what cannot be read and go on."""
+        for item in read_conversations(self.path, self.options):
+            if isinstance(item, VacrError):
+                if not self.is_archive:
+                    raise item
+                self.report_error(item)
+                self.exit_code = self.exit_code or UnreadableInput.exit_code
+                continue
+            if item.verdict == VERDICT_FAILED:
+                self.exit_code = EXIT_NOT_VERIFIED
+            yield item
+
+
+def _load_page_template() -> str:
+    try:
+        return files("vacr.viewer").joinpath("page.html").read_text("utf-8")
+    except OSError as error:
+        raise UnreadableInput(
+            "the viewer is not in the package", where="page.html", hint="make web builds it."
+        ) from error
+
+
+def _is_own_page(target: Path) -> bool:
+    """Return whether a file is a page of an earlier run, which a new archive may replace."""
+    try:
+        with target.open("rb") as file:
+            return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def read_conversations(
+    path: str, options: VerificationOptions
+) -> Iterator[Conversation | VacrError]:
+    """Yield the verified conversations in a file or a folder, and errors for unreadable items.
+
+    Raises:
+        UnreadableInput: the path itself cannot be read, or there is nothing in it.
+    """
+    references: list[_RecordReference] = []
+    for item in scan_input_records(_find_record_path(path), changed=True):
+        if isinstance(item, InputRecord):
+            references.append(_RecordReference.of(item))
+        elif not isinstance(item, NotASession):
+            yield item
+    if not references:
+        raise UnreadableInput(
+            "there is no record in it, and no session",
+            where=path,
+            hint="vacr list -v shows where some are.",
+        )
+    stored = tuple(reference.path for reference in references if reference.kept is None)
+    for group in _group_by_parent(references):
+        try:
+            parts = [reference.load() for reference in group]
+            shown = [_build_shown_record(part, options, stored) for part in parts]
+            yield Conversation(parts[0].stem, parts, shown)
+        except VacrError as error:
+            yield error
+
+
+def _find_record_path(path: str) -> str:
+    """Return the record that a named statement is about, or the path itself."""
+    if not path.endswith(STATEMENT_SUFFIX):
+        return path
+    record = path.removesuffix(STATEMENT_SUFFIX)
+    if not Path(record).is_file():
+        raise UnreadableInput(
+            "the record that the statement is about is not beside it",
+            where=path,
+            hint=f"Put {record} there.",
+        )
+    return record
+
+
+@dataclass(frozen=True)
+class _RecordReference:
+    """A record by its name, with the ids that assign it to its parent."""
+
+    path: str
+    stem: str
+    session: Any
+    parent: Any
+    kept: InputRecord | None
+    """The record itself, if it comes from a native session or a pipe."""
+
+    @classmethod
+    def of(cls, item: InputRecord) -> _RecordReference:
+        # Members that vacr does not know may be of any type.
+        metadata = item.record.get("vacr")
+        above = metadata.get("parent") if isinstance(metadata, dict) else None
+        parent = above.get("session-id") if isinstance(above, dict) else None
+        session = item.record["session"].get("session-id")
+        is_on_disk = item.stored and item.data is None
+        return cls(
+            item.path,
+            item.stem,
+            session,
+            parent if isinstance(parent, str | bytes) else None,
+            None if is_on_disk else item,
+        )
+
+    def load(self) -> InputRecord:
+        """Return the record.
+
+        Raises:
+            VacrError: it is no longer what it was.
+        """
+        if self.kept is not None:
+            return self.kept
+        (item,) = read_input_records(self.path, changed=True)
+        return replace(item, stem=self.stem)
+
+
+def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordReference]]:
+    """Put the sessions of sub-agents after that of their parent, if it is there."""
+    roots = {reference.session: reference for reference in references if reference.parent is None}
+    groups: dict[int, list[_RecordReference]] = {
+        id(reference): [reference] for reference in references if reference.parent not in roots
+    }
+    for reference in references:
+        if (parent := roots.get(reference.parent)) is not None:
+            groups[id(parent)].append(reference)
+    return list(groups.values())
+
+
+def _build_shown_record(
+    item: InputRecord, options: VerificationOptions, beside: tuple[str, ...]
+) -> PageRecord:
+    """Return a record as it is stored; one made of a session just now is stored nowhere."""
+    name = Path(item.path).name
+    if not item.stored:
+        return PageRecord(name, encode(item.record, item.form), None, _judge_unsigned(options))
+    if item.data is not None:
+        return PageRecord(name, item.data, None, _judge_unsigned(options))
+    (pair,) = find_statement_pairs(item.path)
+    data = read_bytes(item.path)
+    if pair.statement is None:
+        return PageRecord(name, data, None, _judge_unsigned(options))
+    statement = read_bytes(pair.statement)
+    return PageRecord(name, data, statement, _judge_signed(pair, statement, data, options, beside))
+
+
+def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
+    """Return the verdict about an unsigned record, if a signature is required."""
+    if not options.trust and not options.log_keys:
+        return None
+    return {"verified": False, "trusted": False, "message": "it is not signed", "checks": []}
+
+
+def _judge_signed(
+    pair: StatementPair,
+    statement: bytes,
+    data: bytes,
+    options: VerificationOptions,
+    beside: tuple[str, ...],
+) -> dict[str, Any]:
+    """Verify a record, by the key that the statement carries if no trusted key was named."""
+    now = datetime.now(UTC)
+    if options.trust:
+        verdict = judge_statement(pair, options, beside, now)
+        return {
+            "verified": verdict["verified"],
+            "trusted": True,
+            "message": verdict.get("message", ""),
+            "checks": verdict["checks"],
+        }
+    verdict = {"verified": False, "trusted": False, "message": "", "checks": []}
+    try:
+        key = find_carried_key(parse_sign1(statement))
+        policy: Policy = replace(
+            load_verification_policy(options),
+            keys=(key,) if key is not None else (),
+            needs_record=True,
+        )
+        verified = verify(
+            statement, policy, payload=data, joint=lambda: load_joint_records(beside), now=now
+        )
+    except VerificationFailed as error:
+        return {
+            **verdict,
+            "message": error.message,
+            "checks": [_build_check_document(check) for check in error.checks],
+        }
+    except InvalidStatement as error:
+        return {**verdict, "message": error.message}
+    checks = [_build_check_document(check) for check in verified.checks]
+    return {**verdict, "verified": True, "checks": checks}
+
+
+def _build_check_document(check: Check) -> dict[str, str]:
+    # A carried key proves only that somebody has the other half of it.
+    if check.name == "trust" and check.outcome == CHECK_PASSED:
+        return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
+    return {"name": check.name, "outcome": check.outcome, "told": check.told}
+
+
+def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
+    """Return a verdict in a word."""
+    if verdict is None:
+        return VERDICT_UNSIGNED
+    if not verdict["verified"]:
+        return VERDICT_FAILED
+    return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED
