@@ -1,13 +1,14 @@
 """Convert the maps of a record between versions 2 and 3, without loss in either direction.
 
-Version 3 has open maps, version 2 has closed ones: a member that version 2 does not know
-goes into the map's vendor extension (section 10 of v2.cddl), and comes out again on the way back.
+Version 3 has open maps, version 2 has closed ones: a member that version 2 does not know goes into
+the map's vendor extension (section 10 of v2.cddl), and comes out again on the way back.
 
     >>> from vacr.record.version_maps import build_map_conversions
     >>> vcs = build_map_conversions(json=True).vcs
-    >>> vcs.convert_to_v2({"type": "git", "branch": "main", "dirty": True})
+    >>> old = vcs.convert_to_v2({"type": "git", "branch": "main", "dirty": True})
+    >>> old
     {'type': 'git', 'branch': 'main', 'vendor-ext': {'vendor': 'vacr', 'data': {'dirty': True}}}
-    >>> vcs.convert_to_v3(_)
+    >>> vcs.convert_to_v3(old)
     {'type': 'git', 'branch': 'main', 'dirty': True}
 
 The extension of another vendor is an ordinary open member in version 3. To keep both ways exact, an
@@ -51,7 +52,7 @@ _CONTRIBUTOR_TYPES = ("human", "ai", "mixed", "unknown")
 
 @dataclass(frozen=True)
 class MemberConversion:
-    """A member that not every value of version 3 fits in version 2, or that is written differently.
+    """A member whose values do not all fit version 2, or are written differently there.
 
     `fits` decides whether a value of version 3 has a place in version 2.
     """
