@@ -1,10 +1,17 @@
 """Keys that algorithms refuse: forgeable ones, and ones that make verification slow."""
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed448, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
 from vacr.errors import InvalidStatement
-from vacr.signing.cose import ALG_ED448, ALG_ED25519, ALG_EDDSA, ALG_PS256, verify_signature
+from vacr.signing.cose import (
+    _CURVE_ORDERS,
+    ALG_ED448,
+    ALG_ED25519,
+    ALG_EDDSA,
+    ALG_PS256,
+    verify_signature,
+)
 
 P25519, P448 = 2**255 - 19, 2**448 - 2**224 - 1
 OF_ORDER_8 = (
@@ -56,3 +63,14 @@ def test_rsa_keys_have_a_minimum_and_a_maximum_size(bits, exponent, reason):
     with pytest.raises(InvalidStatement) as caught:
         verify_signature(ALG_PS256, key, b"\x00" + bytes(bits // 8 - 1), b"anything")
     assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    "curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda c: c.name
+)
+def test_curve_orders_are_those_of_the_curves(curve):
+    last = ec.derive_private_key(_CURVE_ORDERS[curve.name] - 1, curve).public_key()
+    first = ec.derive_private_key(1, curve).public_key()
+    # The last multiple of the generator is its inverse: the same x, another y.
+    assert last.public_numbers().x == first.public_numbers().x
+    assert last.public_numbers().y != first.public_numbers().y

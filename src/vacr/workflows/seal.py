@@ -44,7 +44,12 @@ from vacr.record import assign_record_id, validate
 from vacr.registration import Registrar, RegistrationClient, RegistrationOutcome
 from vacr.signing import HEADER_X5CHAIN, PublicKey, compute_thumbprint_uri
 from vacr.transparency import ENTRY_RULE_STATEMENT, add_receipt
-from vacr.verification import Policy, VerificationFailed, VerifiedStatement
+from vacr.verification import (
+    Policy,
+    VerificationFailed,
+    VerifiedStatement,
+    verify_new_statement,
+)
 from vacr.workflows.attribute import (
     count_attributed_lines,
     format_attribution_summary,
