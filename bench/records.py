@@ -8,7 +8,7 @@ from functools import partial
 from sessions import AGENTS, Session, compare, each, sessions
 
 from vacr.agents.agent import Source, SourcePart, pause_garbage_collector
-from vacr.agents.registry import find_reader
+from vacr.agents.registry import recognise_agent
 from vacr.record.identity import assign_record_id
 from vacr.record.validation import load_record_schema, validate
 
@@ -26,7 +26,7 @@ def record(session: Session) -> None:
     """
     with pause_garbage_collector():
         source = Source((SourcePart(session.name, session.data),))
-        for reading in find_reader(source).read(source):
+        for reading in recognise_agent(source).read(source):
             assign_record_id(reading.record)
 
 
@@ -82,7 +82,7 @@ def validation() -> None:
     for agent in AGENTS:
         for session in sessions(agent):
             source = Source((SourcePart(session.name, session.data),))
-            for reading in find_reader(source).read(source):
+            for reading in recognise_agent(source).read(source):
                 records.append(json.loads(b"".join(assign_record_id(reading.record))))
     entries = sum(len(one["session"]["entries"]) for one in records)
     checker = load_record_schema("3").checker("verifiable-agent-record", json=True)

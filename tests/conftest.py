@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from vacr.agents.agent import Source, SourcePart
-from vacr.agents.registry import find_reader
+from vacr.agents.registry import recognise_agent
 from vacr.record.identity import assign_record_id
 
 ROOT = Path(__file__).parent.parent
@@ -81,7 +81,7 @@ def deep(tmp_path):
 def read_all(data: bytes, name: str = "session.jsonl", agent: str | None = None) -> list:
     """Read native bytes into the readings they hold."""
     source = Source((SourcePart(name, data),))
-    return list(find_reader(source, agent).read(source))
+    return list(recognise_agent(source, agent).read(source))
 
 
 def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None):

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, record_of, records_of
 from tests.readers import rebuild
 from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
-from vacr.agents.registry import load_readers
+from vacr.agents.registry import load_agents
 from vacr.errors import UnreadableInput
 from vacr.record import json_scan
 from vacr.record.json_text import format_pointer
@@ -166,7 +166,7 @@ def test_other_ways_to_write_the_same_value_give_the_same_entries(agent, layout)
     assert other["vacr"].get("repaired") is None
 
 
-@pytest.mark.parametrize("agent", sorted(load_readers()))
+@pytest.mark.parametrize("agent", sorted(load_agents()))
 @pytest.mark.parametrize("value", [b"{}", b"[]", b"[{}]", b"{}\n{}", b"[[]]", b"null", b'""', b"0"])
 def test_empty_value_is_refused_or_kept_if_the_agent_is_named(agent, value):
     with pytest.raises(UnreadableInput):
@@ -248,7 +248,7 @@ def native_values(data: bytes, *, repaired: bool) -> list:
     ]
 
 
-@pytest.mark.parametrize("agent", [None, *load_readers()])
+@pytest.mark.parametrize("agent", [None, *load_agents()])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name[-24:]}")
 def test_damage_gives_valid_records_that_keep_everything_or_a_clear_error(path, agent):
     for seed in SEEDS:

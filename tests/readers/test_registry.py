@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import CORPUS, EXAMPLES, jsonl
 from vacr.agents.agent import Source, SourcePart
-from vacr.agents.registry import find_reader, load_readers
+from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
 
 READER = """
@@ -69,11 +69,11 @@ def test_reader_that_fails_to_load_is_named(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("agent", list(load_readers()))
+@pytest.mark.parametrize("agent", list(load_agents()))
 def test_a_source_is_recognised_by_content_not_by_name(agent):
     (path,) = EXAMPLES.glob(f"{agent}.*")
     data = path.read_bytes()
-    assert find_reader(Source((SourcePart("notes.txt", data),))).name == agent
+    assert recognise_agent(Source((SourcePart("notes.txt", data),))).name == agent
 
 
 def test_a_session_that_starts_with_many_broken_lines_is_recognised():
@@ -82,7 +82,7 @@ def test_a_session_that_starts_with_many_broken_lines_is_recognised():
         + b'{"other":1}\n' * 30
         + (EXAMPLES / "claude-code.jsonl").read_bytes() * 3
     )
-    assert find_reader(Source((SourcePart("x", data),))).name == "claude-code"
+    assert recognise_agent(Source((SourcePart("x", data),))).name == "claude-code"
 
 
 OTHERS = (
@@ -100,7 +100,7 @@ OTHERS = (
 def test_sessions_of_other_agents_are_not_recognised():
     for path in OTHERS:
         with pytest.raises(UnreadableInput):
-            find_reader(Source((SourcePart(path.name, path.read_bytes()),)))
+            recognise_agent(Source((SourcePart(path.name, path.read_bytes()),)))
 
 
 IFLOW = {
@@ -119,7 +119,7 @@ TRAE = {
 @pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
 def test_agents_with_a_borrowed_format_are_not_recognised(line):
     with pytest.raises(UnreadableInput):
-        find_reader(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
+        recognise_agent(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
@@ -127,5 +127,5 @@ def test_utf_16_is_reported(encoding):
     mark = "" if encoding == "utf-16" else "\ufeff"
     data = (mark + (EXAMPLES / "cursor.jsonl").read_text()).encode(encoding)
     with pytest.raises(UnreadableInput, match="UTF-16") as caught:
-        find_reader(Source((SourcePart("session", data),)))
+        recognise_agent(Source((SourcePart("session", data),)))
     assert "iconv" in str(caught.value.hint)

@@ -12,7 +12,7 @@ from tests.readers import natives, rebuild
 from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
 from vacr.agents.codex.items import CODEX_TOOL_ITEMS
 from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES
-from vacr.agents.registry import load_readers
+from vacr.agents.registry import load_agents
 from vacr.model import CANONICAL_ENTRY_MEMBERS
 from vacr.record.validation import validate
 
@@ -280,6 +280,6 @@ def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
 
 
 @settings(max_examples=200)
-@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_readers())))
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_agents())))
 def test_any_json_values_come_back(native, agent):
     check_all(native, agent, compact)

@@ -15,7 +15,7 @@ from tests.sources import homes
 from tests.sources.opencode_database import CHILD, SESSION, OpenCode, conversation
 from tests.sources.test_cursor_editor import CID, FORMS
 from tests.sources.test_databases import bound_by_permissions
-from vacr.agents.registry import load_readers
+from vacr.agents.registry import load_agents
 from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
 from vacr.errors import UsageError
 from vacr.record.titles import find_session_title
@@ -217,7 +217,7 @@ def test_unknown_agent_is_refused(tmp_path):
 
 
 def test_every_reader_names_its_stores():
-    for reader in load_readers().values():
+    for reader in load_agents().values():
         for root, store in list_store_roots(reader, {"HOME": "/home/nora"}, "linux"):
             assert root.is_relative_to("/home/nora")
             assert store.sessions

@@ -85,7 +85,7 @@ def head(reader: object, title: str) -> str:
         title=title,
         formats=code(*reader.formats),  # type: ignore[attr-defined]
         canonical=code(*sorted(CANONICAL_ENTRY_MEMBERS)),
-        stores=stores(reader.STORES),  # type: ignore[attr-defined]
+        stores=stores(reader.STORES),
     )
 
 

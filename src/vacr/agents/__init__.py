@@ -40,13 +40,10 @@ if TYPE_CHECKING:
     from vacr.agents.lift import drop_nulls as drop_nulls
     from vacr.agents.lift import get_writable_marks as get_writable_marks
     from vacr.agents.lift import is_count as is_count
-    from vacr.agents.registry import Reader as Reader
     from vacr.agents.registry import find_agent as find_agent
-    from vacr.agents.registry import find_reader as find_reader
     from vacr.agents.registry import find_record_agent as find_record_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
     from vacr.agents.registry import load_agents as load_agents
-    from vacr.agents.registry import load_readers as load_readers
     from vacr.agents.registry import recognise_agent as recognise_agent
     from vacr.agents.tool_calls import CALL_DONE as CALL_DONE
     from vacr.agents.tool_calls import CALL_FAILED as CALL_FAILED
@@ -107,13 +104,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_count",
         ),
         "registry": (
-            "Reader",
             "find_agent",
-            "find_reader",
             "find_record_agent",
             "find_tool_effect",
             "load_agents",
-            "load_readers",
             "recognise_agent",
         ),
         "tool_calls": (

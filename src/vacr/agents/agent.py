@@ -369,19 +369,6 @@ class Agent:
         del entry
         return None
 
-    def __getattr__(self, name: str) -> Any:  # TRANSITION
-        old = {
-            "STORES": "stores",
-            "ATTACHED": "attached",
-            "SUB_SESSIONS": "sub_sessions",
-            "NAMED": "part_name",
-            "DATABASES": "databases",
-            "FOLDER": "folder",
-        }
-        if name in old:
-            return getattr(self, old[name])
-        raise AttributeError(name)
-
     # --- capture ---
 
     hooks: Any = None

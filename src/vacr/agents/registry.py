@@ -152,8 +152,3 @@ def _draw_samples(source: Source) -> Iterator[tuple[list[Any], float]]:
     yield source.main.sample(_LARGER_SAMPLE_SIZE), _MIN_RECOGNISED_SHARE
     yield source.main.sample(), _MIN_RECOGNISED_SHARE
     yield [source.main.data[:_TEXT_SAMPLE_BYTES].decode("utf-8", "ignore")], _MIN_RECOGNISED_SHARE
-
-
-load_readers = load_agents  # TRANSITION
-find_reader = recognise_agent
-Reader = Agent

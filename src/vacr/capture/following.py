@@ -4,11 +4,11 @@ A transcript that only grows is read from where the last read ended. Everything 
 with the captured bytes: stores are exported, and files that an agent rewrites are read whole.
 
 >>> from pathlib import Path
->>> from vacr.agents import load_readers
+>>> from vacr.agents import load_agents
 >>> from vacr.capture.following import follow_session
 >>> from vacr.capture.session_journal import SessionJournal
 >>> from vacr.capture.session_places import SessionPlace
->>> agent, *_ = load_readers()
+>>> agent, *_ = load_agents()
 >>> path = Path("abc.jsonl")
 >>> journal, place = SessionJournal("abc", Path("abc.frames")), SessionPlace(agent, path)
 >>> for content in (b"one\n", b"one\ntwo\n", b"one\n2\n"):
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import ListedSession, SourcePart, load_readers
+from vacr.agents import ListedSession, SourcePart, load_agents
 from vacr.capture.line_changes import find_splices
 from vacr.capture.session_journal import CapturedPart, SessionJournal, SessionState
 from vacr.capture.session_places import SessionPlace
@@ -82,7 +82,7 @@ def follow_session(
             )
             for part in export_store_parts(place)
         )
-    reader = load_readers()[place.agent]
+    reader = load_agents()[place.agent]
     folder = place.path.parent
     new_bytes = _follow_file(journal, place.path, format_path(place.path.name), stamps)
     for path in list_attached_files(place.path, reader):
@@ -99,7 +99,7 @@ def follow_session(
 def is_transcript_unchanged(place: SessionPlace, stamps: dict[Path, FileStamp]) -> bool:
     """Return whether the files of a transcript are as they were at the last look."""
     try:
-        files = [place.path, *list_attached_files(place.path, load_readers()[place.agent])]
+        files = [place.path, *list_attached_files(place.path, load_agents()[place.agent])]
         return all(stamps.get(path) == _stamp_file(path) for path in files)
     except OSError:
         return False

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from vacr.agents import Reader, load_readers
+from vacr.agents import Agent, load_agents
 from vacr.discovery import (
     SQLITE_SIDE_SUFFIXES,
     find_project_folder,
@@ -70,7 +70,7 @@ class SessionPlace:
 class AgentRoot:
     """A folder of an agent, and the patterns of the sessions in it."""
 
-    reader: Reader
+    reader: Agent
     path: Path
     patterns: tuple[str, ...]
 
@@ -149,13 +149,13 @@ def list_agent_roots(
         UsageError: an agent is unknown.
     """
     for agent in agents:
-        if agent not in load_readers():
+        if agent not in load_agents():
             raise UsageError(
-                f"no reader for {agent!r}", hint=f"Known agents: {', '.join(load_readers())}."
+                f"no reader for {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
             )
     return [
         AgentRoot(reader, path, store.sessions)
-        for reader in load_readers().values()
+        for reader in load_agents().values()
         if not agents or reader.name in agents
         for path, store in list_store_roots(reader, environment, system)
     ]
@@ -167,7 +167,7 @@ def find_session_project(place: SessionPlace, roots: Iterable[AgentRoot] = ()) -
     The project is the agent's working folder, if the start or end of the transcript has it, or
     else the name of a folder above the session.
     """
-    reader = load_readers()[place.agent]
+    reader = load_agents()[place.agent]
     summary = (
         read_folder_session_summary(place.path, place.session, reader)
         if place.session

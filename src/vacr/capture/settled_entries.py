@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.agents import Source, SourcePart, load_readers
+from vacr.agents import Source, SourcePart, load_agents
 from vacr.capture.line_changes import find_hunks
 from vacr.capture.session_journal import SessionState
 from vacr.errors import VacrError
@@ -86,7 +86,7 @@ def parse_comparable_entries(
     try:
         entries = [
             entry
-            for reading in load_readers()[agent].read(source)
+            for reading in load_agents()[agent].read(source)
             for entry in walk_entries(reading.record["session"]["entries"])
         ]
     except VacrError:
@@ -136,7 +136,7 @@ def count_record_entries(agent: str, parts: Iterable[tuple[str, bytes]]) -> int 
     """Count the entries of a session's record; return None if a file is half written."""
     source = Source(tuple(SourcePart(name, data) for name, data in parts))
     try:
-        readings = load_readers()[agent].read(source)
+        readings = load_agents()[agent].read(source)
         return sum(len(reading.record["session"]["entries"]) for reading in readings)
     except VacrError:
         return None

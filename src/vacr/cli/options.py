@@ -162,9 +162,9 @@ def complete_rule(context: click.Context, _parameter: click.Parameter, typed: st
 
 def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete the name of an agent."""
-    from vacr.agents import load_readers
+    from vacr.agents import load_agents
 
-    return [name for name in load_readers() if name.startswith(typed)]
+    return [name for name in load_agents() if name.startswith(typed)]
 
 
 def filter_options(function: F) -> F:

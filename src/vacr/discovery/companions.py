@@ -11,23 +11,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import Reader, SourcePart, parse_json_documents
+from vacr.agents import Agent, SourcePart, parse_json_documents
 from vacr.errors import UnreadableInput
 from vacr.files import format_path, read_bytes
 
 
-def make_part_name(path: Path, reader: Reader | None = None) -> str:
+def make_part_name(path: Path, reader: Agent | None = None) -> str:
     """Return the name of a file as a part of a source.
 
     Where the folder identifies the session, the name includes the folder.
     """
-    pattern = getattr(reader, "NAMED", None)
+    pattern = reader.part_name if reader is not None else None
     match = pattern.search(path.absolute().as_posix()) if pattern else None
     return format_path(match[0] if match else path.name)
 
 
 def read_attached_parts(
-    path: Path, reader: Reader, left_out: list[UnreadableInput], files: list[Path]
+    path: Path, reader: Agent, left_out: list[UnreadableInput], files: list[Path]
 ) -> Iterator[SourcePart]:
     """Yield the attached files of a session as parts.
 
@@ -43,14 +43,14 @@ def read_attached_parts(
         files.append(file)
 
 
-def list_attached_files(path: Path, reader: Reader) -> Iterator[Path]:
+def list_attached_files(path: Path, reader: Agent) -> Iterator[Path]:
     """Yield the paths of the files that belong to a session besides its transcript."""
-    yield from _list_pattern_files(reader, "ATTACHED", path)
+    yield from _list_pattern_files(reader.attached, path)
 
 
-def find_sub_agent_files(path: Path, reader: Reader, sessions: set[Any]) -> Iterator[Path]:
+def find_sub_agent_files(path: Path, reader: Agent, sessions: set[Any]) -> Iterator[Path]:
     """Yield the paths of the sub-agents' files that belong to a session's file."""
-    for file in _list_pattern_files(reader, "SUB_SESSIONS", path, sessions):
+    for file in _list_pattern_files(reader.sub_sessions, path, sessions):
         if file == path:
             continue
         # Files in the session's own folder belong to it; those next to it must name the session.
@@ -70,10 +70,10 @@ def read_companion_file(file: Path, path: Path) -> bytes:
 
 
 def _list_pattern_files(
-    reader: Reader, attribute: str, path: Path, sessions: Iterable[Any] = ()
+    patterns: Iterable[str], path: Path, sessions: Iterable[Any] = ()
 ) -> Iterator[Path]:
     """Yield the files that a reader's patterns match around a session's file, sorted by name."""
-    for pattern in getattr(reader, attribute, ()):
+    for pattern in patterns:
         for session in sorted(sessions, key=str) if "{session}" in pattern else ("",):
             folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")
             # This runs for every file of a large folder, so it avoids the slower Path.

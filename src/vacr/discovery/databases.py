@@ -31,14 +31,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vacr.agents import (
+    Agent,
     DatabaseQuery,
     ListedSession,
-    Reader,
     SessionDatabase,
     Source,
     SourcePart,
     encode_session_rows,
-    load_readers,
+    load_agents,
 )
 from vacr.errors import NotASession, UnreadableInput
 from vacr.files import SqliteSnapshots, format_path, read_bytes
@@ -148,19 +148,17 @@ def _list_tables(query: DatabaseQuery) -> frozenset[str]:
 
 def _find_database_reader(
     tables: frozenset[str], agent: str | None, where: str
-) -> tuple[Reader, SessionDatabase]:
+) -> tuple[Agent, SessionDatabase]:
     """Return the reader that knows a database with these tables, and its view of the database.
 
     Raises:
         NotASession: no reader does.
     """
-    for reader in load_readers().values():
-        for database in getattr(reader, "DATABASES", ()):
+    for reader in load_agents().values():
+        for database in reader.databases:
             if database.knows(tables) and agent in (None, reader.name):
                 return reader, database
-    names = sorted(
-        {reader.name for reader in load_readers().values() if getattr(reader, "DATABASES", ())}
-    )
+    names = sorted({reader.name for reader in load_agents().values() if reader.databases})
     raise NotASession(
         "a database that no agent is known to have",
         where=where,

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import Reader, Source, SourcePart, load_readers
+from vacr.agents import Agent, Source, SourcePart, load_agents
 from vacr.errors import NotASession, UnreadableInput
 from vacr.files import describe_file_error, format_path, read_bytes
 from vacr.model import Record
@@ -33,13 +33,13 @@ from vacr.model import Record
 class FolderStore:
     """A folder with the sessions of an agent, one file for each of their pieces."""
 
-    def __init__(self, path: Path, reader: Reader) -> None:
+    def __init__(self, path: Path, reader: Agent) -> None:
         """Remember the folder and the agent's reader."""
         self.path = path
         self.reader = reader
         self.listing_errors: list[UnreadableInput] = []
         """Folders that `sessions` could not list, so that some sessions may be missing."""
-        self._folder: Any = reader.FOLDER
+        self._folder: Any = reader.folder
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions.
@@ -210,8 +210,8 @@ def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool
 
 def find_folder_store(path: Path) -> FolderStore | None:
     """Return the store that a folder is, if it is one."""
-    for reader in load_readers().values():
-        folder: Any = getattr(reader, "FOLDER", None)
+    for reader in load_agents().values():
+        folder: Any = reader.folder
         if folder is not None and (
             all(_is_real_folder(path / mark) for mark in folder.marks)
             or _has_sign_file(path, folder.signs)
@@ -251,9 +251,9 @@ def check_not_session_piece(path: Path) -> None:
         NotASession: it is; the hint names the store with the whole session.
     """
     folder = path.absolute().parent.parent
-    for reader in load_readers().values():
+    for reader in load_agents().values():
         if (
-            folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ())
+            folder.name in getattr(reader.folder, "pieces", ())
             and find_folder_store(folder.parent) is not None
         ):
             hint = (

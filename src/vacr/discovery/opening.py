@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import Reader, Reading, Source, SourcePart, find_reader
+from vacr.agents import Agent, Reading, Source, SourcePart, recognise_agent
 from vacr.discovery.companions import (
     find_sub_agent_files,
     make_part_name,
@@ -54,7 +54,7 @@ class OpenedSession:
     name: str
     """The name of its source."""
     reading: Reading
-    reader: Reader
+    reader: Agent
     label: str = ""
     """What distinguishes it from others of the same place: a session id, or a sub-agent's."""
     source: Source | None = None
@@ -124,7 +124,7 @@ def read_sessions(
         raise make_no_session_error(session, path)
 
 
-def is_in_agent_store(folder: Path, reader: Reader) -> bool:
+def is_in_agent_store(folder: Path, reader: Agent) -> bool:
     """Return whether a folder lies in the agent's own store, where vacr must not write."""
     real = Path(os.path.realpath(folder))
     return any(real.is_relative_to(os.path.realpath(root)) for root, _ in list_store_roots(reader))
@@ -204,7 +204,7 @@ def _list_descendants(session: str, parents: dict[str, str | None]) -> list[str]
 
 def _read_store_session(
     source: Source,
-    reader: Reader,
+    reader: Agent,
     names: tuple[str, str],
     options: _ReadOptions,
     files: Iterable[Path],
@@ -231,7 +231,7 @@ def _read_session_file(
     source = Source((SourcePart(make_part_name(path) if on_disk else "stdin", data),))
     del data  # here and below, so that the bytes can be released while sessions are yielded
     try:
-        reader = find_reader(source, options.agent)
+        reader = recognise_agent(source, options.agent)
     except UnreadableInput as error:
         raise type(error)(error.message, where=str(path), hint=error.hint) from error
     left_out: list[UnreadableInput] = []
@@ -262,7 +262,7 @@ def _read_session_file(
 
 def _read_sub_agents(
     path: Path,
-    reader: Reader,
+    reader: Agent,
     session_ids: set[Any],
     options: _ReadOptions,
     named_paths: set[str],

@@ -33,7 +33,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vacr.agents import Reader, Source, SourcePart, find_reader, load_readers
+from vacr.agents import Agent, Source, SourcePart, load_agents, recognise_agent
 from vacr.discovery.companions import list_attached_files
 from vacr.discovery.databases import SQLITE_SIDE_SUFFIXES, DatabaseFile, is_database
 from vacr.discovery.folders import find_folder_store
@@ -148,7 +148,7 @@ def _list_place_files(path: Path) -> Iterator[Path]:
     yield path
     side_files = (Path(f"{path}{suffix}") for suffix in ("-wal", "-journal"))
     yield from (file for file in side_files if file.is_file())
-    for reader in load_readers().values():
+    for reader in load_agents().values():
         yield from list_attached_files(path, reader)
 
 
@@ -158,7 +158,7 @@ class _FolderWalk:
 
     output_folder: os.stat_result | None
     agent: str | None
-    owners: dict[str, list[tuple[Path, Reader]]] = field(default_factory=dict)
+    owners: dict[str, list[tuple[Path, Agent]]] = field(default_factory=dict)
     """For folders that are still to come: the sessions with files there."""
     claimed: set[str] = field(default_factory=set)
     """The files of sessions that consist of many."""
@@ -228,8 +228,8 @@ class _FolderWalk:
                 file.name for file in list_attached_files(path, reader) if file.parent == folder
             )
         belonging |= _find_database_side_files(folder, kinds)
-        for reader in load_readers().values():
-            for pattern in getattr(reader, "ATTACHED", ()):
+        for reader in load_agents().values():
+            for pattern in reader.attached:
                 self._add_attached_files(folder, kinds, pattern, reader, belonging)
         return belonging
 
@@ -238,7 +238,7 @@ class _FolderWalk:
         folder: Path,
         kinds: dict[str, str],
         pattern: str,
-        reader: Reader,
+        reader: Agent,
         belonging: set[str],
     ) -> None:
         """Find the files that a reader's pattern attaches to the sessions of a folder.
@@ -257,7 +257,7 @@ class _FolderWalk:
                 belonging.add(attached)
 
     def _note_owner(
-        self, folder: Path, kinds: dict[str, str], name: str, subfolder: str, reader: Reader
+        self, folder: Path, kinds: dict[str, str], name: str, subfolder: str, reader: Agent
     ) -> None:
         """Note that the files in a folder below belong to a session."""
         if (
@@ -268,13 +268,13 @@ class _FolderWalk:
             owners = self.owners.setdefault(str(folder / subfolder), [])
             owners.append((folder / name, reader))
 
-    def _is_session(self, path: Path, reader: Reader) -> bool:
+    def _is_session(self, path: Path, reader: Agent) -> bool:
         """Return whether a file is a session of a reader, so that files may be attached to it."""
         try:
             agent = self.agent
             if not agent:
                 source = Source((SourcePart(path.name, read_file_ends(path)),))
-                agent = find_reader(source).name
+                agent = recognise_agent(source).name
         except VacrError:
             return False
         return agent == reader.name

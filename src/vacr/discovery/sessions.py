@@ -5,10 +5,10 @@ only the two ends of its file, as if they were all of it. That is fast, but a ti
 middle is missed, and nothing here is evidence.
 
     >>> from pathlib import Path
-    >>> from vacr.agents import load_readers
+    >>> from vacr.agents import load_agents
     >>> from vacr.discovery import read_session_summary
     >>> path = min(Path("examples").glob("*.jsonl"))
-    >>> summaries = [read_session_summary(path, reader) for reader in load_readers().values()]
+    >>> summaries = [read_session_summary(path, reader) for reader in load_agents().values()]
     >>> [summary.title for summary in summaries if summary is not None]
     ['Fix invoice rounding']
 """
@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vacr.agents import (
+    Agent,
     ListedSession,
-    Reader,
     SessionStore,
     Source,
     SourcePart,
-    find_reader,
     is_multiline_json,
-    load_readers,
+    load_agents,
+    recognise_agent,
 )
 from vacr.discovery.companions import make_part_name
 from vacr.discovery.databases import DatabaseFile, is_database
@@ -79,7 +79,7 @@ def list_sessions(
     Raises:
         UsageError: no reader has the name of that agent.
     """
-    readers = load_readers()
+    readers = load_agents()
     if agent is not None and agent not in readers:
         raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers)}.")
     for reader in readers.values():
@@ -88,12 +88,12 @@ def list_sessions(
             yield from _list_agent_sessions(reader, environment, system, errors)
 
 
-def read_session_summary(path: Path, reader: Reader) -> SessionSummary | None:
+def read_session_summary(path: Path, reader: Agent) -> SessionSummary | None:
     """Return the summary of a transcript, or None if it cannot be read."""
     return next(_list_file_sessions(path, reader, "", _ErrorCollector([])), None)
 
 
-def read_folder_session_summary(path: Path, session: str, reader: Reader) -> SessionSummary | None:
+def read_folder_session_summary(path: Path, session: str, reader: Agent) -> SessionSummary | None:
     """Return the summary of a session in a folder of several, or None if it cannot be read."""
     with _ErrorCollector([]).collect(path):
         store = find_folder_store(path)
@@ -103,10 +103,10 @@ def read_folder_session_summary(path: Path, session: str, reader: Reader) -> Ses
 
 
 def list_store_roots(
-    reader: Reader, environment: Mapping[str, str] = os.environ, system: str = sys.platform
+    reader: Agent, environment: Mapping[str, str] = os.environ, system: str = sys.platform
 ) -> Iterator[tuple[Path, SessionStore]]:
     """Yield the session folders of a reader's agent, with their layouts."""
-    for store in getattr(reader, "STORES", ()):
+    for store in reader.stores:
         root = _resolve_store_root(store, environment, system)
         if root is not None:
             yield root, store
@@ -176,7 +176,7 @@ class _ErrorCollector:
 
 
 def _list_agent_sessions(
-    reader: Reader, environment: Mapping[str, str], system: str, errors: _ErrorCollector
+    reader: Agent, environment: Mapping[str, str], system: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
@@ -215,7 +215,7 @@ def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
 
 
 def _list_file_sessions(
-    path: Path, reader: Reader, project: str, errors: _ErrorCollector
+    path: Path, reader: Agent, project: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
     """Yield the sessions of a transcript or a database."""
     with errors.collect(path):
@@ -225,12 +225,12 @@ def _list_file_sessions(
                     yield _summarise_listed_session(listed, reader, path)
         elif path.is_file():
             source = Source((SourcePart(make_part_name(path, reader), read_file_ends(path)),))
-            if find_reader(source) is reader:
+            if recognise_agent(source) is reader:
                 yield from _summarise_source(source, reader, path, None, project)
 
 
 def _list_folder_sessions(
-    path: Path, reader: Reader, errors: _ErrorCollector
+    path: Path, reader: Agent, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
     """Yield the sessions of a folder that contains several."""
     with errors.collect(path):
@@ -255,7 +255,7 @@ def _summarise_store_session(store: FolderStore, session: str) -> Iterator[Sessi
 
 
 def _summarise_source(
-    source: Source, reader: Reader, path: Path, session: str | None, project: str
+    source: Source, reader: Agent, path: Path, session: str | None, project: str
 ) -> Iterator[SessionSummary]:
     """Yield the summary of each session that a reader finds in the ends of a file."""
     status = path.stat()
@@ -277,7 +277,7 @@ def _summarise_source(
         )
 
 
-def _summarise_listed_session(listed: ListedSession, reader: Reader, path: Path) -> SessionSummary:
+def _summarise_listed_session(listed: ListedSession, reader: Agent, path: Path) -> SessionSummary:
     """Return the summary of a session that a database lists."""
     start, end, size = _parse_milliseconds(listed.start), _parse_milliseconds(listed.end), None
     if listed.alone:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from vacr.agents import Source, SourcePart, find_reader
+from vacr.agents import Source, SourcePart, recognise_agent
 from vacr.attribution import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
@@ -164,7 +164,7 @@ def _rebuild_trace_metadata(payload: bytes, record: dict[str, Any] | None) -> di
         return build_trace_metadata(record, get_trace_format(record.get("version")))
     source = Source((SourcePart("session", payload),))
     try:
-        reading = next(iter(find_reader(source).read(source)), None)
+        reading = next(iter(recognise_agent(source).read(source)), None)
     except VacrError:
         return None
     if reading is None:
@@ -260,7 +260,7 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         converted = [
             reading.record
             for source in inputs.sources
-            for reading in find_reader(source).read(source)
+            for reading in recognise_agent(source).read(source)
         ]
     except VacrError as error:
         raise InvalidStatement(

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from typing import Any
 
-from vacr.agents import load_readers
+from vacr.agents import load_agents
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput
 from vacr.files import find_home_folder
@@ -68,7 +68,7 @@ def describe_session_folders(agent: str | None) -> str:
     """Name the folders in which sessions are looked for."""
     roots = [
         root
-        for name, reader in load_readers().items()
+        for name, reader in load_agents().items()
         if agent in (None, name)
         for root, _ in list_store_roots(reader)
     ]

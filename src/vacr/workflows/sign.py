@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
-from vacr.agents import Source, SourcePart, find_reader
+from vacr.agents import Source, SourcePart, recognise_agent
 from vacr.errors import UnreadableInput, VacrError
 from vacr.files import (
     describe_file_error,
@@ -283,7 +283,7 @@ def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
         return record.get("id"), build_trace_metadata(record, get_trace_format(record["version"]))
     source = Source((SourcePart("session", data),))
     try:
-        reading = next(iter(find_reader(source).read(source)), None)
+        reading = next(iter(recognise_agent(source).read(source)), None)
     except VacrError:
         return None, None
     if reading is None:
