@@ -86,7 +86,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export a record; an imported one returns its trajectory if all of it is requested.
 
     Raises:
-        InvalidRecord: nothing in the record can be a step.
+        InvalidRecord: the record has no row that can be a step.
     """
     losses: ExportLosses = Counter()
     if request.chosen == RowFilter() and request.version is None:

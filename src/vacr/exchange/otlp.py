@@ -236,7 +236,7 @@ class _TraceBuilder:
         return spans
 
     def _finish_spans(self, spans: list[_Span], agents: list[_Span]) -> None:
-        """Let parents end after their children, and encode the messages of agents."""
+        """Extend parents to the end of their children, and encode the messages of agents."""
         for span in reversed(spans):
             if span.parent is not None:
                 span.parent.end = max(span.parent.end, span.end)
