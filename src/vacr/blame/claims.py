@@ -215,25 +215,36 @@ def _parse_file_attribution(record: dict[str, Any]) -> _StoredAttribution:
     for file in record["file-attribution"].get("files", ()):
         path = file["path"]
         proof = proofs.get(path, {})
-        range_proofs = {
-            (proved["start-line"], proved["end-line"]): proved for proved in proof.get("ranges", ())
-        }
         lines: ClaimsByLine = {}
-        for conversation in file.get("conversations", ()):
-            for line_range in conversation.get("ranges", ()):
-                first, last = line_range["start-line"], line_range["end-line"]
-                contributor = line_range.get("contributor", conversation.get("contributor", {}))
-                range_proof = range_proofs.get((first, last), {})
-                claim = _build_claim(record, contributor, range_proof, prompts)
-                if claim.type not in _CONTRIBUTOR_TYPES or last - first >= _MAX_RANGE_LINES:
-                    continue
-                lines |= dict.fromkeys(range(first, last + 1), claim)
-                digest = line_range.get("content-hash")
-                if digest and line_range.get("content-hash-alg", "sha-256") in _SHA_256_NAMES:
-                    stored.ranges.append(HashedRange(claim, path, last - first + 1, digest))
+        for line_range, claim in _list_claimed_ranges(record, file, proof, prompts):
+            first, last = line_range["start-line"], line_range["end-line"]
+            if claim.type not in _CONTRIBUTOR_TYPES or last - first >= _MAX_RANGE_LINES:
+                continue
+            lines |= dict.fromkeys(range(first, last + 1), claim)
+            digest = line_range.get("content-hash")
+            if digest and line_range.get("content-hash-alg", "sha-256") in _SHA_256_NAMES:
+                stored.ranges.append(HashedRange(claim, path, last - first + 1, digest))
         if "sha-256" in proof:
             stored.files[proof["sha-256"]] = lines
     return stored
+
+
+def _list_claimed_ranges(
+    record: dict[str, Any],
+    file: dict[str, Any],
+    proof: dict[str, Any],
+    prompts: dict[str, str],
+) -> Iterator[tuple[dict[str, Any], LineClaim]]:
+    """Yield the ranges of a file, each with the claim that its proof supports."""
+    range_proofs = {
+        (proved["start-line"], proved["end-line"]): proved for proved in proof.get("ranges", ())
+    }
+    for conversation in file.get("conversations", ()):
+        for line_range in conversation.get("ranges", ()):
+            contributor = line_range.get("contributor", conversation.get("contributor", {}))
+            lines = line_range["start-line"], line_range["end-line"]
+            range_proof = range_proofs.get(lines, {})
+            yield line_range, _build_claim(record, contributor, range_proof, prompts)
 
 
 def _build_claim(

@@ -329,7 +329,7 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
     In a repository without a work tree, files are named from its root.
 
     Raises:
-        UnreadableInput: there is no repository.
+        UnreadableInput: no repository is found.
         UsageError: the file is not in it.
     """
     full = Path(os.path.abspath(file))  # noqa: PTH100 - a link is not followed

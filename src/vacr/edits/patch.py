@@ -67,7 +67,7 @@ _NEW_FILE_HEADER = re.compile(r'\+\+\+ (?:"?b/)?(.*?)"?(?:\t.*)?$')
 
 @dataclass(slots=True)
 class PatchHunk:
-    """One hunk in the `apply_patch` language, which has no line numbers."""
+    """One hunk in the `apply_patch` language, found by its lines instead of numbers."""
 
     anchor: str = ""
     """The line to go to before the old lines are searched."""

@@ -1,4 +1,4 @@
-"""Agent Trace 0.1.0, both ways: who wrote which lines of which files.
+"""Agent Trace 0.1.0, both ways: the writers of lines in files.
 
 A record's file attribution is the same tree with other names: files, conversations, ranges. The
 export follows the JSON Schema in Agent Trace's README. The import makes a record without entries,

@@ -2,7 +2,7 @@
 
 The import moves members to their canonical places; a member without one stays under its own name in
 the entry of its step, or in the session. So the record can return the original trajectory, except
-for members that were null, which the record format leaves out. An embedded sub-agent becomes an
+for members that were null, because a record leaves them out. An embedded sub-agent becomes an
 event at the end of its parent's entries, with its own entries as children. `atif_export` writes
 trajectories from other records.
 
@@ -161,7 +161,7 @@ def _make_entry(step: JsonObject) -> JsonObject:
     _STEP_MOVES.apply(step, entry)
     children = _take_children(step)
     metrics = step.get("metrics")
-    # Metrics with a canonical name among them could not be told apart when they are restored.
+    # A metric with a canonical name would be renamed when the trajectory is restored.
     if isinstance(metrics, dict) and TOKEN_USAGE_MEMBERS.isdisjoint(metrics):
         entry["token-usage"] = _lift_usage(step.pop("metrics"))
     add_remaining_members(entry, step)

@@ -86,7 +86,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export a record; an imported one returns its trajectory if all of it is requested.
 
     Raises:
-        InvalidRecord: nothing in the record can be a step.
+        InvalidRecord: the record has no row that can be a step.
     """
     losses: ExportLosses = Counter()
     if request.chosen == RowFilter() and request.version is None:
@@ -142,7 +142,7 @@ class _TrajectoryWriter:
         name = self.record["id"]
         trajectory = self._build_trajectory(own, name)
         trajectory["extra"] = {"vacr": self._describe_record(partial=partial)}
-        total = _build_metrics(sum_usages([step.usage(self.record) for step in steps]))
+        total = _build_metrics(sum_usages([step.sum_usage(self.record) for step in steps]))
         total.pop("extra", None)
         trajectory["final_metrics"] = {f"total_{metric}": value for metric, value in total.items()}
         trajectory["final_metrics"]["total_steps"] = len(own)
@@ -245,7 +245,7 @@ class _TrajectoryWriter:
         ]
         if results:
             built["observation"] = {"results": results}
-        if usage := step.usage(self.record):
+        if usage := step.sum_usage(self.record):
             built["metrics"] = _build_metrics(usage)
 
     def _build_result(self, row: Row, call_id: str | None) -> JsonObject:

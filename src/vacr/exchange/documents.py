@@ -1,8 +1,8 @@
 """Documents of other tools: parsed, checked against their schema, and restored from a record.
 
 A record that was imported from a document can return that document. But anybody may write a record
-that claims so, or add to one. So the restored document is imported again, and stands only if this
-gives the same record.
+that claims so, or add to one. So the restored document is imported again, and stands only if the
+result is the same record.
 """
 
 from __future__ import annotations

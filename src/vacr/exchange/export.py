@@ -1,7 +1,7 @@
 """The frame of every export: the request, the exported document, and the losses.
 
 No other format can hold all of a record. Each export counts the things that it leaves behind, in
-words of the record, so that a user learns what is missing:
+words of the record, so that a user learns about them:
 
     >>> from collections import Counter
     >>> from vacr.exchange import format_losses
@@ -24,7 +24,7 @@ from vacr.signing import Signer
 from vacr.viewer import REASONING_ROW, Row, RowFilter, build_rows, join_texts
 
 ExportLosses = Counter[str]
-"""How many of what are lost, in words of the record."""
+"""The number of lost things of each kind, in words of the record."""
 
 # Members that are exported, counted under another name, or about the record itself.
 _ACCOUNTED_RECORD_MEMBERS = frozenset(

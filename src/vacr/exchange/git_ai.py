@@ -1,4 +1,4 @@
-"""Notes of git-ai 3.0.0, both ways: who wrote which lines of a commit.
+"""Notes of git-ai 3.0.0, both ways: the writers of the lines of a commit.
 
 A note has files with their lines, a line of three hyphens, and JSON (section 1.2 of the Git AI
 Standard). A line of the first section names the writer of some lines by a key, and the JSON

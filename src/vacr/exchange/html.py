@@ -1,7 +1,7 @@
 """A record as one page of plain HTML: no script, nothing to load, readable in any browser.
 
-All text is escaped. The content security policy of the page forbids scripts, and all addresses
-except those of embedded images. (`vacr view` makes the page that verifies its records.)
+All text is escaped. The content security policy of the page forbids scripts, and everything from
+elsewhere; images are embedded. (`vacr view` makes the page that verifies its records.)
 
     >>> import vacr
     >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest

@@ -232,11 +232,11 @@ class _TraceBuilder:
             # The last prompt may have no answer.
             agents[name].add_items(_INPUT_MESSAGES, _select_prompts(messages))
         self._finish_spans(spans, list(agents.values()))
-        root.add_usage(sum_usages([step.usage(self.record) for step in steps]))
+        root.add_usage(sum_usages([step.sum_usage(self.record) for step in steps]))
         return spans
 
     def _finish_spans(self, spans: list[_Span], agents: list[_Span]) -> None:
-        """Let parents end after their children, and encode the messages of agents."""
+        """Extend parents to the end of their children, and encode the messages of agents."""
         for span in reversed(spans):
             if span.parent is not None:
                 span.parent.end = max(span.parent.end, span.end)
@@ -286,7 +286,7 @@ class _TraceBuilder:
         chat.add_items(_INPUT_MESSAGES, messages)
         chat.add_items(_OUTPUT_MESSAGES, [answer])
         chat.encode_messages()
-        chat.add_usage(step.usage(self.record))
+        chat.add_usage(step.sum_usage(self.record))
         return [chat, *(self._build_tool_span(row, parent) for row in rows if row.kind == TOOL_ROW)]
 
     def _build_tool_span(self, row: Row, parent: _Span) -> _Span:

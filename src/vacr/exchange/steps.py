@@ -56,7 +56,7 @@ class ConversationStep:
     answered: EntryPosition | None = None
     """The position of the first result of its tool calls."""
 
-    def take(self, row: Row, message: EntryPosition) -> None:
+    def add_row(self, row: Row, message: EntryPosition) -> None:
         """Add a row of a message, which may have the token usage."""
         self.rows.append(row)
         self.entries.add(message)
@@ -64,7 +64,7 @@ class ConversationStep:
             position = _parse_position(row.result.place)
             self.answered = min(self.answered or position, position)
 
-    def usage(self, record: JsonObject) -> JsonObject:
+    def sum_usage(self, record: JsonObject) -> JsonObject:
         """Return the sum of the token usage of its entries."""
         total: JsonObject = {}
         for position in sorted(self.entries):
@@ -98,7 +98,7 @@ def group_rows_into_steps(every: Iterable[Row], record: JsonObject) -> list[Conv
             if current is None or (not is_result and _is_new_call(current, call, position)):
                 current = open_steps[row.agent] = ConversationStep(row.agent, call=call)
                 steps.append(current)
-            current.take(row, message)
+            current.add_row(row, message)
     return steps
 
 
