@@ -84,22 +84,18 @@ def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
         else lines["commit"][:_SHORT_COMMIT_LENGTH]
     )
     count = f", {format_count(len(lines['commits']), 'commit')}" if "since" in lines else ""
-    yield from (
-        (
-            f"{format_count(total['lines'], 'new line')} in {format_count(len(lines['files']), 'file')} "
-            f"(`{span}`{count})."
-        ),
-        "",
-    )
+    new_lines = format_count(total["lines"], "new line")
+    files = format_count(len(lines["files"]), "file")
+    yield from (f"{new_lines} in {files} (`{span}`{count}).", "")
     shares = [
         [_CONTRIBUTOR_LABELS[kind], str(total[kind]), _format_share(total[kind], total["lines"])]
         for kind in CONTRIBUTOR_TYPES
     ]
     yield from _format_table(["who", "lines", "share"], shares, numbers=2)
-    files = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
+    listed = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
     rows = [
         [_format_cell(file["path"]), *(str(file[kind]) for kind in CONTRIBUTOR_TYPES)]
-        for file in files
+        for file in listed
     ]
     yield from _format_table(["file", *_CONTRIBUTOR_LABELS.values()], rows, numbers=4)
     yield from _format_table(

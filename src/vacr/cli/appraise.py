@@ -1,4 +1,11 @@
-"""`vacr appraise`: evidence and a policy → a signed attestation result."""
+"""`vacr appraise`: evidence and a policy → a signed attestation result.
+
+The result is written next to the evidence, under the name of the record:
+
+    >>> from vacr.cli.appraise import _strip_evidence_suffix
+    >>> _strip_evidence_suffix("abc.acr.json.evidence.cbor")
+    'abc.acr.json'
+"""
 
 from __future__ import annotations
 
@@ -103,30 +110,32 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     to: str | None,
-    passport: bool,  # noqa: FBT001
+    passport: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Appraise evidence by a policy, and sign the result (EAR), which others can rely on.
 
     ✓ is as it should be, ! is a warning, ✗ is not as it should be, ? is only said, or missing. Only
-    what is affirmed ends with
-    0. A result is written whatever it says, but for bytes that are no evidence. EVIDENCE is a
-       token, a wrapper or a collection.
+    what is affirmed ends with 0. A result is written whatever it says, but for bytes that are no
+    evidence. EVIDENCE is a token, a wrapper or a collection.
 
     \b
     Example:
-      vacr appraise abc.acr.json.evidence.cbor --policy policy.toml --nonce 1f2e… --record
-      abc.acr.json vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key
-      verifier/signing.pem -o result.jwt vacr appraise evidence.cbor --policy policy.toml --nonce
-      1f2e… --key verifier/signing.pem --passport -o passport.json
-    """
-    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
+      vacr appraise abc.acr.json.evidence.cbor --policy policy.toml --nonce 1f2e… --record abc.acr.json
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem -o result.jwt
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem --passport -o passport.json
+    """  # noqa: E501 - a command is one line
+    voice = (
+        Voice("text", quiet=True, verbose=verbose)
+        if output == STDIN
+        else Voice(format, quiet, verbose)
+    )
     key = key or ensure_machine_key(find_state_folder(os.environ), VERIFIER_KEY_NAME)
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force
@@ -164,7 +173,7 @@ def command(
 def _appraise_evidence(
     found: RatsMessages, rules: AppraisalPolicy, where: str, **asked: Any
 ) -> Appraisal:
-    """Appraise evidence; where it is none, say which file it is."""
+    """Appraise evidence, and name its file in errors."""
     try:
         return appraise_evidence(
             found.evidence or b"", rules, **asked, endorsements=found.endorsements
@@ -176,7 +185,7 @@ def _appraise_evidence(
 
 
 def _strip_evidence_suffix(evidence: str) -> str:
-    """Give the name of what evidence lies beside."""
+    """Return the name of the file that evidence is about."""
     endings = (
         f"{name}.{form}" for name in (EVIDENCE_SUFFIX, PASSPORT_SUFFIX) for form in WRAPPED_FORMS
     )
@@ -224,7 +233,7 @@ def _report_appraisal(
 
 
 def _find_failure_reason(appraisal: Appraisal) -> str | None:
-    """Give the reason why evidence is not affirmed, in a word."""
+    """Return why evidence is not affirmed, in a word."""
     if appraisal.status is Tier.AFFIRMING:
         return None
     worst = appraisal.worst_check

@@ -1,5 +1,10 @@
-"""`vacr attest`: a record and what recorded it → evidence; and the reference values that evidence
-is appraised against.
+"""`vacr attest`: a record and its recorder → evidence; also the reference values for a verifier.
+
+>>> from vacr.cli.attest import _choose_agent, _parse_pcr_list
+>>> _parse_pcr_list("0,1,7")
+[0, 1, 7]
+>>> _choose_agent(None, {}, "/usr/bin/claude").name
+'claude'
 """
 
 from __future__ import annotations
@@ -145,7 +150,7 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     tcti: str | None,
     pcrs: str,
     journal_head: str | None,
@@ -154,12 +159,12 @@ def command(
     agent: str | None,
     endorsement: tuple[str, ...],
     into: str | None,
-    reference: bool,  # noqa: FBT001
-    attestation_key: bool,  # noqa: FBT001
+    reference: bool,
+    attestation_key: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Make evidence of what recorded a session: which files of vacr, which Python, which
@@ -177,7 +182,11 @@ def command(
       vacr attest --reference --agent claude-code --agent-executable claude -o reference.cbor
       vacr attest --attestation-key -o ak.pub.pem
     """
-    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
+    voice = (
+        Voice("text", quiet=True, verbose=verbose)
+        if output == STDIN
+        else Voice(format, quiet, verbose)
+    )
     target = OutputTarget(output, overwrite, voice)
     signer = (
         load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
@@ -251,9 +260,7 @@ def command(
 def _choose_agent(
     name: str | None, said: dict[str, Any], executable: str | None
 ) -> SessionAgent | None:
-    """Give the agent whose session a record is of; where the record does not say, the one that was
-    named, or measured.
-    """
+    """Return the agent of a session: the one in the record, else the named or measured one."""
     found = find_session_agent(said)
     if found is not None and name not in (None, found.name):
         raise UsageError(
@@ -321,7 +328,7 @@ def _write_evidence(
 
 
 def _add_evidence_to_statement(into: str, found: RatsMessages, subject: EvidenceSubject) -> bytes:
-    """Give a statement with evidence in it.
+    """Return a statement with evidence in its header.
 
     Raises:
         UnreadableInput: the file is no statement.
@@ -346,7 +353,7 @@ def _add_evidence_to_statement(into: str, found: RatsMessages, subject: Evidence
 def _write_reference_values(
     measured: list[Component], signer: Signer | None, target: OutputTarget
 ) -> int:
-    """Write what this installation measures as, signed where there is a signer."""
+    """Write the measurements of this installation, signed if there is a signer."""
     data = encode_reference_values(
         measured, signer, int(time.time()) if signer is not None else None
     )
@@ -378,7 +385,7 @@ def _write_attestation_key(tpm: Tpm, target: OutputTarget) -> int:
 
 
 def _build_component_document(one: Component) -> dict[str, Any]:
-    """Tell of something that was measured."""
+    """Describe a measured component for programs."""
     return {
         "name": one.name,
         "version": one.version,

@@ -1,4 +1,12 @@
-"""`vacr export`: records → what other tools, and people, read."""
+"""`vacr export`: records → the formats of other tools.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["export", "examples/claude-code.jsonl", "--to", "atif"])
+    claude-code.atif.json: 3.7 kB
+    0
+
+Members that a format cannot hold are counted, and reported on standard error.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +85,11 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **asked: Any,
 ) -> int:
@@ -135,13 +143,14 @@ def _check_options_apply(
         )
     if chosen != RowFilter() and not EXCHANGE_FORMATS[to].of_rows:
         raise UsageError(
-            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose nothing of it"
+            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose "
+            "nothing of it"
         )
 
 
 @dataclass
 class _ExportRun:
-    """One run: what was asked for, and what came of it."""
+    """One run: its settings and its results."""
 
     to: ExchangeFormat
     asked: ExportRequest
@@ -153,12 +162,12 @@ class _ExportRun:
     errors: list[dict[str, Any]] = field(default_factory=list)
     losses: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
-    """What was written in this run, which nothing else is written over."""
+    """The names of files that this run has written."""
     worst: int = 0
     found: int = 0
 
     def path(self, path: str) -> None:
-        """Export what is at a path; what cannot be read keeps nothing else back."""
+        """Export the records at a path; an unreadable one does not stop the others."""
         is_folder = Path(path).is_dir()
         try:
             for one in self._opened(path):
@@ -179,7 +188,7 @@ class _ExportRun:
         found = scan_input_records(path)
         if is_output_folder(self.output) or self.output == STDIN:
             return found
-        # Two are enough to see that one file is too few.
+        # Two records are enough to refuse a single output file.
         first = list(islice(found, 2))
         check_single_output(
             [*self.paths[1:], *(one.path for one in first if isinstance(one, InputRecord))],
@@ -190,7 +199,7 @@ class _ExportRun:
     def _one(self, one: InputRecord, level: int) -> None:
         name = hash_pieces([one.stored_bytes() if one.stored else encode(one.record, "json")])
         beside = f"{one.path}{STATEMENT_SUFFIX}"
-        statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - no name is too long for it
+        statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
         made = self.to.export(
             one.record, replace(self.asked, digest=name, form=one.form, statement=statement)
         )
@@ -209,9 +218,8 @@ class _ExportRun:
             state = write_output_file(
                 target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite
             )
-            self.voice.result(
-                f"{target}: {format_size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}"
-            )
+            unchanged = ", unchanged" if state == "unchanged" else ""
+            self.voice.result(f"{target}: {format_size(len(made.data))}{unchanged}")
             described |= {
                 "output": str(target),
                 "state": state,
@@ -248,7 +256,7 @@ class _ExportRun:
         self.worst = max(self.worst, error.exit_code)
 
     def finish(self) -> int:
-        """Say what the run came to, and give its exit code."""
+        """Print the totals, and return the exit code."""
         if self.output != STDIN:
             self.voice.data(
                 {"exports": self.done, "errors": self.errors, "losses": dict(self.losses)}
@@ -259,9 +267,9 @@ class _ExportRun:
                 if self.losses
                 else ""
             )
-            self.voice.notice(
-                f"vacr: {format_count(self.found, 'record')}, {format_count(len(self.errors), 'failure')}{lost}"
-            )
+            records = format_count(self.found, "record")
+            failures = format_count(len(self.errors), "failure")
+            self.voice.notice(f"vacr: {records}, {failures}{lost}")
         elif not self.found and not self.errors:
             error = UnreadableInput(
                 "there is no record in it, and no session",

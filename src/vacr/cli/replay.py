@@ -36,9 +36,9 @@ def command(
     files: tuple[str, ...],
     base: str | None,
     out: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Rebuild the files that sessions left, from what the sessions show, and from the base where
@@ -90,18 +90,16 @@ def command(
 
 
 def _find_clashing_paths(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[str]:
-    """Give the paths that sessions with different roots left differently."""
+    """Return the paths that sessions with different roots left differently."""
     found: dict[str, bytes | None] = {}
     return {path for path, data, _ in left if found.setdefault(path, data) != data}
 
 
 def _is_inside_git_folder(path: str) -> bool:
-    """Tell whether a path leads into the folder of git, where a file can have commands run, on any
-    file system.
-    """
+    """Return whether a path leads into the folder of git, where files can run commands."""
     seen = "".join(
         char for char in path if unicodedata.category(char) != "Cf"
-    )  # which some file systems pass over
+    )  # Some file systems ignore these characters.
     return any(
         part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
         for part in re.split(r"[/\\]", seen)
@@ -109,7 +107,7 @@ def _is_inside_git_folder(path: str) -> bool:
 
 
 def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder; none of them when one may not be written.
+    """Write files into a folder, or none of them if one may not be written.
 
     Raises:
         UsageError: a link leads out of the folder, or another file is there.

@@ -1,4 +1,18 @@
-"""`vacr show`: a conversation in the terminal."""
+"""`vacr show`: a conversation in the terminal.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["show", "examples/claude-code.jsonl", "--only", "user"])
+    claude-code 2.1.72, claude-opus-4-6
+    6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113 · /home/mira/invoice · 2026-03-14 09:26:01
+    <BLANKLINE>
+    User  2026-03-14 09:26:01
+      The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
+    <BLANKLINE>
+    1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, 0 min 18 s
+    0
+
+Rows are printed as they are made, so that the first is on the screen before the last is read.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +76,9 @@ def command(
     path: str,
     detail: str,
     color: str,
-    no_pager: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    no_pager: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **asked: Any,
 ) -> int:
@@ -112,21 +126,19 @@ def command(
 
 
 class _ShowRun:
-    """What is asked for, record by record and row by row: the first row is on the screen before the
-    last is made.
-    """
+    """The rows that a user asked for, record by record."""
 
     def __init__(self, path: str, chosen: RowFilter, voice: Voice) -> None:
-        """Take what a user named, and which rows are asked for."""
+        """Take the path, and the filter for rows."""
         self.path, self.chosen, self.voice = path, chosen, voice
         self.is_folder = Path(path).is_dir()
         self.count = self.exit_code = 0
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
-        """Print the rows for a program."""
+        """Print the rows for programs."""
         found = []
-        for one in read_input_records(self.path, changed=True, failed=self._failed):
+        for one in read_input_records(self.path, changed=True, failed=self._report_failure):
             for row in self._rows(one, Totals()):
                 described = _build_row_document(one, row)
                 self.voice.line(described)
@@ -135,11 +147,9 @@ class _ShowRun:
         self.voice.data({"rows": found})
 
     def lines(self, teller: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
-        """Give the lines of each row, between those about its session; one in which nothing is
-        found has none.
-        """
+        """Yield the lines of each row, with a head and totals for each session that has any."""
         between: list[TerminalLine] = []
-        for one in read_input_records(self.path, changed=True, failed=self._failed):
+        for one in read_input_records(self.path, changed=True, failed=self._report_failure):
             totals = Totals(sessions=1)
             head = [*between, *_format_session_head(one, named=self.is_folder)]
             told = self.chosen == RowFilter()
@@ -155,12 +165,12 @@ class _ShowRun:
                 yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
                 between = [TerminalLine("")]
 
-    def _failed(self, error: VacrError) -> None:
+    def _report_failure(self, error: VacrError) -> None:
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
     def _rows(self, one: InputRecord, totals: Totals) -> Iterator[Row]:
-        """Give what is asked for, and add up all there is."""
+        """Yield the rows that pass the filter, and count all of them."""
         for row in self.chosen.chosen(count_passing_rows(build_rows(one.record), totals)):
             self.count += 1
             yield row
@@ -182,14 +192,13 @@ def _build_row_document(one: InputRecord, row: Row) -> dict[str, Any]:
 
 
 def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
-    """Print it as it comes, on a terminal through a pager."""
+    """Print text as it comes, on a terminal through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
             if not print_text(piece, color=coloured, newline=False):
                 break
         return
-    # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there
-    # what it showed.
+    # As git does it: less shows colours, quits if one screen is enough, and leaves the text there.
     os.environ.setdefault("LESS", "-FRX")
     click.echo_via_pager(text, color=None if coloured else False)
 
@@ -221,21 +230,23 @@ def _format_session_head(one: InputRecord, *, named: bool) -> Iterator[TerminalL
     )
 
 
-def _format_totals(found: Totals) -> str:
-    told = [
-        format_count(found.prompts, "prompt"),
-        format_count(found.calls, "tool call"),
-        format_count(found.errors, "error"),
+def _format_totals(totals: Totals) -> str:
+    parts = [
+        format_count(totals.prompts, "prompt"),
+        format_count(totals.calls, "tool call"),
+        format_count(totals.errors, "error"),
     ]
-    if found.files:
-        told.append(f"{format_count(len(found.files), 'file')} (+{found.added} -{found.removed})")
-    if found.tokens:
-        told.append(f"{found.tokens['input']:,} tokens in, {found.tokens['output']:,} out")
-    if found.cost:
-        told.append(f"{found.cost:.2f} $")
-    if found.milliseconds:
-        told.append(_format_duration(found.milliseconds // 1000))
-    return ", ".join(told)
+    if totals.files:
+        parts.append(
+            f"{format_count(len(totals.files), 'file')} (+{totals.added} -{totals.removed})"
+        )
+    if totals.tokens:
+        parts.append(f"{totals.tokens['input']:,} tokens in, {totals.tokens['output']:,} out")
+    if totals.cost:
+        parts.append(f"{totals.cost:.2f} $")
+    if totals.milliseconds:
+        parts.append(_format_duration(totals.milliseconds // 1000))
+    return ", ".join(parts)
 
 
 def _format_duration(seconds: int) -> str:

@@ -1,4 +1,16 @@
-"""`vacr stats`: what sessions add up to."""
+"""`vacr stats`: the totals of sessions: tokens, cost, models, tools, errors and time.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["stats", "examples/claude-code.jsonl"])
+    agent        sessions  prompts  calls  errors  tokens in  cached  tokens out  cost     time
+    claude-code         1        1      4       1     97,316  95,784         606        0:00:18
+    models, by tokens out: claude-opus-4-6 606
+    tools: Edit 2, Read 1, Bash 1 (1 failed)
+    files: 1 that calls asked to change (+6 -1)
+    0
+
+On a narrow terminal, columns are left out one by one.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +43,7 @@ _COLUMN_NAMES = (
     "time",
 )
 _DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
-"""What is left out where a terminal is too narrow, in this order; the bars have no name."""
+"""The columns that a narrow terminal drops, in this order; the bars have no name."""
 _EXIT_NO_SESSION = 1
 
 
@@ -48,8 +60,8 @@ _EXIT_NO_SESSION = 1
 def command(
     paths: tuple[str, ...],
     by: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Add up sessions: tokens, cost, models, tools, errors and time, as their records say. Nothing
@@ -98,7 +110,7 @@ def command(
 
 
 def _scan_input_path(path: str) -> Any:
-    """Give what is at a path; what cannot be read comes as an error."""
+    """Return the records at a path; errors come among them."""
     found = False
     try:
         for one in scan_input_records(path, changed=True):
@@ -128,8 +140,7 @@ def _build_totals_document(one: Totals) -> dict[str, Any]:
         "lines-removed": one.removed,
         "milliseconds": one.milliseconds,
         "micro-dollars": round(one.cost * 1_000_000),
-        # Not every agent says what its tokens add up to, and a sum of those that do is no sum of
-        # all.
+        # Not every agent states a total, so it is computed for all.
         "tokens": {name: one.tokens[name] for name in COUNTED_TOKENS} | {"total": sum_tokens(one)},
         "models": dict(one.models),
         "tools": dict(one.tools),
@@ -173,7 +184,7 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
 
 
 def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
-    """Lay rows out; on a terminal with as many columns as it has room for."""
+    """Align rows, on a terminal with as many columns as fit."""
     left = list(_DROPPABLE_COLUMNS)
     while True:
         lines = align_columns(

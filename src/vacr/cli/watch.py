@@ -1,4 +1,13 @@
-"""`vacr watch`: follow the sessions of all agents on this machine, as they happen."""
+"""`vacr watch`: follow the sessions of all agents on this machine, as they happen.
+
+The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.watch`. This module puts
+them together and shows the sessions, in a table on a terminal and elsewhere in lines:
+
+    >>> import time
+    >>> from vacr.cli.watch import _format_age
+    >>> _format_age(time.time() - 300)
+    '5 min'
+"""
 
 from __future__ import annotations
 
@@ -140,11 +149,11 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
 @voice_options
 def command(
     agent: tuple[str, ...],
-    no_ui: bool,  # noqa: FBT001 - click passes flags so
-    all: bool,  # noqa: A002, FBT001
-    once: bool,  # noqa: FBT001
-    poll: bool,  # noqa: FBT001
-    no_seal: bool,  # noqa: FBT001
+    no_ui: bool,
+    all: bool,
+    once: bool,
+    poll: bool,
+    no_seal: bool,
     output: str | None,
     quiet_after: float,
     checkpoint: float,
@@ -153,8 +162,8 @@ def command(
     keep: float | None,
     limit: float | None,
     service: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    format: str,
+    quiet: bool,
     verbose: int,
     **options: Any,
 ) -> int:
@@ -179,12 +188,12 @@ def command(
             f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
         )
     signing = pop_signing_options(options)
-    # What is wrong with a key that was named is told before anything is begun.
+    # A wrong key is reported before anything begins.
     named = load_signing_settings(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
         services = load_service_settings(**options)
-        table = WatchTable(voice, journal, shown=not no_ui and not once)
+        table = _WatchTable(voice, journal, shown=not no_ui and not once)
         settings = WatchSettings(
             checkpoint,
             epoch=epoch * 3600,
@@ -243,14 +252,12 @@ def command(
     voice.data(
         {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
     )
-    # One who watches on tries again; whoever runs it by a timer wants to know.
+    # A watch that goes on tries again; one that a timer runs has to report it.
     return _EXIT_FAILED if once and watcher.fails else 0
 
 
 def _choose_start_time(journal: Journal) -> float:
-    """Give the time from which on sessions are captured though they do not change: when the last
-    watch was seen, or a day ago.
-    """
+    """Return the time since when sessions are captured: the last watch, or a day ago."""
     last = journal.covered.last
     seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY_SECONDS
     return min(seen, time.time() - _DAY_SECONDS)
@@ -258,7 +265,7 @@ def _choose_start_time(journal: Journal) -> float:
 
 @contextlib.contextmanager
 def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
-    """End in order when asked to."""
+    """End in order on a signal."""
 
     def stop(*_: object) -> None:
         changes.stop()
@@ -273,11 +280,11 @@ def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class WatchTable:
-    """The sessions that are followed, on a terminal; elsewhere a line for what happens."""
+class _WatchTable:
+    """The sessions that are followed: a table on a terminal, elsewhere lines."""
 
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
-        """Say where it is shown."""
+        """Take the output, and decide whether a table is shown."""
         self._voice, self._journal = voice, journal
         self._shown = (
             shown
@@ -288,10 +295,10 @@ class WatchTable:
         )
         self._live: Any = None
         self._told: dict[str, tuple[int, float]] = {}
-        self._entries = EntryCounter(journal)
+        self._entries = _EntryCounter(journal)
 
     def tell(self, text: str) -> None:
-        """Tell something; above the table, where there is one."""
+        """Print a remark, above the table if there is one."""
         text = f"{time.strftime('%H:%M:%S')} {escape_unprintable(text)}"
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
@@ -300,7 +307,7 @@ class WatchTable:
 
     @contextlib.contextmanager
     def showing(self, watcher: Watcher) -> Iterator[None]:
-        """Show the table meanwhile."""
+        """Show the table while the block runs."""
         if not self._shown:
             yield
             return
@@ -310,9 +317,7 @@ class WatchTable:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
-        """Show what has changed; without a table, a session is told of at once, and then now and
-        again.
-        """
+        """Show changes; without a table, print a session at once and then now and again."""
         if self._live is not None:
             self._live.update(self._drawn(watcher), refresh=True)
             return
@@ -332,7 +337,7 @@ class WatchTable:
                 self._told[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
-        """Give the sessions for programs."""
+        """Return the sessions for programs."""
         return [
             {
                 "agent": one.place.agent,
@@ -379,20 +384,16 @@ class WatchTable:
         return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
 
 
-class EntryCounter:
-    """How many entries sessions have: those of a transcript that only grows are its lines, all else
-    is read for it.
-    """
+class _EntryCounter:
+    """Counts entries: of a transcript that only grows, its lines; others are read for it."""
 
     def __init__(self, journal: Journal) -> None:
-        """Say where they are captured."""
+        """Take the journal of the sessions."""
         self._journal = journal
         self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
     def of(self, one: FollowedSession, *, exactly: bool = False) -> int:
-        """Count the entries of a session; unless it has to be exact, reading takes no more than a
-        twentieth of the time.
-        """
+        """Count the entries of a session; unless `exactly`, spend little time on reading."""
         if not one.is_rewritten:
             return one.lines
         head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
@@ -414,8 +415,8 @@ def _format_age(moment: float) -> str:
     passed = max(0, int(time.time() - moment))
     return (
         f"{passed} s"
-        if passed < 120  # noqa: PLR2004
+        if passed < _MINUTES_FROM_SECONDS
         else f"{passed // 60} min"
-        if passed < 7200  # noqa: PLR2004
+        if passed < _HOURS_FROM_SECONDS
         else f"{passed // 3600} h"
     )

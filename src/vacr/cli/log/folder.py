@@ -1,4 +1,14 @@
-"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys."""
+"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["log", "init", "mylog/", "-q"])
+    0
+    >>> run_command_line(["log", "fsck", "mylog/"])
+    mylog: clean: 1 entry, 1 signed head, 0 published files
+    0
+
+A log is in a folder, or in a PostgreSQL database that the folder or an option names.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +37,11 @@ from vacr.workflows import format_count
 
 def log_options(function: F) -> F:
     """Add `FOLDER` and `--database` to a verb."""
-    told = (
+    description = (
         "The PostgreSQL that the log is in, where the folder does not say so, or where none "
         "is named."
     )
-    function = click.option("--database", metavar="URL", help=told)(function)
+    function = click.option("--database", metavar="URL", help=description)(function)
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
@@ -50,8 +60,8 @@ def init_command(
     folder: str,
     origin: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Make a transparency log: a folder with its keys, its first entry and its database.
@@ -72,8 +82,7 @@ def init_command(
 
 
 def open_log(folder: str | None, database: str | None, *, create: bool = False) -> LogFolder:
-    """Find the log that is asked for; without a folder, one may be made in a database that has
-    none.
+    """Open the named log; without a folder, `create` makes one in an empty database.
 
     Raises:
         UsageError: neither is given, or the keys are not here.
@@ -86,7 +95,7 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
     return open_database_log(database, create=create)
 
 
-EXIT_DAMAGED = 1
+_EXIT_DAMAGED = 1
 
 
 @click.command("fsck", no_args_is_help=True)
@@ -95,8 +104,8 @@ EXIT_DAMAGED = 1
 def fsck_command(
     folder: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check a log: entries, tree, every head that was signed, the index, and what is published. It
@@ -133,7 +142,7 @@ def fsck_command(
         }
         | {"more": more, "remarks": list(checked.remarks)}
     )
-    return EXIT_DAMAGED if problems else 0
+    return _EXIT_DAMAGED if problems else 0
 
 
 @click.command("rotate", no_args_is_help=True)
@@ -142,8 +151,8 @@ def fsck_command(
 def rotate_command(
     folder: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new
@@ -171,7 +180,7 @@ def rotate_command(
 
 
 def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
-    """Describe a log."""
+    """Describe a log for programs."""
     last = read_log_descriptions(reading)[-1]
     head = reading.head()
     return {
@@ -186,7 +195,7 @@ def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
 
 
 def print_log_summary(found: dict[str, Any], voice: Voice) -> None:
-    """Say it to a person."""
+    """Print the name, the identity and the keys of a log."""
     voice.result(f"  origin          {found['origin']}")
     voice.result(f"  identity        {found['identity']}")
     voice.result(f"  receipt key     {found['receipt-key']}")

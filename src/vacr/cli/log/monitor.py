@@ -1,4 +1,12 @@
-"""`vacr log monitor`: watch a log, which must never fork nor shrink."""
+"""`vacr log monitor`: watch a log, which must never fork nor shrink.
+
+It remembers the last checkpoint in a file. If a later one does not continue it, both are kept as
+evidence, and the state stays as it is, so that every further run fails, too:
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["log", "monitor", "http://127.0.0.1:1/", "--state", "log.json", "-q"])
+    4
+"""
 
 from __future__ import annotations
 
@@ -59,8 +67,8 @@ def monitor_command(
     ca: str | None,
     client_cert: str | None,
     client_key: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Watch a log: it must never fork nor shrink, and every new entry must be what the log signed.

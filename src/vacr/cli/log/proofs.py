@@ -1,4 +1,11 @@
-"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves."""
+"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves.
+
+A state of a log is named by a checkpoint in a file, or by a root in hexadecimal:
+
+    >>> from vacr.cli.log.proofs import _read_tree_head
+    >>> _read_tree_head("00" * 32) == (None, bytes(32))
+    True
+"""
 
 from __future__ import annotations
 
@@ -55,9 +62,9 @@ def prove_command(
     consistency: tuple[int, int] | None,
     database: str | None,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Write the receipt that proves that an entry is in the log, or that an older state is the
@@ -143,8 +150,8 @@ def verify_command(
     older: str | None,
     newer: str | None,
     entry_rule: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that
@@ -157,9 +164,8 @@ def verify_command(
     \b
     Example:
       vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
-      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer
-      checkpoint
-    """
+      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer checkpoint
+    """  # noqa: E501 - a command is one line
     voice = Voice(format, quiet, verbose)
     data = read_bytes(receipt, _MAX_INPUT_BYTES)
     known = [key for name in log_key for key in read_log_keys(name)]
@@ -232,7 +238,7 @@ def _verify_consistency(
 
 
 def _read_tree_head(given: str) -> tuple[int | None, bytes]:
-    """Give the size and the root of a state: of a checkpoint in a file, or a root alone."""
+    """Return the size and the root of a state; a bare root has no size."""
     try:
         root = bytes.fromhex(given)
     except ValueError:

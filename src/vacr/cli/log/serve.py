@@ -1,4 +1,12 @@
-"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and their addresses."""
+"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and where they listen.
+
+A service that other machines reach needs tokens or client certificates, unless `--anyone` says
+otherwise:
+
+    >>> from vacr.cli.log.serve import _is_loopback
+    >>> _is_loopback("127.0.0.1"), _is_loopback("0.0.0.0")
+    (True, False)
+"""
 
 from __future__ import annotations
 
@@ -164,8 +172,8 @@ def serve_command(
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
     **given: Any,
 ) -> int:
@@ -191,7 +199,7 @@ def serve_command(
         raise UsageError(f"at {host} anybody could register", hint=hint)
     _check_proxy_addresses(given["proxy"])
     found = open_log(folder, database, create=True)
-    # The log is open before anybody is told that it is served.
+    # The log is opened before its address is printed.
     with closing(found.ledger()) as ledger:
         app = _build_service_app(found, ledger, given)
         facts = build_log_document(found, ledger.storage)
@@ -208,7 +216,7 @@ def serve_command(
 
 
 def _build_service_app(folder: LogFolder, ledger: Ledger, given: dict[str, Any]) -> Any:
-    """Put the service together as it was asked for."""
+    """Return the service as an application, with the settings of the verb."""
     try:
         from vacr.log import LogService
     except ImportError as error:
@@ -255,7 +263,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _check_proxy_addresses(named: Sequence[str]) -> None:
-    """Refuse what is no address: a name, or everybody, would let callers say who they are.
+    """Refuse names and wildcards: with them, callers could pretend to be anybody.
 
     Raises:
         UsageError: one of them is none.
@@ -296,8 +304,8 @@ def witness_command(
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what
@@ -344,7 +352,7 @@ def witness_command(
 def _build_tls_settings(
     certificate: str | None, key: str | None, authority: str | None
 ) -> TlsFiles | None:
-    """Give what HTTPS needs, if it is asked for.
+    """Return the files for HTTPS, if HTTPS is wanted.
 
     Raises:
         UsageError: a part of it is missing.
