@@ -146,10 +146,10 @@ def _show_file_blame(
         [line.commit[:8], *_format_contributor_columns(line.found), f"{number})"]
         for number, line in enumerate(lines, 1)
     ]
-    for told, line in zip(
+    for columns, line in zip(
         align_columns(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True
     ):
-        voice.result(f"{told} {line.text}")
+        voice.result(f"{columns} {line.text}")
     voice.data(
         {
             "path": place.path,
@@ -208,16 +208,16 @@ def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int
     return _EXIT_NOTHING_KNOWN
 
 
-def _format_contributor_columns(found: LineBlame | None) -> list[str]:
+def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     """Return the columns of a line: model, conversation, evidence and prompt."""
-    if found is None:
+    if blame is None:
         return ["unknown", "", "", ""]
-    model = found.type if found.type != "ai" else found.claim.model or "ai"
+    model = blame.type if blame.type != "ai" else blame.claim.model or "ai"
     return [
         model,
-        found.claim.session[:8],
-        found.claim.evidence,
-        shorten_prompt(found.claim, _MAX_PROMPT_WIDTH),
+        blame.claim.session[:8],
+        blame.claim.evidence,
+        shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
 
 

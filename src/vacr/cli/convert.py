@@ -73,7 +73,7 @@ def command(
     """
     check_single_output(files, output)
     voice = Voice(format, quiet, verbose)
-    done: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     worst = 0
     for path in files:
@@ -108,9 +108,9 @@ def command(
             "state": state,
             "left-behind": list(behind),
         }
-        done.append(described | {"bytes": len(data), "sha-256": hash_pieces([data])})
+        documents.append(described | {"bytes": len(data), "sha-256": hash_pieces([data])})
     if output != STDIN:
-        voice.data({"records": done, "errors": errors})
+        voice.data({"records": documents, "errors": errors})
     return worst
 
 
@@ -170,8 +170,8 @@ def _report_left_behind(path: str, behind: dict[str, str], voice: Voice) -> None
 
 def _derive_output_name(path: str, to: str, form: str) -> str:
     """Name the output after the input, with the version before `.acr` unless it is the default."""
-    given = "stdin.acr" if path == STDIN else Path(path).name
-    stem = given
+    name_given = "stdin.acr" if path == STDIN else Path(path).name
+    stem = name_given
     for suffix in _FORM_SUFFIXES.values():
         stem = stem.removesuffix(suffix)
     if to in _FORM_SUFFIXES:
@@ -183,4 +183,4 @@ def _derive_output_name(path: str, to: str, form: str) -> str:
         if to == _DEFAULT_VERSION
         else f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}"
     )
-    return f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}" if name == given else name
+    return f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}" if name == name_given else name

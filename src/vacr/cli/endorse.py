@@ -91,11 +91,11 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
 
 
 def _write_enrolment_message(
-    output: str, data: bytes, told: str, voice: Voice, **document: Any
+    output: str, data: bytes, summary: str, voice: Voice, **document: Any
 ) -> int:
     _check_file_absent(output, "-o")
     write_output_file(Path(output), data, "", (), overwrite=False)
-    voice.result(f"{output}: {told}")
+    voice.result(f"{output}: {summary}")
     voice.data({"output": output, "bytes": len(data), **document})
     return 0
 
@@ -119,10 +119,10 @@ def request(
       vacr endorse request -o request.cbor
     """
     tpm = Tpm(tcti)
-    said = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
-    told = "the request; whoever endorses answers with a challenge"
+    content = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
+    summary = "the request; whoever endorses answers with a challenge"
     return _write_enrolment_message(
-        output, encode_enrolment("request", said), told, Voice(format, quiet, verbose)
+        output, encode_enrolment("request", content), summary, Voice(format, quiet, verbose)
     )
 
 
@@ -170,10 +170,10 @@ def challenge(
       vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
     """
     voice = Voice(format, quiet, verbose)
-    roots = [one for name in ek_root for one in read_certificate_file(name)]
-    between = [one for name in ek_chain for one in read_certificate_file(name)]
+    roots = [certificate for name in ek_root for certificate in read_certificate_file(name)]
+    between = [certificate for name in ek_chain for certificate in read_certificate_file(name)]
     random = (secrets.token_bytes(SECRET_LENGTH), secrets.token_bytes(SEED_LENGTH))
-    made = create_challenge(
+    message = create_challenge(
         _read_enrolment_message(file, "request"), roots, between, datetime.now(UTC), random
     )
     _check_file_absent(output, "-o")
@@ -181,10 +181,10 @@ def challenge(
     path = Path(secret)
     path.touch(0o600)
     write_files_atomically(
-        [OutputFile(path, [made.kept], (path,))]
+        [OutputFile(path, [message.kept], (path,))]
     )  # readable by those only who can read what was there
     return _write_enrolment_message(
-        output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret
+        output, message.sent, f"the challenge; {secret} stays here", voice, secret=secret
     )
 
 
@@ -207,8 +207,8 @@ def answer(
     Example:
       vacr endorse answer challenge.cbor -o answer.cbor
     """
-    said = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
-    secret = Tpm(tcti).activate(said["credential"], said["ek"])
+    content = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
+    secret = Tpm(tcti).activate(content["credential"], content["ek"])
     return _write_enrolment_message(
         output,
         encode_enrolment("answer", {"secret": secret}),
@@ -251,10 +251,12 @@ def confirm(
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force
     )
-    made = create_endorsement(
+    endorsement = create_endorsement(
         _read_enrolment_message(secret, "secret"),
         _read_enrolment_message(file, "answer"),
         signer,
         int(time.time()),
     )
-    return _write_enrolment_message(output, made, "the endorsement", Voice(format, quiet, verbose))
+    return _write_enrolment_message(
+        output, endorsement, "the endorsement", Voice(format, quiet, verbose)
+    )

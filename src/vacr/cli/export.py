@@ -91,7 +91,7 @@ def command(
     format: str,
     quiet: bool,
     verbose: int,
-    **asked: Any,
+    **filters: Any,
 ) -> int:
     """Write records, or native sessions, in a format of other tools.
 
@@ -108,14 +108,14 @@ def command(
       vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
-    chosen = build_filter(**asked)
-    _check_options_apply(to, chosen, atif_version=atif_version, key=key, commit=commit)
+    row_filter = build_filter(**filters)
+    _check_options_apply(to, row_filter, atif_version=atif_version, key=key, commit=commit)
     signer = (
         load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         if key is not None
         else None
     )
-    wish = ExportRequest("", chosen, atif_version, commit=commit, signer=signer)
+    wish = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
     run = _ExportRun(EXCHANGE_FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
     for path in paths:
         run.path(path)
@@ -170,75 +170,84 @@ class _ExportRun:
         """Export the records at a path; an unreadable one does not stop the others."""
         is_folder = Path(path).is_dir()
         try:
-            for one in self._opened(path):
-                if isinstance(one, NotASession) and is_folder:
+            for item in self._opened(path):
+                if isinstance(item, NotASession) and is_folder:
                     continue
-                if isinstance(one, VacrError):
-                    self._fail(path, one)
+                if isinstance(item, VacrError):
+                    self._fail(path, item)
                     continue
                 self.found += 1
                 try:
-                    self._one(one, level=1 if is_folder else 0)
+                    self._one(item, level=1 if is_folder else 0)
                 except VacrError as error:
-                    self._fail(one.path, error)
+                    self._fail(item.path, error)
         except VacrError as error:
             self._fail(path, error)
 
     def _opened(self, path: str) -> Iterator[InputRecord | VacrError]:
-        found = scan_input_records(path)
+        items = scan_input_records(path)
         if is_output_folder(self.output) or self.output == STDIN:
-            return found
+            return items
         # Two records are enough to refuse a single output file.
-        first = list(islice(found, 2))
+        first = list(islice(items, 2))
         check_single_output(
-            [*self.paths[1:], *(one.path for one in first if isinstance(one, InputRecord))],
+            [*self.paths[1:], *(item.path for item in first if isinstance(item, InputRecord))],
             self.output,
         )
         return iter(first)
 
-    def _one(self, one: InputRecord, level: int) -> None:
-        name = hash_pieces([one.stored_bytes() if one.stored else encode(one.record, "json")])
-        beside = f"{one.path}{STATEMENT_SUFFIX}"
-        statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
-        made = self.to.export(
-            one.record, replace(self.asked, digest=name, form=one.form, statement=statement)
+    def _one(self, recording: InputRecord, level: int) -> None:
+        name = hash_pieces(
+            [recording.stored_bytes() if recording.stored else encode(recording.record, "json")]
+        )
+        beside = f"{recording.path}{STATEMENT_SUFFIX}"
+        statement = read_bytes(beside) if recording.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
+        document = self.to.export(
+            recording.record,
+            replace(self.asked, digest=name, form=recording.form, statement=statement),
         )
         described = {
-            "source": one.path,
-            "record": one.record["id"],
-            "losses": dict(made.losses),
-            "left-out": made.left_out,
+            "source": recording.path,
+            "record": recording.record["id"],
+            "losses": dict(document.losses),
+            "left-out": document.left_out,
         }
         if self.output == STDIN:
-            write_bytes([made.data])
+            write_bytes([document.data])
         else:
             target = Path(self.output or "")
             if is_output_folder(self.output):
-                target /= f"{reserve_unused_name(one.stem, self.names)}{self.to.ending}"
+                target /= f"{reserve_unused_name(recording.stem, self.names)}{self.to.ending}"
             state = write_output_file(
-                target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite
+                target,
+                document.data,
+                recording.path,
+                (recording.path, *self.paths),
+                overwrite=self.overwrite,
             )
             unchanged = ", unchanged" if state == "unchanged" else ""
-            self.voice.result(f"{target}: {format_size(len(made.data))}{unchanged}")
+            self.voice.result(f"{target}: {format_size(len(document.data))}{unchanged}")
             described |= {
                 "output": str(target),
                 "state": state,
-                "bytes": len(made.data),
-                "sha-256": hash_pieces([made.data]),
+                "bytes": len(document.data),
+                "sha-256": hash_pieces([document.data]),
             }
         if self.voice.json:
             self.done.append(described)
-        self.losses.update(made.losses)
-        self._tell(one.path, made, level)
+        self.losses.update(document.losses)
+        self._tell(recording.path, document, level)
 
-    def _tell(self, path: str, made: ExportedDocument, level: int) -> None:
-        if made.left_out:
+    def _tell(self, path: str, document: ExportedDocument, level: int) -> None:
+        if document.left_out:
             self.voice.notice(
-                f"vacr: {path}: {format_count(made.left_out, 'row')} left out by the filters", level
+                f"vacr: {path}: {format_count(document.left_out, 'row')} left out by the filters",
+                level,
             )
-        if made.losses:
+        if document.losses:
             self.voice.notice(
-                f"vacr: {path}: not held by {self.to.title}: {format_losses(made.losses)}", level
+                f"vacr: {path}: not held by {self.to.title}: {format_losses(document.losses)}",
+                level,
             )
 
     def _fail(self, path: str, error: VacrError) -> None:

@@ -134,16 +134,16 @@ def _find_documents(path: str) -> list[tuple[str, Path]]:
     """
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
-    found = sorted(
+    documents = sorted(
         file
         for file in Path(path).rglob("*")
         if file.name.endswith(_DOCUMENT_SUFFIXES) and file.is_file()
     )
-    if not found:
+    if not documents:
         endings = " or ".join(_DOCUMENT_SUFFIXES)
         hint = f"Of a folder, files are taken whose names end in {endings}. Name others one by one."
         raise UnreadableInput("there is no document in it", where=path, hint=hint)
-    return [(str(file), file.parent.relative_to(path)) for file in found]
+    return [(str(file), file.parent.relative_to(path)) for file in documents]
 
 
 def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:

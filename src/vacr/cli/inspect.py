@@ -195,14 +195,15 @@ def _format_header_parameter(label: Any, value: Any) -> str:
         return f"{label_text}: {format_diagnostic(claims, 2)}"
     try:
         if label == HEADER_X5CHAIN:
-            subjects = "; ".join(one.subject.rfc4514_string() for one in parse_x5chain(value))
+            subjects = "; ".join(
+                certificate.subject.rfc4514_string() for certificate in parse_x5chain(value)
+            )
             return escape_unprintable(f"{label_text}: {subjects}")
         if label == HEADER_KCCS:
             return f"{label_text}: {compute_thumbprint_uri(parse_kccs(value))}"
         if label == HEADER_RECEIPTS and isinstance(value, list | tuple):
-            return escape_unprintable(
-                f"{label_text}: {'; '.join(_format_receipt(parse_receipt(one)) for one in value)}"
-            )
+            receipts = "; ".join(_format_receipt(parse_receipt(data)) for data in value)
+            return escape_unprintable(f"{label_text}: {receipts}")
     except VacrError:
         pass  # It is shown in diagnostic notation.
     return f"{label_text}: {format_diagnostic(value, 2)}"
@@ -257,11 +258,11 @@ def _convert_for_json(value: Any) -> Any:
         return value.hex()
     if isinstance(value, dict):
         others = {format_diagnostic(key) for key in value if not isinstance(key, str)}
-        named = {
+        names = {
             key: key if isinstance(key, str) and key not in others else format_diagnostic(key)
             for key in value
         }
-        return {named[key]: _convert_for_json(item) for key, item in value.items()}
+        return {names[key]: _convert_for_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_convert_for_json(item) for item in value]
     return (
@@ -277,9 +278,9 @@ def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
         if looks_like_jwt(data) or data.startswith(CWT_PREFIX):
             return [_parse_token(data)]
         records = [
-            one.value
-            for one in list_cmw_records(decode_cmw(data))
-            if one.media_type in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE)
+            record.value
+            for record in list_cmw_records(decode_cmw(data))
+            if record.media_type in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE)
         ]
         return [(f"{kind} in a CMW", claims) for kind, claims in map(_parse_token, records)]
     except InvalidStatement:
@@ -316,7 +317,7 @@ def _name_claim_label(label: Any) -> Any:
 
 def _decode_component(measured: Any) -> Any:
     try:
-        one = decode_component(measured[1], {})
+        component = decode_component(measured[1], {})
     except (VacrError, LookupError, TypeError):
         return measured
-    return {"name": one.name, "version": one.version, "sha-256": one.digest}
+    return {"name": component.name, "version": component.version, "sha-256": component.digest}

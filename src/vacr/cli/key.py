@@ -153,7 +153,7 @@ def _read_public_keys(path: str) -> list[PublicKey]:
     data = read_trust_file(path)
     try:
         if b"-----BEGIN CERTIFICATE-----" in data:
-            return [one.public_key() for one in parse_pem_certificates(data)]
+            return [certificate.public_key() for certificate in parse_pem_certificates(data)]
         return parse_public_keys(data)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=path, hint=error.hint) from error

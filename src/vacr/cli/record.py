@@ -359,15 +359,15 @@ def _record_folders(
 
         def undone() -> Iterator[RecordingTask]:
             for task in tasks():
-                done = (
+                earlier = (
                     RecordingOutcome(task, skipped=task.passed_over)
                     if task.passed_over
                     else journal.done(task)
                 )
-                if done is None:
+                if earlier is None:
                     yield task
                 else:
-                    report.add(done)
+                    report.add(earlier)
                     step()
 
         for outcome in run.outcomes(undone()):

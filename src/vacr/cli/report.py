@@ -73,9 +73,9 @@ class RecordingReport:
 
     def _skip(self, error: dict[str, Any]) -> None:
         self.not_sessions += 1
-        told = {"source": error["source"], "reason": error["error"]}
-        self._keep(self.skipped, told)
-        self.voice.line({"kind": "skipped", **told})
+        document = {"source": error["source"], "reason": error["error"]}
+        self._keep(self.skipped, document)
+        self.voice.line({"kind": "skipped", **document})
         self.voice.notice(f"vacr: {error['source']}: {error['error']}", 1)
 
     def _keep(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
@@ -84,7 +84,11 @@ class RecordingReport:
 
     def _record(self, record: dict[str, Any]) -> None:
         counts = self.agents.setdefault(record["agent"], Counter())
-        names = [f"{kind[:-1]} {name}" for kind, found in record["drift"].items() for name in found]
+        names = [
+            f"{kind[:-1]} {name}"
+            for kind, names_found in record["drift"].items()
+            for name in names_found
+        ]
         self.drift.update(names)
         counts.update(
             {
@@ -98,9 +102,9 @@ class RecordingReport:
         if not self.folder:
             self.sessions.add(record["session-id"])
         self.secrets += bool(record.get("secrets"))
-        told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
-        self._keep(self.records, told)
-        self.voice.line({"kind": "record", **told})
+        document = {name: value for name, value in record.items() if name not in ("seen", "stale")}
+        self._keep(self.records, document)
+        self.voice.line({"kind": "record", **document})
         self._tell(record, 1 if self.folder else 0)
 
     def _tell(self, record: dict[str, Any], level: int) -> None:
@@ -114,13 +118,13 @@ class RecordingReport:
             voice.notice(
                 f"vacr: {name}: and {more} like these; --format json lists them all", level
             )
-        for left in record["left-out"]:
-            voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
+        for missing in record["left-out"]:
+            voice.notice(f"vacr: left out: {missing['file']}: {missing['reason']}", level)
         if record["drift"]:
             voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept as found", level)
         if "stale" in record:
-            told = "holds the source of the older record; record with --seal-source to renew it"
-            voice.notice(f"vacr: {record['stale']} {told}", level)
+            remark = "holds the source of the older record; record with --seal-source to renew it"
+            voice.notice(f"vacr: {record['stale']} {remark}", level)
         if record["output"] is None or voice.verbose < level:
             return
         agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
@@ -150,9 +154,9 @@ class RecordingReport:
 
     def finish(self) -> None:
         """Print the totals of the run."""
-        found = {"records": self.records, "errors": self.errors}
+        document = {"records": self.records, "errors": self.errors}
         self.voice.data(
-            found | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
+            document | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
         )
         if not self.folder:
             return
@@ -166,22 +170,22 @@ class RecordingReport:
         """Print remarks about a whole folder, such as the number of files that are not sessions."""
         if not self.folder:
             return
-        told = [format_count(self.failed, "failure")] if self.failed else []
+        remarks = [format_count(self.failed, "failure")] if self.failed else []
         notices = sum(counts["notices"] for counts in self.agents.values())
         if notices:
-            told.append(f"{format_count(notices, 'notice')} (-v shows them)")
+            remarks.append(f"{format_count(notices, 'notice')} (-v shows them)")
         if self.secrets:
-            told.append(
+            remarks.append(
                 f"{format_count(self.secrets, 'record')} with a secret in it, at the pointers in "
                 "vacr.secrets"
             )
         if self.not_sessions:
-            told.append(
+            remarks.append(
                 f"{format_count(self.not_sessions, 'file')} without a session (-v names them)"
             )
         if self.drift:
-            told.append(f"unknown to this version: {_format_top_counts(self.drift)}")
-        for line in told:
+            remarks.append(f"unknown to this version: {_format_top_counts(self.drift)}")
+        for line in remarks:
             self.voice.result(line)
 
     def _table(self) -> list[str]:

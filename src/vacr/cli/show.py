@@ -80,7 +80,7 @@ def command(
     format: str,
     quiet: bool,
     verbose: int,
-    **asked: Any,
+    **filters: Any,
 ) -> int:
     """Show a conversation: what was asked, what was answered, each tool call in a line, edits as
     diffs, and what it adds up to.
@@ -98,31 +98,31 @@ def command(
       vacr show records/ --grep "rm -rf" --only tool -v
     """
     voice = Voice(format, quiet, verbose)
-    chosen = build_filter(**asked)
-    shown = _ShowRun(path, chosen, voice)
+    row_filter = build_filter(**filters)
+    run = _ShowRun(path, row_filter, voice)
     if voice.json:
-        shown.print_rows()
+        run.print_rows()
     else:
-        teller = RowFormatter(
+        formatter = RowFormatter(
             detail,
-            bool("event" in chosen.kinds or chosen.text or chosen.names),
-            chosen.text,
+            bool("event" in row_filter.kinds or row_filter.text or row_filter.names),
+            row_filter.text,
             places=bool(verbose),
         )
         coloured = color == "always" or (
             color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
         _print_paged(
-            (_colorize_lines(lines, coloured=coloured) for lines in shown.lines(teller)),
+            (_colorize_lines(lines, coloured=coloured) for lines in run.lines(formatter)),
             coloured=coloured,
             paged=not no_pager,
         )
-    if shown.count or chosen == RowFilter():
-        return shown.exit_code
+    if run.count or row_filter == RowFilter():
+        return run.exit_code
     voice.notice(f"vacr: {path}: nothing in it is what was asked for")
-    if chosen.tools and shown.tools:
-        voice.notice(f"  Its tools are {', '.join(sorted(shown.tools))}.")
-    return shown.exit_code or _EXIT_NO_MATCH
+    if row_filter.tools and run.tools:
+        voice.notice(f"  Its tools are {', '.join(sorted(run.tools))}.")
+    return run.exit_code or _EXIT_NO_MATCH
 
 
 class _ShowRun:
@@ -137,31 +137,31 @@ class _ShowRun:
 
     def print_rows(self) -> None:
         """Print the rows for programs."""
-        found = []
-        for one in read_input_records(self.path, changed=True, failed=self._report_failure):
-            for row in self._rows(one, Totals()):
-                described = _build_row_document(one, row)
+        documents = []
+        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+            for row in self._rows(recording, Totals()):
+                described = _build_row_document(recording, row)
                 self.voice.line(described)
                 if self.voice.format == "json":
-                    found.append(described)
-        self.voice.data({"rows": found})
+                    documents.append(described)
+        self.voice.data({"rows": documents})
 
-    def lines(self, teller: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
+    def lines(self, formatter: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
         """Yield the lines of each row, with a head and totals for each session that has any."""
         between: list[TerminalLine] = []
-        for one in read_input_records(self.path, changed=True, failed=self._report_failure):
+        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
             totals = Totals(sessions=1)
-            head = [*between, *_format_session_head(one, named=self.is_folder)]
-            told = self.chosen == RowFilter()
-            if told:
+            head = [*between, *_format_session_head(recording, named=self.is_folder)]
+            has_head = self.chosen == RowFilter()
+            if has_head:
                 yield head
-            for row in self._rows(one, totals):
-                if not told:
+            for row in self._rows(recording, totals):
+                if not has_head:
                     yield head
-                told = True
-                yield teller.lines(row)
-            if told:
-                add_usage(one.record, totals)
+                has_head = True
+                yield formatter.lines(row)
+            if has_head:
+                add_usage(recording.record, totals)
                 yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
                 between = [TerminalLine("")]
 
@@ -169,18 +169,18 @@ class _ShowRun:
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
-    def _rows(self, one: InputRecord, totals: Totals) -> Iterator[Row]:
+    def _rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
         """Yield the rows that pass the filter, and count all of them."""
-        for row in self.chosen.chosen(count_passing_rows(build_rows(one.record), totals)):
+        for row in self.chosen.chosen(count_passing_rows(build_rows(recording.record), totals)):
             self.count += 1
             yield row
         self.tools.update(totals.tools)
 
 
-def _build_row_document(one: InputRecord, row: Row) -> dict[str, Any]:
+def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
     return {
-        "source": one.path,
-        "session-id": one.record["session"].get("session-id"),
+        "source": recording.path,
+        "session-id": recording.record["session"].get("session-id"),
         "place": row.place,
         "id": row.name,
         "time": format_timestamp(row.time) if row.time is not None else None,
@@ -208,15 +208,15 @@ def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
     return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
-def _format_session_head(one: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
+def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
     if named:
-        yield TerminalLine(make_visible_line(one.path), "head")
-    session = one.record["session"]
+        yield TerminalLine(make_visible_line(recording.path), "head")
+    session = recording.record["session"]
     meta = session.get("agent-meta", {})
-    who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
+    agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
-    yield TerminalLine(make_visible_line(f"{who}, {models}"), "head")
+    yield TerminalLine(make_visible_line(f"{agent}, {models}"), "head")
     name = session.get("session-id", "")
     called = name.hex() if isinstance(name, bytes) else name
     start = format_timestamp(session["session-start"]) if "session-start" in session else None

@@ -189,7 +189,7 @@ def command(
         )
     signing = pop_signing_options(options)
     # A wrong key is reported before anything begins.
-    named = load_signing_settings(**signing) if signing["key"] and not no_seal else None
+    named_settings = load_signing_settings(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
         services = load_service_settings(**options)
@@ -203,12 +203,16 @@ def command(
         )
         sealing = None
         if not no_seal:
-            how = named or load_signing_settings(**{**signing, "key": ensure_machine_key(state)})
+            signing_settings = named_settings or load_signing_settings(
+                **{**signing, "key": ensure_machine_key(state)}
+            )
             registrar = services.registrar(service) if service is not None else None
             (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
             sealing = SealingQueue(
                 journal,
-                make_session_sealer(how, registrar, Path(output) if output else state / "sealed"),
+                make_session_sealer(
+                    signing_settings, registrar, Path(output) if output else state / "sealed"
+                ),
                 table.tell,
             )
         anchoring = None
@@ -324,14 +328,14 @@ class _WatchTable:
         if self._voice.quiet:
             return
         now = time.monotonic()
-        for name, one in watcher.capturing.followed.items():
-            told, when = self._told.get(name, (0, 0.0))
-            if not is_last and when and now - when < _REPORT_INTERVAL_SECONDS:
+        for name, session in watcher.capturing.followed.items():
+            count_before, printed_at = self._told.get(name, (0, 0.0))
+            if not is_last and printed_at and now - printed_at < _REPORT_INTERVAL_SECONDS:
                 continue
-            entries = self._entries.of(one, exactly=is_last)
-            if not when or entries != told:
+            entries = self._entries.of(session, exactly=is_last)
+            if not printed_at or entries != count_before:
                 self.tell(
-                    f"{one.place.agent}: {one.project or one.place.path}: "
+                    f"{session.place.agent}: {session.project or session.place.path}: "
                     f"{format_count(entries, 'entry')}"
                 )
                 self._told[name] = (entries, now)
@@ -340,15 +344,15 @@ class _WatchTable:
         """Return the sessions for programs."""
         return [
             {
-                "agent": one.place.agent,
-                "path": str(one.place.path),
-                "session": one.place.session or None,
-                "journal": one.journal,
-                "project": one.project,
-                "entries": self._entries.of(one, exactly=True),
-                "anchored": self._anchored(one),
+                "agent": session.place.agent,
+                "path": str(session.place.path),
+                "session": session.place.session or None,
+                "journal": session.journal,
+                "project": session.project,
+                "entries": self._entries.of(session, exactly=True),
+                "anchored": self._anchored(session),
             }
-            for one in watcher.capturing.followed.values()
+            for session in watcher.capturing.followed.values()
         ]
 
     def _drawn(self, watcher: Watcher) -> Any:
@@ -358,15 +362,15 @@ class _WatchTable:
         table = Drawn(
             "agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False
         )
-        recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
-        for one in recent[:_MAX_SESSIONS_SHOWN]:
-            entries = str(self._entries.of(one))
+        recent = sorted(watcher.capturing.followed.values(), key=lambda session: -session.changed)
+        for session in recent[:_MAX_SESSIONS_SHOWN]:
+            entries = str(self._entries.of(session))
             cells = (
-                one.place.agent,
-                one.project or one.place.path.name,
+                session.place.agent,
+                session.project or session.place.path.name,
                 entries,
-                _format_age(one.changed),
-                self._anchored(one),
+                _format_age(session.changed),
+                self._anchored(session),
             )
             table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
         if len(recent) > _MAX_SESSIONS_SHOWN:
@@ -375,9 +379,9 @@ class _WatchTable:
             table.caption = "no session yet"
         return table
 
-    def _anchored(self, one: FollowedSession) -> str:
+    def _anchored(self, session: FollowedSession) -> str:
         covered = self._journal.covered
-        checkpoint = covered.where_covered.get(one.journal)
+        checkpoint = covered.where_covered.get(session.journal)
         if checkpoint is None:
             return ""
         anchor = next((anchor for anchor in covered.anchors if anchor.number >= checkpoint), None)
@@ -392,22 +396,27 @@ class _EntryCounter:
         self._journal = journal
         self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
-    def of(self, one: FollowedSession, *, exactly: bool = False) -> int:
+    def of(self, session: FollowedSession, *, exactly: bool = False) -> int:
         """Count the entries of a session; unless `exactly`, spend little time on reading."""
-        if not one.is_rewritten:
-            return one.lines
-        head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
+        if not session.is_rewritten:
+            return session.lines
+        head, entries, due = self._known.get(session.journal, (None, 0, 0.0))
         began = time.monotonic()
-        if head == one.head or (began < due and not exactly):
+        if head == session.head or (began < due and not exactly):
             return entries
         with contextlib.suppress(VacrError):
-            parts = self._journal.session(one.journal).state.parts
-            found = count_record_entries(
-                one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts]
+            parts = self._journal.session(session.journal).state.parts
+            count = count_record_entries(
+                session.place.agent,
+                [(part.name, bytes(part.content.held or b"")) for part in parts],
             )
-            entries = entries if found is None else found
+            entries = entries if count is None else count
         now = time.monotonic()
-        self._known[one.journal] = (one.head, entries, now + _COUNTING_PAUSE_FACTOR * (now - began))
+        self._known[session.journal] = (
+            session.head,
+            entries,
+            now + _COUNTING_PAUSE_FACTOR * (now - began),
+        )
         return entries
 
 

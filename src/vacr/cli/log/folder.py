@@ -72,12 +72,12 @@ def init_command(
       vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
-    made = create_log(folder, origin=origin, database=database)
-    with closing(made.reader()) as storage:
-        found = build_log_document(made, storage)
+    log = create_log(folder, origin=origin, database=database)
+    with closing(log.reader()) as storage:
+        document = build_log_document(log, storage)
     voice.result(f"{folder}: a new log")
-    print_log_summary(found, voice)
-    voice.data(found)
+    print_log_summary(document, voice)
+    voice.data(document)
     return 0
 
 
@@ -116,31 +116,31 @@ def fsck_command(
       vacr log fsck mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_log(folder, database)
+    log = open_log(folder, database)
     with show_job_progress("checking", voice) as advance:
-        checked = run_fsck(found, advance)
-    problems, more = checked.findings.found, checked.findings.more
+        result = run_fsck(log, advance)
+    problems, more = result.findings.found, result.findings.more
     for problem in problems:
-        voice.error(f"{found.path}: {problem}")
+        voice.error(f"{log.path}: {problem}")
     if more:
-        voice.error(f"{found.path}: and {more} more")
-    heads = format_count(checked.heads, "signed head")
+        voice.error(f"{log.path}: and {more} more")
+    heads = format_count(result.heads, "signed head")
     verdict = "damaged" if problems else "clean"
     voice.result(
-        f"{found.path}: {verdict}: {format_count(checked.size, 'entry')}, {heads}, "
-        f"{format_count(checked.files, 'published file')}"
+        f"{log.path}: {verdict}: {format_count(result.size, 'entry')}, {heads}, "
+        f"{format_count(result.files, 'published file')}"
     )
-    for remark in checked.remarks:
-        voice.notice(f"{found.path}: {remark}")
+    for remark in result.remarks:
+        voice.notice(f"{log.path}: {remark}")
     voice.data(
         {
             "clean": not problems,
-            "size": checked.size,
-            "heads": checked.heads,
-            "files": checked.files,
+            "size": result.size,
+            "heads": result.heads,
+            "files": result.files,
             "findings": problems,
         }
-        | {"more": more, "remarks": list(checked.remarks)}
+        | {"more": more, "remarks": list(result.remarks)}
     )
     return _EXIT_DAMAGED if problems else 0
 
@@ -166,16 +166,16 @@ def rotate_command(
       vacr log rotate mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_log(folder, database)
-    with closing(found.reader()) as storage:
-        before = build_log_document(found, storage)["checkpoint-key"]
-    rotate_log_keys(found)
-    with closing(found.reader()) as storage:
-        facts = build_log_document(found, storage) | {"checkpoint-key-before": before}
-    voice.result(f"{found.path}: new keys")
-    print_log_summary(facts, voice)
+    log = open_log(folder, database)
+    with closing(log.reader()) as storage:
+        before = build_log_document(log, storage)["checkpoint-key"]
+    rotate_log_keys(log)
+    with closing(log.reader()) as storage:
+        document = build_log_document(log, storage) | {"checkpoint-key-before": before}
+    voice.result(f"{log.path}: new keys")
+    print_log_summary(document, voice)
     voice.result(f"                  witnesses need it, and the one before: {before}")
-    voice.data(facts)
+    voice.data(document)
     return 0
 
 
@@ -194,12 +194,12 @@ def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
     }
 
 
-def print_log_summary(found: dict[str, Any], voice: Voice) -> None:
+def print_log_summary(document: dict[str, Any], voice: Voice) -> None:
     """Print the name, the identity and the keys of a log."""
-    voice.result(f"  origin          {found['origin']}")
-    voice.result(f"  identity        {found['identity']}")
-    voice.result(f"  receipt key     {found['receipt-key']}")
+    voice.result(f"  origin          {document['origin']}")
+    voice.result(f"  identity        {document['identity']}")
+    voice.result(f"  receipt key     {document['receipt-key']}")
     voice.result(
-        f"                  give {found['receipt-keys-file']} to those who verify receipts"
+        f"                  give {document['receipt-keys-file']} to those who verify receipts"
     )
-    voice.result(f"  checkpoint key  {found['checkpoint-key']}")
+    voice.result(f"  checkpoint key  {document['checkpoint-key']}")
