@@ -182,20 +182,24 @@ def _report_seal(
     """Report sealed, pending and failed sessions, and return the exit code."""
     sealed, errors = result.get("sealed", []), result.get("errors", [])
     statements = [*sealed, *late]
-    pending = [one for one in statements if one["state"] == STATE_PENDING]
-    failed = [one for one in statements if one["exit"] and one["state"] != STATE_PENDING]
+    pending = [statement for statement in statements if statement["state"] == STATE_PENDING]
+    failed = [
+        statement
+        for statement in statements
+        if statement["exit"] and statement["state"] != STATE_PENDING
+    ]
     verdict = read_verdict(result, failed, pending)
-    for one in failed:
-        message = f"not sealed: {one.get('error', '')}"
-        workflow.annotate("error", message, one.get("source") or one["statement"])
+    for statement in failed:
+        message = f"not sealed: {statement.get('error', '')}"
+        workflow.annotate("error", message, statement.get("source") or statement["statement"])
     for error in errors:
         workflow.annotate("error", f"not recorded: {error['error']}", error["source"])
     if verdict == SEAL_FAILED and not failed and not errors:
         exit_code = result["exit"]
         workflow.annotate("error", f"vacr seal ended with exit code {exit_code}; the log says why")
-    for one in pending:
-        message = f"signed, and still to be registered: {one.get('error', '')}"
-        workflow.annotate("warning", message, one["statement"])
+    for statement in pending:
+        message = f"signed, and still to be registered: {statement.get('error', '')}"
+        workflow.annotate("warning", message, statement["statement"])
     temporary = Path(os.environ.get("RUNNER_TEMP") or ".")
     report = read_input("report") or str(temporary / "vacr-seal-report.json")
     document = {"verdict": verdict, "sealed": sealed, "errors": errors, "late": late}
@@ -203,7 +207,7 @@ def _report_seal(
     workflow.summarise(format_seal_summary(verdict, sealed))
     outputs = {
         "verdict": verdict,
-        "sealed": sum(one["exit"] == 0 for one in sealed),
+        "sealed": sum(statement["exit"] == 0 for statement in sealed),
         "pending": len(pending),
         "output": output,
         "outbox": outbox,
@@ -219,7 +223,7 @@ def read_verdict(
     result: dict[str, Any], failed: list[dict[str, Any]], pending: list[dict[str, Any]]
 ) -> str:
     """Return the result of `vacr seal` in a word."""
-    expected_exits = {0, *(one["exit"] for one in pending)}
+    expected_exits = {0, *(statement["exit"] for statement in pending)}
     if failed or result["exit"] not in expected_exits:
         return SEAL_FAILED
     return STATE_PENDING if pending else SEAL_SUCCEEDED

@@ -55,13 +55,13 @@ def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
     """Return the summary of sealed sessions."""
     rows = [
         [
-            _format_cell(one["source"]),
-            _format_cell(one["record"]),
-            _format_line_counts(one.get("lines", {})),
-            one["state"],
-            _format_cell(one.get("error", "")),
+            _format_cell(session["source"]),
+            _format_cell(session["record"]),
+            _format_line_counts(session.get("lines", {})),
+            session["state"],
+            _format_cell(session.get("error", "")),
         ]
-        for one in sorted(sealed, key=lambda one: one["exit"] == 0)
+        for session in sorted(sealed, key=lambda session: session["exit"] == 0)
     ]
     head = ["session", "record", "lines", "state", "why not"]
     return "\n".join(
@@ -84,22 +84,18 @@ def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
         else lines["commit"][:_SHORT_COMMIT_LENGTH]
     )
     count = f", {format_count(len(lines['commits']), 'commit')}" if "since" in lines else ""
-    yield from (
-        (
-            f"{format_count(total['lines'], 'new line')} in {format_count(len(lines['files']), 'file')} "
-            f"(`{span}`{count})."
-        ),
-        "",
-    )
+    new_lines = format_count(total["lines"], "new line")
+    files = format_count(len(lines["files"]), "file")
+    yield from (f"{new_lines} in {files} (`{span}`{count}).", "")
     shares = [
         [_CONTRIBUTOR_LABELS[kind], str(total[kind]), _format_share(total[kind], total["lines"])]
         for kind in CONTRIBUTOR_TYPES
     ]
     yield from _format_table(["who", "lines", "share"], shares, numbers=2)
-    files = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
+    listed = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
     rows = [
         [_format_cell(file["path"]), *(str(file[kind]) for kind in CONTRIBUTOR_TYPES)]
-        for file in files
+        for file in listed
     ]
     yield from _format_table(["file", *_CONTRIBUTOR_LABELS.values()], rows, numbers=4)
     yield from _format_table(
@@ -112,16 +108,18 @@ def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
 
 def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
     """Count lines by the conversation and the prompt that they were written for."""
-    found: Counter[tuple[str, str, str]] = Counter()
-    for one in (one for file in files for one in file["ranges"] if "session-id" in one):
-        who = one["contributor"]
-        by = who.get("model-id") or who["type"]
-        found[one["session-id"], by, one.get("prompt", "")] += (
-            one["end-line"] - one["start-line"] + 1
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for line_range in (
+        line_range for file in files for line_range in file["ranges"] if "session-id" in line_range
+    ):
+        contributor = line_range["contributor"]
+        by = contributor.get("model-id") or contributor["type"]
+        counts[line_range["session-id"], by, line_range.get("prompt", "")] += (
+            line_range["end-line"] - line_range["start-line"] + 1
         )
     return [
         [_format_cell(session), _format_cell(by), str(count), _format_cell(prompt)]
-        for (session, by, prompt), count in found.most_common()
+        for (session, by, prompt), count in counts.most_common()
     ]
 
 
@@ -130,20 +128,18 @@ def _format_records(audit: Audit) -> Iterator[str]:
     if not audit.records:
         yield from ("There are no records.", "")
         return
-    good = len(audit.records) - len(audit.failed)
-    yield from (
-        f"{format_count(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.",
-        "",
-    )
+    failed = len(audit.failed)
+    records = format_count(len(audit.records), "record")
+    yield from (f"{records}: {len(audit.records) - failed} verified, {failed} not.", "")
     rows = [
         [
-            "✅" if one["verified"] else "❌",
-            _format_cell(one["file"] or one["statement"]),
-            _format_cell(one.get("signer", "")),
-            _format_cell(find_proven_time(one) or one.get("issued-at") or ""),
-            _format_cell(one.get("message", "")),
+            "✅" if verdict["verified"] else "❌",
+            _format_cell(verdict["file"] or verdict["statement"]),
+            _format_cell(verdict.get("signer", "")),
+            _format_cell(find_proven_time(verdict) or verdict.get("issued-at") or ""),
+            _format_cell(verdict.get("message", "")),
         ]
-        for one in sorted(audit.records, key=lambda one: one["verified"])
+        for verdict in sorted(audit.records, key=lambda verdict: verdict["verified"])
     ]
     yield from _format_table(["", "record", "signer", "signed", "why not"], rows)
 
@@ -177,5 +173,5 @@ def _format_line_counts(lines: dict[str, int]) -> str:
     )
 
 
-def _format_share(count: int, of: int) -> str:
-    return f"{100 * count / of:.0f} %" if of else ""
+def _format_share(count: int, total: int) -> str:
+    return f"{100 * count / total:.0f} %" if total else ""

@@ -1,5 +1,14 @@
-"""The command line: parse, fetch bytes, call, print; nothing else. One module a verb, loaded when
-it is used.
+"""The command line: parse the options, call a workflow, and print the result.
+
+Each verb has a module, which is loaded when the verb is used:
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["--version"])
+    vacr ...
+    0
+
+Results go to standard output and everything else to standard error. The exit code is the same for
+all verbs, and no stack trace reaches the user.
 """
 
 from __future__ import annotations
@@ -107,8 +116,8 @@ def main() -> None:
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
-    """Run the command and give its exit code; no stack trace reaches the user."""
-    # Whatever the environment says, numbers of the same length are read everywhere.
+    """Run the command and return its exit code."""
+    # Numbers of the same length are read on every machine, whatever its environment.
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     try:
         prepare_streams()
@@ -121,14 +130,14 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         print_message(make_lines_printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
-        # The library takes the end of any input for the user's wish to end.
+        # click treats the end of any input as the wish to abort.
         ended = isinstance(error.__cause__, EOFError)
         print_message(
             f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}"
         )
         return UnreadableInput.exit_code if ended else EXIT_INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
-        # The library ends so after it has completed words for a shell, and whichever pipe broke.
+        # click exits like this after completing words for a shell, and when any pipe broke.
         if isinstance(error, SystemExit) and not error.code:
             return 0
         # A reader of our output may leave when it has seen enough.
@@ -152,9 +161,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 
 def _describe_os_error(error: OSError) -> str:
-    """Describe an error that no verb expected; the library prints help without checking whether it
-    can be written.
-    """
+    """Describe an error that no verb expected; click prints help without checking the output."""
     try:
         check_output()
     except UnwritableOutput as failed:

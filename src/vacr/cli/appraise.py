@@ -1,4 +1,11 @@
-"""`vacr appraise`: evidence and a policy → a signed attestation result."""
+"""`vacr appraise`: evidence and a policy → a signed attestation result.
+
+The result is written next to the evidence, under the name of the record:
+
+    >>> from vacr.cli.appraise import _strip_evidence_suffix
+    >>> _strip_evidence_suffix("abc.acr.json.evidence.cbor")
+    'abc.acr.json'
+"""
 
 from __future__ import annotations
 
@@ -103,30 +110,32 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     to: str | None,
-    passport: bool,  # noqa: FBT001
+    passport: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Appraise evidence by a policy, and sign the result (EAR), which others can rely on.
 
     ✓ is as it should be, ! is a warning, ✗ is not as it should be, ? is only said, or missing. Only
-    what is affirmed ends with
-    0. A result is written whatever it says, but for bytes that are no evidence. EVIDENCE is a
-       token, a wrapper or a collection.
+    what is affirmed ends with 0. A result is written whatever it says, but for bytes that are no
+    evidence. EVIDENCE is a token, a wrapper or a collection.
 
     \b
     Example:
-      vacr appraise abc.acr.json.evidence.cbor --policy policy.toml --nonce 1f2e… --record
-      abc.acr.json vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key
-      verifier/signing.pem -o result.jwt vacr appraise evidence.cbor --policy policy.toml --nonce
-      1f2e… --key verifier/signing.pem --passport -o passport.json
-    """
-    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
+      vacr appraise abc.acr.json.evidence.cbor --policy policy.toml --nonce 1f2e… --record abc.acr.json
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem -o result.jwt
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem --passport -o passport.json
+    """  # noqa: E501 - a command is one line
+    voice = (
+        Voice("text", quiet=True, verbose=verbose)
+        if output == STDIN
+        else Voice(format, quiet, verbose)
+    )
     key = key or ensure_machine_key(find_state_folder(os.environ), VERIFIER_KEY_NAME)
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force
@@ -134,12 +143,22 @@ def command(
     form = choose_output_form(
         output, to, WRAPPED_FORMS if passport else (*WRAPPED_FORMS, *BARE_FORMS)
     )
-    rules, asked, now = load_appraisal_policy(policy), parse_nonce(nonce), datetime.now(UTC)
-    data, said = read_record_file(record) if record is not None else (None, {})
+    rules, expected_nonce, now = (
+        load_appraisal_policy(policy),
+        parse_nonce(nonce),
+        datetime.now(UTC),
+    )
+    data, record_content = read_record_file(record) if record is not None else (None, {})
     about = compute_record_digest(data) if data is not None else None
-    found = read_evidence(evidence)
+    messages = read_evidence(evidence)
     appraisal = _appraise_evidence(
-        found, rules, evidence, nonce=asked, record=about, now=now, journal=find_journal_head(said)
+        messages,
+        rules,
+        evidence,
+        nonce=expected_nonce,
+        record=about,
+        now=now,
+        journal=find_journal_head(record_content),
     )
     for check in appraisal.checks:
         voice.result(
@@ -152,22 +171,22 @@ def command(
         rules.result_validity,
         as_jwt=form in (JSON_FORM, JWT_FORM),
     )
-    made = replace(found, result=token) if passport else RatsMessages(result=token)
+    result = replace(messages, result=token) if passport else RatsMessages(result=token)
     name = (
         f"{_strip_evidence_suffix(evidence)}{PASSPORT_SUFFIX if passport else RESULT_SUFFIX}.{form}"
     )
-    written = OutputTarget(output, overwrite, voice).put(made.encode(form), name, evidence)
+    written = OutputTarget(output, overwrite, voice).put(result.encode(form), name, evidence)
     _report_appraisal(appraisal, evidence, written, voice, passport=passport)
     return 0 if appraisal.status is Tier.AFFIRMING else EXIT_NOT_AFFIRMED
 
 
 def _appraise_evidence(
-    found: RatsMessages, rules: AppraisalPolicy, where: str, **asked: Any
+    messages: RatsMessages, rules: AppraisalPolicy, where: str, **expected: Any
 ) -> Appraisal:
-    """Appraise evidence; where it is none, say which file it is."""
+    """Appraise evidence, and name its file in errors."""
     try:
         return appraise_evidence(
-            found.evidence or b"", rules, **asked, endorsements=found.endorsements
+            messages.evidence or b"", rules, **expected, endorsements=messages.endorsements
         )
     except InvalidStatement as error:
         raise InvalidStatement(
@@ -176,7 +195,7 @@ def _appraise_evidence(
 
 
 def _strip_evidence_suffix(evidence: str) -> str:
-    """Give the name of what evidence lies beside."""
+    """Return the name of the file that evidence is about."""
     endings = (
         f"{name}.{form}" for name in (EVIDENCE_SUFFIX, PASSPORT_SUFFIX) for form in WRAPPED_FORMS
     )
@@ -197,14 +216,14 @@ def _report_appraisal(
         voice.result(f"{written}: {'the passport' if passport else 'the result'}")
     worst = appraisal.worst_check
     if appraisal.status is not Tier.AFFIRMING:
-        told = (
+        problem = (
             f"{worst.name}: {worst.told}"
             if worst is not None
             else "there are no reference values to compare with"
         )
         reason = _find_failure_reason(appraisal) or ""
         voice.error(
-            f"{evidence}: not affirmed ({reason}): {told}", _HINTS_BY_REASON.get(reason, "")
+            f"{evidence}: not affirmed ({reason}): {problem}", _HINTS_BY_REASON.get(reason, "")
         )
     voice.data(
         {
@@ -212,7 +231,7 @@ def _report_appraisal(
             "status": appraisal.status.label,
             "reason": _find_failure_reason(appraisal),
             "vector": appraisal.vector,
-            "checks": [_build_check_document(one) for one in appraisal.checks],
+            "checks": [_build_check_document(check) for check in appraisal.checks],
             "policy": appraisal.policy,
             "nonce": appraisal.nonce.hex(),
             "record": appraisal.record.hex(),
@@ -224,22 +243,22 @@ def _report_appraisal(
 
 
 def _find_failure_reason(appraisal: Appraisal) -> str | None:
-    """Give the reason why evidence is not affirmed, in a word."""
+    """Return why evidence is not affirmed, in a word."""
     if appraisal.status is Tier.AFFIRMING:
         return None
     worst = appraisal.worst_check
     return worst.reason if worst is not None else "no-reference"
 
 
-def _build_check_document(one: AppraisalCheck) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "name": one.name,
-        "claim": one.claim,
-        "value": one.value,
-        "tier": one.tier.label,
+def _build_check_document(check: AppraisalCheck) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "name": check.name,
+        "claim": check.claim,
+        "value": check.value,
+        "tier": check.tier.label,
     }
-    said |= {"told": one.told, "decided": one.decided}
-    return said | ({"reason": one.reason} if one.reason else {})
+    document |= {"told": check.told, "decided": check.decided}
+    return document | ({"reason": check.reason} if check.reason else {})
 
 
 def _build_journal_document(journal: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -1,5 +1,10 @@
-"""`vacr attest`: a record and what recorded it → evidence; and the reference values that evidence
-is appraised against.
+"""`vacr attest`: a record and its recorder → evidence; also the reference values for a verifier.
+
+>>> from vacr.cli.attest import _choose_agent, _parse_pcr_list
+>>> _parse_pcr_list("0,1,7")
+[0, 1, 7]
+>>> _choose_agent(None, {}, "/usr/bin/claude").name
+'claude'
 """
 
 from __future__ import annotations
@@ -145,7 +150,7 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     tcti: str | None,
     pcrs: str,
     journal_head: str | None,
@@ -154,12 +159,12 @@ def command(
     agent: str | None,
     endorsement: tuple[str, ...],
     into: str | None,
-    reference: bool,  # noqa: FBT001
-    attestation_key: bool,  # noqa: FBT001
+    reference: bool,
+    attestation_key: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Make evidence of what recorded a session: which files of vacr, which Python, which
@@ -177,7 +182,11 @@ def command(
       vacr attest --reference --agent claude-code --agent-executable claude -o reference.cbor
       vacr attest --attestation-key -o ak.pub.pem
     """
-    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
+    voice = (
+        Voice("text", quiet=True, verbose=verbose)
+        if output == STDIN
+        else Voice(format, quiet, verbose)
+    )
     target = OutputTarget(output, overwrite, voice)
     signer = (
         load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
@@ -192,12 +201,12 @@ def command(
         return _write_attestation_key(Tpm(tcti), target)
     measured = [*measure_recording_agent(), *map(measure_configuration, configuration)]
     if reference:
-        who = _choose_agent(
+        session_agent = _choose_agent(
             agent, read_record_file(record)[1] if record is not None else {}, agent_executable
         )
-        if who is not None and agent_executable is not None:
+        if session_agent is not None and agent_executable is not None:
             # A release is known by its bytes, whatever version a record says.
-            measured.append(measure_agent(who.name, None, agent_executable))
+            measured.append(measure_agent(session_agent.name, None, agent_executable))
         return _write_reference_values(measured, signer, target)
     if record is None or nonce is None or attester is None:
         missing = [
@@ -217,19 +226,19 @@ def command(
             passphrase_file=None,
             force=False,
         )
-    along = tuple(one for name in endorsement for one in load_endorsements(name))
-    data, said = read_record_file(record)
-    who = _choose_agent(agent, said, agent_executable)
-    if who is not None and agent_executable is not None:
-        measured.append(measure_agent(who.name, who.version, agent_executable))
+    along = tuple(endorsed for name in endorsement for endorsed in load_endorsements(name))
+    data, content = read_record_file(record)
+    session_agent = _choose_agent(agent, content, agent_executable)
+    if session_agent is not None and agent_executable is not None:
+        measured.append(measure_agent(session_agent.name, session_agent.version, agent_executable))
     subject = EvidenceSubject(
         compute_record_digest(data),
         __version__,
         measured,
-        _choose_journal_head(said, record, journal_head),
-        who,
+        _choose_journal_head(content, record, journal_head),
+        session_agent,
     )
-    if not said:
+    if not content:
         voice.notice(
             f"{record}: no record; the evidence names its bytes, and neither a journal nor an "
             "agent unless you do"
@@ -249,38 +258,38 @@ def command(
 
 
 def _choose_agent(
-    name: str | None, said: dict[str, Any], executable: str | None
+    name: str | None, content: dict[str, Any], executable: str | None
 ) -> SessionAgent | None:
-    """Give the agent whose session a record is of; where the record does not say, the one that was
-    named, or measured.
-    """
-    found = find_session_agent(said)
-    if found is not None and name not in (None, found.name):
+    """Return the agent of a session: the one in the record, else the named or measured one."""
+    recorded = find_session_agent(content)
+    if recorded is not None and name not in (None, recorded.name):
         raise UsageError(
-            f"--agent is another one than the record names, {found.name}", hint="Leave it out."
+            f"--agent is another one than the record names, {recorded.name}", hint="Leave it out."
         )
-    named = name or (Path(executable).name if executable is not None else None)
-    return found or (SessionAgent(named) if named is not None else None)
+    fallback = name or (Path(executable).name if executable is not None else None)
+    return recorded or (SessionAgent(fallback) if fallback is not None else None)
 
 
-def _choose_journal_head(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
+def _choose_journal_head(
+    content: dict[str, Any], path: str, head: str | None
+) -> JournalHead | None:
     try:
-        named = find_journal_head(said)
+        recorded = find_journal_head(content)
     except UnreadableInput as error:
         raise UnreadableInput(
             error.message, where=path, hint="Make the record again: vacr record FILE."
         ) from error
-    given = read_journal_head(head) if head is not None else None
-    if named is not None and given is not None and named != given:
+    chosen = read_journal_head(head) if head is not None else None
+    if recorded is not None and chosen is not None and recorded != chosen:
         raise UsageError(
             "--journal-head is another one than the record names", hint="Leave it out."
         )
-    return named or given
+    return recorded or chosen
 
 
 def _parse_pcr_list(text: str) -> list[int]:
     try:
-        return [int(one) for one in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError as error:
         raise UsageError(
             f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7"
@@ -288,7 +297,7 @@ def _parse_pcr_list(text: str) -> list[int]:
 
 
 def _write_evidence(
-    found: RatsMessages,
+    messages: RatsMessages,
     subject: EvidenceSubject,
     kind: str,
     record: str,
@@ -296,32 +305,34 @@ def _write_evidence(
     target: OutputTarget,
 ) -> int:
     form = choose_output_form(target.output, None, (*WRAPPED_FORMS, CWT_FORM))
-    data = found.encode(form)
-    statement = _add_evidence_to_statement(into, found, subject) if into is not None else b""
+    data = messages.encode(form)
+    statement = _add_evidence_to_statement(into, messages, subject) if into is not None else b""
     weaker = (
         " (a key in software: whoever can read it could have made this)"
         if kind == KEY_STORAGE_SOFTWARE
         else ""
     )
-    told = f"evidence by {kind}, {format_count(len(subject.components), 'component')}{weaker}"
+    summary = f"evidence by {kind}, {format_count(len(subject.components), 'component')}{weaker}"
     document = {
         "record": record,
         "sha-256": subject.record.hex(),
         "attester": kind,
         "profile": EVIDENCE_PROFILE,
-        "components": [_build_component_document(one) for one in subject.components],
+        "components": [_build_component_document(component) for component in subject.components],
         "journal": subject.journal is not None,
-        "endorsements": len(found.endorsements),
+        "endorsements": len(messages.endorsements),
         "statement": into,
     }
-    target.write(data, f"{record}{EVIDENCE_SUFFIX}.{form}", record, told, document)
+    target.write(data, f"{record}{EVIDENCE_SUFFIX}.{form}", record, summary, document)
     if into is not None:
         write_file_atomically(Path(into), [statement], Path(into), durable=True)
     return 0
 
 
-def _add_evidence_to_statement(into: str, found: RatsMessages, subject: EvidenceSubject) -> bytes:
-    """Give a statement with evidence in it.
+def _add_evidence_to_statement(
+    into: str, messages: RatsMessages, subject: EvidenceSubject
+) -> bytes:
+    """Return a statement with evidence in its header.
 
     Raises:
         UnreadableInput: the file is no statement.
@@ -336,7 +347,7 @@ def _add_evidence_to_statement(into: str, found: RatsMessages, subject: Evidence
         )
         raise UnreadableInput(f"no statement: {error.message}", where=into, hint=hint) from error
     try:
-        return attach_message(data, found.wrapped(), subject.record)
+        return attach_message(data, messages.wrapped(), subject.record)
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=into, hint=error.hint
@@ -346,20 +357,23 @@ def _add_evidence_to_statement(into: str, found: RatsMessages, subject: Evidence
 def _write_reference_values(
     measured: list[Component], signer: Signer | None, target: OutputTarget
 ) -> int:
-    """Write what this installation measures as, signed where there is a signer."""
+    """Write the measurements of this installation, signed if there is a signer."""
     data = encode_reference_values(
         measured, signer, int(time.time()) if signer is not None else None
     )
-    names = [one.name if one.version is None else f"{one.name} {one.version}" for one in measured]
-    told = (
+    names = [
+        component.name if component.version is None else f"{component.name} {component.version}"
+        for component in measured
+    ]
+    summary = (
         f"reference values of {', '.join(names)}, "
         f"{'signed' if signer is not None else 'not signed'}"
     )
     document = {
-        "components": [_build_component_document(one) for one in measured],
+        "components": [_build_component_document(component) for component in measured],
         "signed": signer is not None,
     }
-    target.write(data, _REFERENCE_FILE, "", told, document)
+    target.write(data, _REFERENCE_FILE, "", summary, document)
     return 0
 
 
@@ -377,11 +391,11 @@ def _write_attestation_key(tpm: Tpm, target: OutputTarget) -> int:
     return 0
 
 
-def _build_component_document(one: Component) -> dict[str, Any]:
-    """Tell of something that was measured."""
+def _build_component_document(component: Component) -> dict[str, Any]:
+    """Describe a measured component for programs."""
     return {
-        "name": one.name,
-        "version": one.version,
-        "sha-256": one.digest.hex(),
-        "files": len(one.manifest or {}),
+        "name": component.name,
+        "version": component.version,
+        "sha-256": component.digest.hex(),
+        "files": len(component.manifest or {}),
     }

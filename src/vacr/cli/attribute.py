@@ -1,4 +1,13 @@
-"""`vacr attribute`: records or sessions → records that say which lines the agent wrote."""
+"""`vacr attribute`: records or sessions → records that say which lines the agent wrote.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["attribute", "examples/claude-code.jsonl", "-v"])
+    claude-code.attributed.acr.json: 1 file, lines: 6 ai
+      total.py: 1-5 ai recorded, 7 ai recorded
+    0
+
+With `--check`, the attribution of a record is recomputed and compared.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +77,14 @@ _EXIT_FAILED = 1
 def command(
     files: tuple[str, ...],
     base: str | None,
-    history: bool,  # noqa: FBT001 - click passes flags so
-    check: bool,  # noqa: FBT001
+    history: bool,
+    check: bool,
     url: str | None,
     related: tuple[str, ...],
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Say which lines of which files an agent wrote, by replaying what it did: a new record with

@@ -1,4 +1,9 @@
-"""`vacr blame`: who wrote the lines of a file or of a commit, as far as records prove it."""
+"""`vacr blame`: who wrote the lines of a file or of a commit, as far as records prove it.
+
+>>> from vacr.cli.blame import _format_line_counts
+>>> _format_line_counts({"ai": 6, "human": 0, "mixed": 0, "unknown": 1})
+'6 ai, 1 unknown'
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ from vacr.workflows import (
     shorten_prompt,
 )
 
-EXIT_NOTHING_KNOWN = 1
+_EXIT_NOTHING_KNOWN = 1
 _MAX_PROMPT_WIDTH = 40
 _SHORT_COMMIT_LENGTH = 12
 
@@ -65,8 +70,8 @@ def command(
     commit: str | None,
     rev: str | None,
     repository: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Say who wrote each line of a file, or the lines that a commit added: which model, in which
@@ -103,7 +108,7 @@ def command(
 
 
 def _check_arguments(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
-    """Refuse a call that does not say what to blame, or by what."""
+    """Refuse a call without a file or commit, or without records."""
     if file is None and commit is None:
         raise UsageError(
             "name a file, or a commit with --commit",
@@ -141,10 +146,10 @@ def _show_file_blame(
         [line.commit[:8], *_format_contributor_columns(line.found), f"{number})"]
         for number, line in enumerate(lines, 1)
     ]
-    for told, line in zip(
+    for columns, line in zip(
         align_columns(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True
     ):
-        voice.result(f"{told} {line.text}")
+        voice.result(f"{columns} {line.text}")
     voice.data(
         {
             "path": place.path,
@@ -167,56 +172,52 @@ def _show_commit_blame(
     repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice
 ) -> int:
     added = blame_commit(repository, revision, records)
-    told = build_commit_document(added)
-    for file in told["files"]:
+    document = build_commit_document(added)
+    for file in document["files"]:
         voice.result(f"{file['path']}: {_format_line_counts(file)}")
-    voice.result(
-        f"{_format_commit_range(added)}: {format_count(len(added.files), 'file')}, {_format_line_counts(told['total'])}"
-    )
+    files, lines = format_count(len(added.files), "file"), _format_line_counts(document["total"])
+    voice.result(f"{_format_commit_range(added)}: {files}, {lines}")
     if added.no_text:
         voice.notice(f"Not counted, for there are no lines in it: {', '.join(added.no_text)}")
-    voice.data(told)
-    lines, unknown = told["total"]["lines"], told["total"]["unknown"]
-    return (
-        0
-        if lines > unknown
-        else _report_nothing_known(
-            voice, len(records), "commit" if added.since is None else "range", lines
-        )
-    )
+    voice.data(document)
+    count, unknown = document["total"]["lines"], document["total"]["unknown"]
+    if count > unknown:
+        return 0
+    kind = "commit" if added.since is None else "range"
+    return _report_nothing_known(voice, len(records), kind, count)
 
 
 def _format_commit_range(added: AddedLines) -> str:
-    """Name a commit, or a range of them."""
+    """Name a commit, or a range of commits."""
+    commit = added.commit[:_SHORT_COMMIT_LENGTH]
     if added.since is None:
-        return added.commit[:_SHORT_COMMIT_LENGTH]
-    return f"{added.since[:_SHORT_COMMIT_LENGTH]}..{added.commit[:_SHORT_COMMIT_LENGTH]}: {format_count(len(added.commits), 'commit')}"
+        return commit
+    since = added.since[:_SHORT_COMMIT_LENGTH]
+    return f"{since}..{commit}: {format_count(len(added.commits), 'commit')}"
 
 
-def _report_nothing_known(voice: Voice, count: int, what: str, lines: int) -> int:
-    """Say that nothing is known, and why."""
+def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int) -> int:
+    """Print why no line is known, and return the exit code."""
     if not lines:
         voice.notice(
-            "This file has no lines." if what == "file" else f"This {what} adds no line of text."
+            "This file has no lines." if kind == "file" else f"This {kind} adds no line of text."
         )
     else:
         hint = "vacr list shows which sessions worked in which folder."
-        voice.notice(f"No line of this {what} is in {format_count(count, 'record')}. {hint}")
-    return EXIT_NOTHING_KNOWN
+        voice.notice(f"No line of this {kind} is in {format_count(record_count, 'record')}. {hint}")
+    return _EXIT_NOTHING_KNOWN
 
 
-def _format_contributor_columns(found: LineBlame | None) -> list[str]:
-    """Say in columns who made a line, in which conversation, what proves it, and what was asked
-    for.
-    """
-    if found is None:
+def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
+    """Return the columns of a line: model, conversation, evidence and prompt."""
+    if blame is None:
         return ["unknown", "", "", ""]
-    model = found.type if found.type != "ai" else found.claim.model or "ai"
+    model = blame.type if blame.type != "ai" else blame.claim.model or "ai"
     return [
         model,
-        found.claim.session[:8],
-        found.claim.evidence,
-        shorten_prompt(found.claim, _MAX_PROMPT_WIDTH),
+        blame.claim.session[:8],
+        blame.claim.evidence,
+        shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
 
 

@@ -19,7 +19,7 @@ _INSTALL_HINTS = {
 @click.command(no_args_is_help=True)
 @click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
 @voice_options
-def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - the options' names
+def command(shell: str, format: str, quiet: bool, verbose: int) -> None:
     """Print what makes a shell complete vacr's verbs and options.
 
     \b

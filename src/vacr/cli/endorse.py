@@ -1,20 +1,27 @@
-"""`vacr endorse`: that an attestation key is in a TPM that its maker certified, in four steps
-between two machines.
+"""`vacr endorse`: the enrolment of a TPM's attestation key, in four steps between two machines.
+
+The attester's machine sends its key and its certificate; the verifier's machine answers with a
+secret that only this TPM can decrypt, and endorses the key once the secret comes back. A step never
+overwrites the file of another:
+
+    >>> from vacr.cli.endorse import _check_file_absent
+    >>> _check_file_absent("examples/cursor.jsonl", "-o")
+    Traceback (most recent call last):
+    vacr.errors.UsageError: examples/cursor.jsonl is there already
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, key_options, load_signer_from_options, voice_options
+from vacr.cli.options import PATH, F, key_options, load_signer_from_options, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
@@ -31,8 +38,6 @@ from vacr.files import OutputFile, read_bytes, write_files_atomically
 from vacr.signing import read_certificate_file
 from vacr.workflows import write_output_file
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _MAX_MESSAGE_BYTES = 1 << 20
 
 
@@ -44,10 +49,10 @@ def command() -> None:
     \b
     Example:
       A$ vacr endorse request -o request.cbor
-      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret
-      secret.cbor A$ vacr endorse answer challenge.cbor -o answer.cbor V$ vacr endorse confirm
-      answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
-    """
+      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
+      A$ vacr endorse answer challenge.cbor -o answer.cbor
+      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+    """  # noqa: E501 - a command is one line
 
 
 def _tcti_option(function: F) -> F:
@@ -63,7 +68,7 @@ def _output_option(function: F) -> F:
 
 
 def _check_file_absent(name: str, option: str) -> None:
-    """Refuse to write over a file: a step that is done again needs the others again, too."""
+    """Refuse to overwrite a file: repeating a step invalidates the later ones."""
     if Path(name).exists():
         raise UsageError(f"{name} is there already", hint=f"Give another name with {option}.")
 
@@ -86,11 +91,11 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
 
 
 def _write_enrolment_message(
-    output: str, data: bytes, told: str, voice: Voice, **document: Any
+    output: str, data: bytes, summary: str, voice: Voice, **document: Any
 ) -> int:
     _check_file_absent(output, "-o")
     write_output_file(Path(output), data, "", (), overwrite=False)
-    voice.result(f"{output}: {told}")
+    voice.result(f"{output}: {summary}")
     voice.data({"output": output, "bytes": len(data), **document})
     return 0
 
@@ -102,8 +107,8 @@ def _write_enrolment_message(
 def request(
     tcti: str | None,
     output: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """On the attester's machine: write the attestation key of the TPM, and the certificate that its
@@ -114,10 +119,10 @@ def request(
       vacr endorse request -o request.cbor
     """
     tpm = Tpm(tcti)
-    said = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
-    told = "the request; whoever endorses answers with a challenge"
+    content = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
+    summary = "the request; whoever endorses answers with a challenge"
     return _write_enrolment_message(
-        output, encode_enrolment("request", said), told, Voice(format, quiet, verbose)
+        output, encode_enrolment("request", content), summary, Voice(format, quiet, verbose)
     )
 
 
@@ -153,8 +158,8 @@ def challenge(
     ek_chain: tuple[str, ...],
     secret: str,
     output: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """On the verifier's machine: check the TPM's certificate, and write a secret that only that TPM
@@ -165,10 +170,10 @@ def challenge(
       vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
     """
     voice = Voice(format, quiet, verbose)
-    roots = [one for name in ek_root for one in read_certificate_file(name)]
-    between = [one for name in ek_chain for one in read_certificate_file(name)]
+    roots = [certificate for name in ek_root for certificate in read_certificate_file(name)]
+    between = [certificate for name in ek_chain for certificate in read_certificate_file(name)]
     random = (secrets.token_bytes(SECRET_LENGTH), secrets.token_bytes(SEED_LENGTH))
-    made = create_challenge(
+    message = create_challenge(
         _read_enrolment_message(file, "request"), roots, between, datetime.now(UTC), random
     )
     _check_file_absent(output, "-o")
@@ -176,10 +181,10 @@ def challenge(
     path = Path(secret)
     path.touch(0o600)
     write_files_atomically(
-        [OutputFile(path, [made.kept], (path,))]
+        [OutputFile(path, [message.kept], (path,))]
     )  # readable by those only who can read what was there
     return _write_enrolment_message(
-        output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret
+        output, message.sent, f"the challenge; {secret} stays here", voice, secret=secret
     )
 
 
@@ -192,8 +197,8 @@ def answer(
     file: str,
     tcti: str | None,
     output: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """On the attester's machine: have the TPM read the secret.
@@ -202,8 +207,8 @@ def answer(
     Example:
       vacr endorse answer challenge.cbor -o answer.cbor
     """
-    said = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
-    secret = Tpm(tcti).activate(said["credential"], said["ek"])
+    content = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
+    secret = Tpm(tcti).activate(content["credential"], content["ek"])
     return _write_enrolment_message(
         output,
         encode_enrolment("answer", {"secret": secret}),
@@ -230,10 +235,10 @@ def confirm(
     key: str,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     output: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """On the verifier's machine: compare the answer, and sign the endorsement, for policies to
@@ -241,16 +246,17 @@ def confirm(
 
     \b
     Example:
-      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o
-      laptop.endorsement.cbor
-    """
+      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+    """  # noqa: E501 - a command is one line
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force
     )
-    made = create_endorsement(
+    endorsement = create_endorsement(
         _read_enrolment_message(secret, "secret"),
         _read_enrolment_message(file, "answer"),
         signer,
         int(time.time()),
     )
-    return _write_enrolment_message(output, made, "the endorsement", Voice(format, quiet, verbose))
+    return _write_enrolment_message(
+        output, endorsement, "the endorsement", Voice(format, quiet, verbose)
+    )

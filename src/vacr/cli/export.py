@@ -1,4 +1,12 @@
-"""`vacr export`: records → what other tools, and people, read."""
+"""`vacr export`: records → the formats of other tools.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["export", "examples/claude-code.jsonl", "--to", "atif"])
+    claude-code.atif.json: 3.7 kB
+    0
+
+Members that a format cannot hold are counted, and reported on standard error.
+"""
 
 from __future__ import annotations
 
@@ -77,13 +85,13 @@ def command(
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
-    force: bool,  # noqa: FBT001 - click passes flags so
+    force: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
-    **asked: Any,
+    **filters: Any,
 ) -> int:
     """Write records, or native sessions, in a format of other tools.
 
@@ -100,14 +108,14 @@ def command(
       vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
-    chosen = build_filter(**asked)
-    _check_options_apply(to, chosen, atif_version=atif_version, key=key, commit=commit)
+    row_filter = build_filter(**filters)
+    _check_options_apply(to, row_filter, atif_version=atif_version, key=key, commit=commit)
     signer = (
         load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         if key is not None
         else None
     )
-    wish = ExportRequest("", chosen, atif_version, commit=commit, signer=signer)
+    wish = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
     run = _ExportRun(EXCHANGE_FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
     for path in paths:
         run.path(path)
@@ -135,13 +143,14 @@ def _check_options_apply(
         )
     if chosen != RowFilter() and not EXCHANGE_FORMATS[to].of_rows:
         raise UsageError(
-            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose nothing of it"
+            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose "
+            "nothing of it"
         )
 
 
 @dataclass
 class _ExportRun:
-    """One run: what was asked for, and what came of it."""
+    """One run: its settings and its results."""
 
     to: ExchangeFormat
     asked: ExportRequest
@@ -153,84 +162,92 @@ class _ExportRun:
     errors: list[dict[str, Any]] = field(default_factory=list)
     losses: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
-    """What was written in this run, which nothing else is written over."""
+    """The names of files that this run has written."""
     worst: int = 0
     found: int = 0
 
     def path(self, path: str) -> None:
-        """Export what is at a path; what cannot be read keeps nothing else back."""
+        """Export the records at a path; an unreadable one does not stop the others."""
         is_folder = Path(path).is_dir()
         try:
-            for one in self._opened(path):
-                if isinstance(one, NotASession) and is_folder:
+            for item in self._opened(path):
+                if isinstance(item, NotASession) and is_folder:
                     continue
-                if isinstance(one, VacrError):
-                    self._fail(path, one)
+                if isinstance(item, VacrError):
+                    self._fail(path, item)
                     continue
                 self.found += 1
                 try:
-                    self._one(one, level=1 if is_folder else 0)
+                    self._one(item, level=1 if is_folder else 0)
                 except VacrError as error:
-                    self._fail(one.path, error)
+                    self._fail(item.path, error)
         except VacrError as error:
             self._fail(path, error)
 
     def _opened(self, path: str) -> Iterator[InputRecord | VacrError]:
-        found = scan_input_records(path)
+        items = scan_input_records(path)
         if is_output_folder(self.output) or self.output == STDIN:
-            return found
-        # Two are enough to see that one file is too few.
-        first = list(islice(found, 2))
+            return items
+        # Two records are enough to refuse a single output file.
+        first = list(islice(items, 2))
         check_single_output(
-            [*self.paths[1:], *(one.path for one in first if isinstance(one, InputRecord))],
+            [*self.paths[1:], *(item.path for item in first if isinstance(item, InputRecord))],
             self.output,
         )
         return iter(first)
 
-    def _one(self, one: InputRecord, level: int) -> None:
-        name = hash_pieces([one.stored_bytes() if one.stored else encode(one.record, "json")])
-        beside = f"{one.path}{STATEMENT_SUFFIX}"
-        statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - no name is too long for it
-        made = self.to.export(
-            one.record, replace(self.asked, digest=name, form=one.form, statement=statement)
+    def _one(self, recording: InputRecord, level: int) -> None:
+        name = hash_pieces(
+            [recording.stored_bytes() if recording.stored else encode(recording.record, "json")]
+        )
+        beside = f"{recording.path}{STATEMENT_SUFFIX}"
+        statement = read_bytes(beside) if recording.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
+        document = self.to.export(
+            recording.record,
+            replace(self.asked, digest=name, form=recording.form, statement=statement),
         )
         described = {
-            "source": one.path,
-            "record": one.record["id"],
-            "losses": dict(made.losses),
-            "left-out": made.left_out,
+            "source": recording.path,
+            "record": recording.record["id"],
+            "losses": dict(document.losses),
+            "left-out": document.left_out,
         }
         if self.output == STDIN:
-            write_bytes([made.data])
+            write_bytes([document.data])
         else:
             target = Path(self.output or "")
             if is_output_folder(self.output):
-                target /= f"{reserve_unused_name(one.stem, self.names)}{self.to.ending}"
+                target /= f"{reserve_unused_name(recording.stem, self.names)}{self.to.ending}"
             state = write_output_file(
-                target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite
+                target,
+                document.data,
+                recording.path,
+                (recording.path, *self.paths),
+                overwrite=self.overwrite,
             )
-            self.voice.result(
-                f"{target}: {format_size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}"
-            )
+            unchanged = ", unchanged" if state == "unchanged" else ""
+            self.voice.result(f"{target}: {format_size(len(document.data))}{unchanged}")
             described |= {
                 "output": str(target),
                 "state": state,
-                "bytes": len(made.data),
-                "sha-256": hash_pieces([made.data]),
+                "bytes": len(document.data),
+                "sha-256": hash_pieces([document.data]),
             }
         if self.voice.json:
             self.done.append(described)
-        self.losses.update(made.losses)
-        self._tell(one.path, made, level)
+        self.losses.update(document.losses)
+        self._tell(recording.path, document, level)
 
-    def _tell(self, path: str, made: ExportedDocument, level: int) -> None:
-        if made.left_out:
+    def _tell(self, path: str, document: ExportedDocument, level: int) -> None:
+        if document.left_out:
             self.voice.notice(
-                f"vacr: {path}: {format_count(made.left_out, 'row')} left out by the filters", level
+                f"vacr: {path}: {format_count(document.left_out, 'row')} left out by the filters",
+                level,
             )
-        if made.losses:
+        if document.losses:
             self.voice.notice(
-                f"vacr: {path}: not held by {self.to.title}: {format_losses(made.losses)}", level
+                f"vacr: {path}: not held by {self.to.title}: {format_losses(document.losses)}",
+                level,
             )
 
     def _fail(self, path: str, error: VacrError) -> None:
@@ -248,7 +265,7 @@ class _ExportRun:
         self.worst = max(self.worst, error.exit_code)
 
     def finish(self) -> int:
-        """Say what the run came to, and give its exit code."""
+        """Print the totals, and return the exit code."""
         if self.output != STDIN:
             self.voice.data(
                 {"exports": self.done, "errors": self.errors, "losses": dict(self.losses)}
@@ -259,9 +276,9 @@ class _ExportRun:
                 if self.losses
                 else ""
             )
-            self.voice.notice(
-                f"vacr: {format_count(self.found, 'record')}, {format_count(len(self.errors), 'failure')}{lost}"
-            )
+            records = format_count(self.found, "record")
+            failures = format_count(len(self.errors), "failure")
+            self.voice.notice(f"vacr: {records}, {failures}{lost}")
         elif not self.found and not self.errors:
             error = UnreadableInput(
                 "there is no record in it, and no session",

@@ -96,12 +96,12 @@ def _settings_change_options(function: F) -> F:
 @voice_options
 def install(
     agent: str,
-    yes: bool,  # noqa: FBT001 - click passes flags so
-    dry_run: bool,  # noqa: FBT001
-    project: bool,  # noqa: FBT001
-    local: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    yes: bool,
+    dry_run: bool,
+    project: bool,
+    local: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Put hooks into the settings of agents. The change is shown first, and you are asked.
@@ -149,8 +149,8 @@ def install(
 @voice_options
 def status(
     agent: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Tell which agents have hooks, whether they work, and what they have spooled.
@@ -220,12 +220,12 @@ def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]
 @voice_options
 def uninstall(
     agent: str,
-    yes: bool,  # noqa: FBT001 - click passes flags so
-    dry_run: bool,  # noqa: FBT001
-    project: bool,  # noqa: FBT001
-    local: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    yes: bool,
+    dry_run: bool,
+    project: bool,
+    local: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Take the hooks out again. The change is shown first, and you are asked.

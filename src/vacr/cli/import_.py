@@ -1,4 +1,14 @@
-"""`vacr import`: what other tools wrote → records."""
+"""`vacr import`: documents of other tools → records.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["export", "examples/claude-code.jsonl", "--to", "atif", "-q"])
+    0
+    >>> run_command_line(["import", "claude-code.atif.json"])
+    claude-code.acr.json: 6 entries, 4.1 kB
+    0
+
+All members are kept, so that exporting the record to the same format gives the document again.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +51,9 @@ _DOCUMENT_SUFFIXES = tuple(EXCHANGE_FORMATS[name].ending for name in _READABLE_F
 def command(
     files: tuple[str, ...],
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **asked: Any,
 ) -> int:
@@ -117,29 +127,27 @@ def command(
 
 
 def _find_documents(path: str) -> list[tuple[str, Path]]:
-    """Give a document, or those in a folder, each with the folders between.
+    """Return a document, or those in a folder, each with the folders between.
 
     Raises:
         UnreadableInput: there is none in the folder.
     """
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
-    found = sorted(
+    documents = sorted(
         file
         for file in Path(path).rglob("*")
         if file.name.endswith(_DOCUMENT_SUFFIXES) and file.is_file()
     )
-    if not found:
-        hint = (
-            f"Of a folder, files are taken whose names end in {' or '.join(_DOCUMENT_SUFFIXES)}. Name "
-            "others one by one."
-        )
+    if not documents:
+        endings = " or ".join(_DOCUMENT_SUFFIXES)
+        hint = f"Of a folder, files are taken whose names end in {endings}. Name others one by one."
         raise UnreadableInput("there is no document in it", where=path, hint=hint)
-    return [(str(file), file.parent.relative_to(path)) for file in found]
+    return [(str(file), file.parent.relative_to(path)) for file in documents]
 
 
 def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:
-    """Give the format of a document, and what it holds."""
+    """Return the format of a document, and its readings."""
     data = read_bytes(path)
     name = of or detect_format(data)
     part = "stdin" if path == STDIN else make_part_name(Path(path))
@@ -147,7 +155,7 @@ def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:
 
 
 def _encode_valid_record(reading: Reading) -> bytes:
-    """Give a record its id, and its bytes once it was found valid."""
+    """Assign the id of a record, validate it, and return its bytes."""
     data = b"".join(assign_record_id(reading.record))
     validate(reading.record).raise_for_errors()
     return data

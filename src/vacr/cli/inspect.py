@@ -1,4 +1,12 @@
-"""`vacr inspect`: a readable dump of signed statements and of any CBOR. It verifies nothing."""
+"""`vacr inspect`: a readable dump of statements, tokens and any CBOR. It verifies nothing.
+
+>>> from pathlib import Path
+>>> _ = Path("a.cbor").write_bytes(bytes.fromhex("a1616101"))
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["inspect", "a.cbor"])
+{"a": 1}
+0
+"""
 
 from __future__ import annotations
 
@@ -88,8 +96,8 @@ _SUBMODULES = "submods"
 @voice_options
 def command(
     files: tuple[str, ...],
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Show what is in a signed statement, in evidence or in any CBOR. Nothing is verified: it shows
@@ -178,30 +186,31 @@ def _format_statement(message: Sign1) -> list[str]:
 
 
 def _format_header_parameter(label: Any, value: Any) -> str:
-    name = format_header_label(label)
-    told = f"{name} ({label})" if name != repr(label) else name
+    known_name = format_header_label(label)
+    label_text = f"{known_name} ({label})" if known_name != repr(label) else known_name
     if label == HEADER_ALG and type(value) is int and value in ALGORITHMS:
-        return f"{told}: {ALGORITHMS[value].name} ({value})"
+        return f"{label_text}: {ALGORITHMS[value].name} ({value})"
     if label == HEADER_CWT_CLAIMS and isinstance(value, dict):
-        return f"{told}: {format_diagnostic({_name_claim(key, value): item for key, item in value.items()}, 2)}"
+        claims = {_name_claim(key, value): item for key, item in value.items()}
+        return f"{label_text}: {format_diagnostic(claims, 2)}"
     try:
         if label == HEADER_X5CHAIN:
-            return escape_unprintable(
-                f"{told}: {'; '.join(one.subject.rfc4514_string() for one in parse_x5chain(value))}"
+            subjects = "; ".join(
+                certificate.subject.rfc4514_string() for certificate in parse_x5chain(value)
             )
+            return escape_unprintable(f"{label_text}: {subjects}")
         if label == HEADER_KCCS:
-            return f"{told}: {compute_thumbprint_uri(parse_kccs(value))}"
+            return f"{label_text}: {compute_thumbprint_uri(parse_kccs(value))}"
         if label == HEADER_RECEIPTS and isinstance(value, list | tuple):
-            return escape_unprintable(
-                f"{told}: {'; '.join(_format_receipt(parse_receipt(one)) for one in value)}"
-            )
+            receipts = "; ".join(_format_receipt(parse_receipt(data)) for data in value)
+            return escape_unprintable(f"{label_text}: {receipts}")
     except VacrError:
-        pass  # it is shown as it is
-    return f"{told}: {format_diagnostic(value, 2)}"
+        pass  # It is shown in diagnostic notation.
+    return f"{label_text}: {format_diagnostic(value, 2)}"
 
 
 def _format_receipt(receipt: Receipt) -> str:
-    """Say what a receipt says, true or not."""
+    """Describe a receipt as it stands, verified or not."""
     places = [f"entry {proof.index} of {proof.size}" for proof in receipt.inclusions]
     places += [f"from {proof.older} to {proof.newer} entries" for proof in receipt.consistencies]
     return f"of {receipt.claims.get(CLAIM_ISS)}, {', '.join(places)}"
@@ -217,7 +226,7 @@ _CLAIM_NAMES = {
 
 
 def _name_claim(key: Any, claims: dict[Any, Any]) -> Any:
-    """Name a claim as people know it, unless another one has that name as its label."""
+    """Return the usual name of a claim, unless another claim has that name as its label."""
     name = _CLAIM_NAMES.get(key, key) if type(key) is int else key
     return key if name in claims else name
 
@@ -244,18 +253,16 @@ def _compute_sha256(data: bytes) -> str:
 
 
 def _convert_for_json(value: Any) -> Any:
-    """Write what JSON cannot hold as text: bytes in hexadecimal, other keys and tags in diagnostic
-    notation.
-    """
+    """Return a value with all that JSON lacks as text: hexadecimal, or diagnostic notation."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
         others = {format_diagnostic(key) for key in value if not isinstance(key, str)}
-        named = {
+        names = {
             key: key if isinstance(key, str) and key not in others else format_diagnostic(key)
             for key in value
         }
-        return {named[key]: _convert_for_json(item) for key, item in value.items()}
+        return {names[key]: _convert_for_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_convert_for_json(item) for item in value]
     return (
@@ -266,16 +273,14 @@ def _convert_for_json(value: Any) -> Any:
 
 
 def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
-    """Give the tokens in a file, each with what it is and its claims by name; nothing where there
-    are none.
-    """
+    """Return the tokens in a file with their kinds and named claims, if there are any."""
     try:
         if looks_like_jwt(data) or data.startswith(CWT_PREFIX):
             return [_parse_token(data)]
         records = [
-            one.value
-            for one in list_cmw_records(decode_cmw(data))
-            if one.media_type in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE)
+            record.value
+            for record in list_cmw_records(decode_cmw(data))
+            if record.media_type in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE)
         ]
         return [(f"{kind} in a CMW", claims) for kind, claims in map(_parse_token, records)]
     except InvalidStatement:
@@ -289,21 +294,21 @@ def _parse_token(data: bytes) -> tuple[str, dict[Any, Any]]:
 
 
 def _name_claims(claims: dict[Any, Any]) -> dict[Any, Any]:
-    said = {_name_claim_label(label): value for label, value in claims.items()}
-    if isinstance(said.get(_SUBMODULES), dict):
-        said[_SUBMODULES] = {
-            name: _name_claims(one) if isinstance(one, dict) else one
-            for name, one in said[_SUBMODULES].items()
+    named = {_name_claim_label(label): value for label, value in claims.items()}
+    if isinstance(named.get(_SUBMODULES), dict):
+        named[_SUBMODULES] = {
+            name: _name_claims(claim) if isinstance(claim, dict) else claim
+            for name, claim in named[_SUBMODULES].items()
         }
-    if isinstance(said.get("manifests"), dict):
-        said["manifests"] = {
-            name: f"{len(one)} files"
-            for name, one in said["manifests"].items()
-            if isinstance(one, dict)
+    if isinstance(named.get("manifests"), dict):
+        named["manifests"] = {
+            name: f"{len(claim)} files"
+            for name, claim in named["manifests"].items()
+            if isinstance(claim, dict)
         }
-    if isinstance(said.get("measurements"), list):
-        said["measurements"] = [_decode_component(one) for one in said["measurements"]]
-    return said
+    if isinstance(named.get("measurements"), list):
+        named["measurements"] = [_decode_component(claim) for claim in named["measurements"]]
+    return named
 
 
 def _name_claim_label(label: Any) -> Any:
@@ -312,7 +317,7 @@ def _name_claim_label(label: Any) -> Any:
 
 def _decode_component(measured: Any) -> Any:
     try:
-        one = decode_component(measured[1], {})
+        component = decode_component(measured[1], {})
     except (VacrError, LookupError, TypeError):
         return measured
-    return {"name": one.name, "version": one.version, "sha-256": one.digest}
+    return {"name": component.name, "version": component.version, "sha-256": component.digest}

@@ -81,10 +81,10 @@ def verify(
     log: str | None,
     identity: str | None,
     record: tuple[str, ...],
-    strict: bool,  # noqa: FBT001 - click passes flags so
-    no_transcripts: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    strict: bool,
+    no_transcripts: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still

@@ -1,4 +1,11 @@
-"""`vacr key`: make keys to sign with, and show their names."""
+"""`vacr key`: make keys to sign with, and show their names.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["key", "generate", "-o", "keys/"])
+keys/signing.pem: keep it to yourself
+keys/signing.pub.pem: for those who verify; urn:ietf:params:oauth:ckt:sha-256:...
+0
+"""
 
 from __future__ import annotations
 
@@ -66,10 +73,10 @@ def command() -> None:
 def generate(
     output: str,
     alg: str,
-    passphrase: bool,  # noqa: FBT001 - click passes flags so
+    passphrase: bool,
     passphrase_file: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Make a pair of keys: signing.pem, which only you can read, and signing.pub.pem, which others
@@ -114,8 +121,8 @@ def generate(
 @voice_options
 def show(
     files: tuple[str, ...],
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Show the names of public keys, and of those in certificates, as signatures have them.
@@ -146,7 +153,7 @@ def _read_public_keys(path: str) -> list[PublicKey]:
     data = read_trust_file(path)
     try:
         if b"-----BEGIN CERTIFICATE-----" in data:
-            return [one.public_key() for one in parse_pem_certificates(data)]
+            return [certificate.public_key() for certificate in parse_pem_certificates(data)]
         return parse_public_keys(data)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=path, hint=error.hint) from error

@@ -37,8 +37,8 @@ _UNKNOWN = "–"
 def command(
     agent: str | None,
     limit: int | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """List the sessions of all agents on this machine, the newest first; sub-agents are counted

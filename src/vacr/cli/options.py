@@ -111,7 +111,7 @@ def output_options(function: F, default: str = "the current folder") -> F:
 
 @dataclass(frozen=True)
 class OutputTarget:
-    """Where the only result of a verb goes, by its options `-o` and `--overwrite`."""
+    """The target of the only result of a verb, by its options `-o` and `--overwrite`."""
 
     output: str | None
     overwrite: bool

@@ -1,4 +1,16 @@
-"""`vacr record`: native sessions → canonical records."""
+"""`vacr record`: native sessions → canonical records.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["record", "examples/codex-cli.jsonl"])
+    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.2 kB
+    0
+    >>> run_command_line(["record", "examples/codex-cli.jsonl"])
+    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.2 kB, unchanged
+    0
+
+Files are recorded in order, folders on all cores or on a cluster. A run over a folder goes on where
+an earlier one stopped. Without a path, the user picks a session of this machine.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +59,7 @@ from vacr.workflows import (
 )
 
 _MIN_FILES_FOR_PROCESSES = 8
-"""As many files as make starting processes worth their while."""
+"""For this many files, starting processes costs less than it saves."""
 _EXIT_INTERRUPTED = 130
 _MAX_SESSIONS_SHOWN = 20
 _CANCEL_ANSWERS = ("", "q")
@@ -110,11 +122,11 @@ def command(
     session: str | None,
     jobs: int | None,
     cluster: str | None,
-    strict: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    strict: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
-    **wishes: Any,
+    **options: Any,
 ) -> int:
     """Turn native sessions into canonical records that lose nothing.
 
@@ -134,60 +146,60 @@ def command(
       vacr record big/ -o out/ --cluster tcp://host:8786
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
-    # Where the records themselves are the output, nothing else may stand between them.
+    # Printed records must not be mixed with anything else.
     voice = Voice("text" if output == STDIN else format, quiet, verbose)
-    helpers: list[SessionSummary] = []
+    sub_agents: list[SessionSummary] = []
     if session is not None and len(paths) != 1:
         raise UsageError(
             "--session is one of the sessions of one file or folder",
             hint="Name that, and only that.",
         )
     if not paths:
-        picked = _choose_session(wishes["agent"], voice)
+        picked = _choose_session(options["agent"], voice)
         if picked is None:
             voice.error(
-                f"vacr: no sessions found in {describe_session_folders(wishes['agent'])}",
+                f"vacr: no sessions found in {describe_session_folders(options['agent'])}",
                 "Name a file or a folder.",
             )
             return EXIT_NO_SESSION
-        chosen, helpers = picked
+        chosen, sub_agents = picked
         paths, session = (chosen.path,), chosen.session
-    if wishes["cbor"] and (output or "").endswith(".json"):
+    if options["cbor"] and (output or "").endswith(".json"):
         raise UsageError(
             f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out."
         )
-    wish = RecordingOptions(
-        cbor=wishes["cbor"] or (output or "").endswith(".cbor"),
-        seal=wishes["seal_source"],
-        overwrite=wishes["overwrite"],
-        agent=wishes["agent"],
-        sub_agents=wishes["sub_agents"],
-        named=tuple(path for path in paths if not os.path.isdir(path)),  # noqa: PTH112 - a path that a user gave
+    recording = RecordingOptions(
+        cbor=options["cbor"] or (output or "").endswith(".cbor"),
+        seal=options["seal_source"],
+        overwrite=options["overwrite"],
+        agent=options["agent"],
+        sub_agents=options["sub_agents"],
+        named=tuple(path for path in paths if not os.path.isdir(path)),  # noqa: PTH112 - a user's path
         digests=voice.json,
         not_in_stores=output is None,
     )
-    if wish.seal and output == STDIN:
+    if recording.seal and output == STDIN:
         raise UsageError(
             "--seal-source has no place beside standard output",
             hint="Give a file or a folder with -o.",
         )
-    folders = [path for path in paths if path not in wish.named and session is None]
+    folders = [path for path in paths if path not in recording.named and session is None]
     report = RecordingReport(voice, folder=bool(folders))
     if folders:
-        exit_code = _record_folders(folders, output, wish, report, jobs, cluster)
+        exit_code = _record_folders(folders, output, recording, report, jobs, cluster)
     elif cluster:
         raise UsageError(
             "--cluster is for folders", hint="Name the folder that holds the sessions."
         )
     else:
-        exit_code = _record_files(paths, session, output, wish, report, jobs)
-    if wish.sub_agents:
-        _report_unrecorded_sub_agents(helpers, report)
+        exit_code = _record_files(paths, session, output, recording, report, jobs)
+    if recording.sub_agents:
+        _report_unrecorded_sub_agents(sub_agents, report)
     return EXIT_FINDINGS if strict and report.findings and exit_code == 0 else exit_code
 
 
 def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | None:
-    """Return a session of this machine: the one that a user picks, or without a terminal the newest.
+    """Return a session of this machine: the one a user picks, or else the newest.
 
     Raises:
         click.Abort: the user wants none of them.
@@ -236,41 +248,43 @@ def _record_files(
     paths: tuple[str, ...],
     session: str | None,
     output: str | None,
-    wish: RecordingOptions,
+    recording: RecordingOptions,
     report: RecordingReport,
     jobs: int | None,
 ) -> int:
-    """Record files that were named one by one, or one session; give the exit code."""
+    """Record files that were named one by one, or one session; return the exit code."""
     check_single_output(paths, output)
     if output == STDIN:
-        _print_records(paths, session, wish, report)
+        _print_records(paths, session, recording, report)
         return report.exit_code
     if session is not None or not is_output_folder(output):
         chosen = None if is_output_folder(output) else output
-        report.add(record_place(plan_file_task(paths[0], output or "", chosen, wish, session)))
+        report.add(record_place(plan_file_task(paths[0], output or "", chosen, recording, session)))
     else:
-        _record_in_order(plan_file_tasks(list(paths), output or "", wish), report, jobs)
+        _record_in_order(plan_file_tasks(list(paths), output or "", recording), report, jobs)
     report.finish()
     return report.exit_code
 
 
-def _report_unrecorded_sub_agents(helpers: list[SessionSummary], report: RecordingReport) -> None:
-    """Tell of the sub-agents of a session that was picked which nothing but the search for sessions
-    finds.
-    """
+def _report_unrecorded_sub_agents(
+    sub_agents: list[SessionSummary], report: RecordingReport
+) -> None:
+    """Report sub-agents of the picked session that were not recorded along with it."""
     elsewhere = [
-        shlex.quote(helper.path) for helper in helpers if helper.session_id not in report.sessions
+        shlex.quote(session.path)
+        for session in sub_agents
+        if session.session_id not in report.sessions
     ]
     if elsewhere:
-        how = f"for that: vacr record {' '.join(elsewhere)}"
+        command = f"for that: vacr record {' '.join(elsewhere)}"
         report.voice.notice(
             f"vacr: {format_count(len(elsewhere), 'sub-agent')} of it in files elsewhere, not "
-            f"recorded; {how}"
+            f"recorded; {command}"
         )
 
 
 def _record_in_order(tasks: list[RecordingTask], report: RecordingReport, jobs: int | None) -> None:
-    """Do tasks, in several processes if that is worth their while; the results keep their order."""
+    """Do tasks, in several processes if that pays; report the outcomes in order."""
     many = len(tasks) >= _MIN_FILES_FOR_PROCESSES and all(task.path != STDIN for task in tasks)
     run = RecordingRun(jobs or (min(count_cores(), len(tasks)) if many else 1), report.voice.notice)
     with show_progress(lambda: len(tasks), report.voice) as step:
@@ -286,34 +300,35 @@ def _record_in_order(tasks: list[RecordingTask], report: RecordingReport, jobs: 
 
 
 def _print_records(
-    paths: tuple[str, ...], session: str | None, wish: RecordingOptions, report: RecordingReport
+    paths: tuple[str, ...],
+    session: str | None,
+    recording: RecordingOptions,
+    report: RecordingReport,
 ) -> None:
-    """Write the records themselves to standard output."""
+    """Write the records to standard output."""
     printed = 0
 
     def emit(pieces: list[bytes | memoryview]) -> None:
         nonlocal printed
-        write_bytes([*([b"\n"] if printed and not wish.cbor else []), *pieces])
+        write_bytes([*([b"\n"] if printed and not recording.cbor else []), *pieces])
         printed += 1
 
     for path in paths:
-        report.add(record_place(plan_file_task(path, "", None, wish, session), emit))
-    if printed and not wish.cbor and sys.stdout.isatty():
+        report.add(record_place(plan_file_task(path, "", None, recording, session), emit))
+    if printed and not recording.cbor and sys.stdout.isatty():
         write_bytes([b"\n"])
 
 
 def _record_folders(
     folders: list[str],
     output: str | None,
-    wish: RecordingOptions,
+    recording: RecordingOptions,
     report: RecordingReport,
     jobs: int | None,
     cluster: str | None,
 ) -> int:
-    """Record all that lies in folders, going on where an earlier run stopped; give the
-    exit code.
-    """
-    if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
+    """Record the sessions in folders, from where an earlier run stopped; return the exit code."""
+    if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112 - a user's path
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
     if not is_output_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
         raise UsageError(
@@ -321,19 +336,19 @@ def _record_folders(
             hint="End the name in / for a folder.",
         )
     # In a folder, sub-agents' files are places of their own.
-    wish = replace(wish, sub_agents=False, not_in_stores=False)
+    recording = replace(recording, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
     trees = assign_output_folders(
         [Path(folder).absolute() if cluster else Path(folder) for folder in folders],
         target,
-        wish.named,
+        recording.named,
     )
     journal = RunJournal(target)
 
     def tasks() -> Iterator[RecordingTask]:
-        yield from plan_file_tasks(list(wish.named), str(target), wish)
+        yield from plan_file_tasks(list(recording.named), str(target), recording)
         for folder, place in trees:
-            yield from plan_folder_tasks(folder, place, target, wish)
+            yield from plan_folder_tasks(folder, place, target, recording)
 
     with (
         _start_workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
@@ -344,15 +359,15 @@ def _record_folders(
 
         def undone() -> Iterator[RecordingTask]:
             for task in tasks():
-                done = (
+                earlier = (
                     RecordingOutcome(task, skipped=task.passed_over)
                     if task.passed_over
                     else journal.done(task)
                 )
-                if done is None:
+                if earlier is None:
                     yield task
                 else:
-                    report.add(done)
+                    report.add(earlier)
                     step()
 
         for outcome in run.outcomes(undone()):
@@ -360,7 +375,7 @@ def _record_folders(
             report.add(outcome)
             step()
     if cluster or run.broken:
-        remove_leftover_files(target)  # another process may have died while it wrote
+        remove_leftover_files(target)  # A process that died may have left some.
     if journal.failed:
         report.voice.notice(
             "vacr: what is done cannot be noted, so that the next run begins anew: "
@@ -380,7 +395,7 @@ def _record_folders(
 def _start_workers(
     cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice
 ) -> Iterator[RecordingRun]:
-    """Give the run with its workers: processes here, or those of a cluster."""
+    """Yield a run with its workers: processes here, or those of a cluster."""
     if cluster is None:
         yield RecordingRun(jobs or count_cores(), voice.notice)
         return
@@ -395,7 +410,7 @@ def _start_workers(
 
 @contextmanager
 def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
-    """Let Ctrl-C end the run when what has begun is done; a second one ends it at once."""
+    """Stop the run on Ctrl-C after the tasks that have begun; on a second one, at once."""
 
     def stop(*_: Any) -> None:
         if run.stopping:

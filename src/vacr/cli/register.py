@@ -1,4 +1,12 @@
-"""`vacr register`: statements → transparent statements, with the receipt of a log in them."""
+"""`vacr register`: statements → transparent statements, with the receipt of a log in them.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["register", "--pending"])
+    0 items in the outbox: 0 done, 0 left
+    0
+
+Statements whose service cannot be reached wait in the outbox; `--pending` registers them later.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +55,12 @@ from vacr.workflows import (
 def command(
     files: tuple[str, ...],
     service: str | None,
-    pending: bool,  # noqa: FBT001 - click passes flags so
-    again: bool,  # noqa: FBT001
+    pending: bool,
+    again: bool,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **options: Any,
 ) -> int:
@@ -70,7 +78,11 @@ def command(
       vacr register --pending
     """
     # Printed statements must not be mixed with anything else.
-    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003 - quiet
+    voice = (
+        Voice("text", quiet=True, verbose=verbose)
+        if output == STDIN
+        else Voice(format, quiet, verbose)
+    )
     services = load_service_settings(**options)
     if pending:
         if files or output is not None:

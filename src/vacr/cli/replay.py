@@ -36,9 +36,9 @@ def command(
     files: tuple[str, ...],
     base: str | None,
     out: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Rebuild the files that sessions left, from what the sessions show, and from the base where
@@ -57,23 +57,23 @@ def command(
     voice = Voice(format, quiet, verbose)
     tree = load_git_base(base) if base is not None else None
     records = [
-        one.record
-        for one in drop_duplicate_recordings(
-            [one for path in files for one in read_input_records(path)], voice.notice
+        recording.record
+        for recording in drop_duplicate_recordings(
+            [recording for path in files for recording in read_input_records(path)], voice.notice
         )
     ]
     replay, roots = replay_records(records, tree)
     report: list[dict[str, Any]] = []
-    left = list(list_changed_files(replay, roots))
-    clashing = _find_clashing_paths(left)
+    changed_files = list(list_changed_files(replay, roots))
+    clashing = _find_clashing_paths(changed_files)
     known = {
         path: data
-        for path, data, _ in left
+        for path, data, _ in changed_files
         if data is not None and path not in clashing and not _is_inside_git_folder(path)
     }
     if out is not None:
         _write_replayed_files(Path(out), known, overwrite=overwrite)
-    for path, _, about in left:
+    for path, _, about in changed_files:
         report.append({"path": path, **about})
         if path in clashing:
             voice.notice(
@@ -83,25 +83,25 @@ def command(
             voice.notice(f"{path}: what git keeps for itself is not written")
         state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
         voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'nothing proved'}")
-    if not left:
+    if not changed_files:
         voice.notice("The sessions changed no file.")
     voice.data({"files": report})
     return 0
 
 
-def _find_clashing_paths(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[str]:
-    """Give the paths that sessions with different roots left differently."""
-    found: dict[str, bytes | None] = {}
-    return {path for path, data, _ in left if found.setdefault(path, data) != data}
+def _find_clashing_paths(
+    changed_files: Iterable[tuple[str, bytes | None, dict[str, Any]]],
+) -> set[str]:
+    """Return the paths that sessions with different roots left differently."""
+    first_seen: dict[str, bytes | None] = {}
+    return {path for path, data, _ in changed_files if first_seen.setdefault(path, data) != data}
 
 
 def _is_inside_git_folder(path: str) -> bool:
-    """Tell whether a path leads into the folder of git, where a file can have commands run, on any
-    file system.
-    """
+    """Return whether a path leads into the folder of git, where files can run commands."""
     seen = "".join(
         char for char in path if unicodedata.category(char) != "Cf"
-    )  # which some file systems pass over
+    )  # Some file systems ignore these characters.
     return any(
         part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
         for part in re.split(r"[/\\]", seen)
@@ -109,7 +109,7 @@ def _is_inside_git_folder(path: str) -> bool:
 
 
 def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder; none of them when one may not be written.
+    """Write files into a folder, or none of them if one may not be written.
 
     Raises:
         UsageError: a link leads out of the folder, or another file is there.

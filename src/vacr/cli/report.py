@@ -1,5 +1,10 @@
-"""What a run of `vacr record` has to say: a line for each record, or a table by agent when there
-are many.
+"""The report of a recording run: a line for each record, or a table by agent for a folder.
+
+Results are printed as they come in; only what `--format json` prints as one document is kept.
+
+    >>> from vacr.cli.report import _format_drift
+    >>> _format_drift({"fields": {"mood": 2, "taste": 1}})
+    '2 fields unknown to this version: mood (2), taste (1)'
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from vacr.files import format_path
 from vacr.workflows import RecordingOutcome, format_count, format_size
 
 _MAX_NOTICES = 20
+_MAX_NAMES = 5
 COUNT_COLUMNS = (
     "records",
     "entries",
@@ -27,20 +33,16 @@ COUNT_COLUMNS = (
 
 @dataclass
 class RecordingReport:
-    """The result of a run, while it comes in. Only what is asked for as one document is
-    kept whole.
-    """
+    """The results of a run, which are printed as they come in."""
 
     voice: Voice
     folder: bool
-    """Whether a folder was gone through: then there are many records, and files that are no
-    sessions are to be expected.
-    """
+    """Whether folders are recorded: then many files are not sessions."""
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
     sessions: set[str] = field(default_factory=set)
-    """The ids of the sessions that were recorded, unless they are many."""
+    """The ids of the recorded sessions, unless folders are recorded."""
     agents: dict[str, Counter[str]] = field(default_factory=dict)
     drift: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -50,7 +52,7 @@ class RecordingReport:
     findings: int = 0
 
     def add(self, outcome: RecordingOutcome) -> None:
-        """Take in what came of a task, and say it."""
+        """Add the outcome of a task, and print it."""
         self.findings += outcome.findings
         for record in outcome.records:
             self._record(record)
@@ -71,9 +73,9 @@ class RecordingReport:
 
     def _skip(self, error: dict[str, Any]) -> None:
         self.not_sessions += 1
-        told = {"source": error["source"], "reason": error["error"]}
-        self._keep(self.skipped, told)
-        self.voice.line({"kind": "skipped", **told})
+        document = {"source": error["source"], "reason": error["error"]}
+        self._keep(self.skipped, document)
+        self.voice.line({"kind": "skipped", **document})
         self.voice.notice(f"vacr: {error['source']}: {error['error']}", 1)
 
     def _keep(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
@@ -82,7 +84,11 @@ class RecordingReport:
 
     def _record(self, record: dict[str, Any]) -> None:
         counts = self.agents.setdefault(record["agent"], Counter())
-        names = [f"{kind[:-1]} {name}" for kind, found in record["drift"].items() for name in found]
+        names = [
+            f"{kind[:-1]} {name}"
+            for kind, names_found in record["drift"].items()
+            for name in names_found
+        ]
         self.drift.update(names)
         counts.update(
             {
@@ -96,13 +102,13 @@ class RecordingReport:
         if not self.folder:
             self.sessions.add(record["session-id"])
         self.secrets += bool(record.get("secrets"))
-        told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
-        self._keep(self.records, told)
-        self.voice.line({"kind": "record", **told})
+        document = {name: value for name, value in record.items() if name not in ("seen", "stale")}
+        self._keep(self.records, document)
+        self.voice.line({"kind": "record", **document})
         self._tell(record, 1 if self.folder else 0)
 
     def _tell(self, record: dict[str, Any], level: int) -> None:
-        """Say what there is to know about a record, then what it is."""
+        """Print the notices about a record, then a line about the record."""
         voice, name = self.voice, record["source"]
         for notice in record["notices"][:_MAX_NOTICES]:
             line = f":{notice['line']}" if notice["line"] else ""
@@ -112,13 +118,13 @@ class RecordingReport:
             voice.notice(
                 f"vacr: {name}: and {more} like these; --format json lists them all", level
             )
-        for left in record["left-out"]:
-            voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
+        for missing in record["left-out"]:
+            voice.notice(f"vacr: left out: {missing['file']}: {missing['reason']}", level)
         if record["drift"]:
             voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept as found", level)
         if "stale" in record:
-            told = "holds the source of the older record; record with --seal-source to renew it"
-            voice.notice(f"vacr: {record['stale']} {told}", level)
+            remark = "holds the source of the older record; record with --seal-source to renew it"
+            voice.notice(f"vacr: {record['stale']} {remark}", level)
         if record["output"] is None or voice.verbose < level:
             return
         agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
@@ -128,13 +134,13 @@ class RecordingReport:
             "replaced": ", replaced an older record",
         }[record["state"]]
         sealed = ", source sealed" if record["sealed"] else ""
-        told = f"{agent}, {format_count(record['entries'], 'entry')}, {format_size(record['bytes'])}{state}{sealed}"
-        voice.result(f"{record['output']}: {told}")
+        entries, size = format_count(record["entries"], "entry"), format_size(record["bytes"])
+        voice.result(f"{record['output']}: {agent}, {entries}, {size}{state}{sealed}")
         models = ", ".join(record["models"]) or "unknown"
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
 
     def summary(self) -> dict[str, Any]:
-        """Give the counts by agent, for programs."""
+        """Return the counts by agent for programs."""
         agents = {
             agent: {name: counts[name] for name in COUNT_COLUMNS}
             for agent, counts in sorted(self.agents.items())
@@ -147,10 +153,10 @@ class RecordingReport:
         }
 
     def finish(self) -> None:
-        """Say what the whole run came to."""
-        found = {"records": self.records, "errors": self.errors}
+        """Print the totals of the run."""
+        document = {"records": self.records, "errors": self.errors}
         self.voice.data(
-            found | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
+            document | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
         )
         if not self.folder:
             return
@@ -161,31 +167,29 @@ class RecordingReport:
         self.tell_remarks()
 
     def tell_remarks(self) -> None:
-        """Say what is worth knowing of a folder as a whole, such as that some files in it are no
-        sessions.
-        """
+        """Print remarks about a whole folder, such as the number of files that are not sessions."""
         if not self.folder:
             return
-        told = [format_count(self.failed, "failure")] if self.failed else []
+        remarks = [format_count(self.failed, "failure")] if self.failed else []
         notices = sum(counts["notices"] for counts in self.agents.values())
         if notices:
-            told.append(f"{format_count(notices, 'notice')} (-v shows them)")
+            remarks.append(f"{format_count(notices, 'notice')} (-v shows them)")
         if self.secrets:
-            told.append(
+            remarks.append(
                 f"{format_count(self.secrets, 'record')} with a secret in it, at the pointers in "
                 "vacr.secrets"
             )
         if self.not_sessions:
-            told.append(
+            remarks.append(
                 f"{format_count(self.not_sessions, 'file')} without a session (-v names them)"
             )
         if self.drift:
-            told.append(f"unknown to this version: {_format_top_counts(self.drift)}")
-        for line in told:
+            remarks.append(f"unknown to this version: {_format_top_counts(self.drift)}")
+        for line in remarks:
             self.voice.result(line)
 
     def _table(self) -> list[str]:
-        """Lay out the counts by agent, with their sum."""
+        """Return the counts by agent as a table, with their sum."""
         counted = sorted(self.agents.items())
         if len(counted) > 1:
             counted.append(("all", sum((counts for _, counts in counted), Counter())))
@@ -204,14 +208,16 @@ class RecordingReport:
 
 
 def _format_drift(drift: dict[str, dict[str, int]]) -> str:
-    """Say what is unknown, the most frequent first."""
-    return "; ".join(
-        f"{format_count(len(counts), kind[:-1])} unknown to this version: {_format_top_counts(counts)}"
-        for kind, counts in sorted(drift.items(), reverse=True)
-    )
+    """Return the unknown members, the most frequent first."""
+    parts = []
+    for kind, counts in sorted(drift.items(), reverse=True):
+        count = format_count(len(counts), kind[:-1])
+        parts.append(f"{count} unknown to this version: {_format_top_counts(counts)}")
+    return "; ".join(parts)
 
 
 def _format_top_counts(counts: dict[str, int]) -> str:
     shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    names = ", ".join(f"{name} ({count})" for name, count in shown[:5])
-    return f"{names} and {len(counts) - 5} more" if len(counts) > 5 else names  # noqa: PLR2004 - as many as are shown
+    names = ", ".join(f"{name} ({count})" for name, count in shown[:_MAX_NAMES])
+    more = len(counts) - _MAX_NAMES
+    return f"{names} and {more} more" if more > 0 else names

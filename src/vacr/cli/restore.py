@@ -1,4 +1,12 @@
-"""`vacr restore`: record + sealed source → the native bytes again."""
+"""`vacr restore`: a record and its sealed source → the native bytes again.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["record", "examples/codex-cli.jsonl", "--seal-source", "-q"])
+0
+>>> run_command_line(["restore", "codex-cli.acr.json", "-o", "native/"])
+native/codex-cli.jsonl: 6.8 kB, as recorded
+0
+"""
 
 from __future__ import annotations
 
@@ -39,9 +47,9 @@ def command(
     record: str,
     output: str,
     source: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> None:
     """Give back the native files of a record, byte for byte, from its sealed source.
@@ -86,7 +94,7 @@ def command(
 
 
 def _check_part_paths(folder: Path, paths: list[Path]) -> None:
-    """Refuse parts that would overwrite each other, or that a link in the folder leads out of it.
+    """Refuse parts that would overwrite each other, or that a link leads out of the folder.
 
     Raises:
         InvalidRecord: naming the part.
@@ -109,7 +117,7 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
 
 
 def _read_source_manifest(path: str) -> list[dict[str, Any]]:
-    """Give the manifest of a record's source.
+    """Return the manifest of a record's source.
 
     Raises:
         InvalidRecord: the record names no source, or was changed after it was made.

@@ -30,7 +30,7 @@ def command() -> None:
 @click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Show this rule only.")
 @schema_option(default="v3", show_default=True, help="The schema.")
 @voice_options
-def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - click
+def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:
     """Print a schema in CDDL.
 
     \b
@@ -78,9 +78,9 @@ def generate(
     count: int,
     seed: int | None,
     schema: str,
-    cbor: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    cbor: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> None:
     """Make random instances that a rule accepts, one JSON value a line.
@@ -115,9 +115,7 @@ def generate(
 
 
 def _set_schema_version(instance: Any, schema: str) -> Any:
-    """Let a record of our own schemas name their version, which they leave open, so that it is
-    checked by the same one.
-    """
+    """Set the version of a generated record to that of its schema, which leaves it open."""
     if (
         schema in FORMAT_VERSIONS
         and isinstance(instance, dict)

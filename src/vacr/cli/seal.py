@@ -1,4 +1,15 @@
-"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified."""
+"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["key", "generate", "-o", "keys/", "-q"])
+    0
+    >>> session, key = "examples/claude-code.jsonl", "keys/signing.pem"
+    >>> run_command_line(["seal", session, "--key", key, "-o", "sealed/"])
+    sealed/claude-code.acr.json: 1 file, lines: 6 ai; signed by key ...
+    0
+
+The work is in `vacr.workflows.seal`; this module parses options and prints results.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +88,11 @@ def command(
     service: str | None,
     base: str | None,
     agent: str | None,
-    seal_source: bool,  # noqa: FBT001 - click passes flags so
+    seal_source: bool,
     output: str,
-    overwrite: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **options: Any,
 ) -> int:
@@ -94,9 +105,9 @@ def command(
     \b
     Example:
       vacr seal abc.jsonl --key keys/signing.pem --service https://log.example.org -o sealed/
-      vacr seal ~/.codex/sessions --key keys/signing.pem --service https://log.example.org -o
-      sealed/ vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
-    """
+      vacr seal ~/.codex/sessions --key keys/signing.pem --service https://log.example.org -o sealed/
+      vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
+    """  # noqa: E501 - a command is one line
     voice = Voice(format, quiet, verbose)
     is_file = os.path.exists(output) and not os.path.isdir(output)  # noqa: PTH110, PTH112 - a user's path
     if STDIN in (*paths, output) or is_file:

@@ -1,4 +1,18 @@
-"""`vacr show`: a conversation in the terminal."""
+"""`vacr show`: a conversation in the terminal.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["show", "examples/claude-code.jsonl", "--only", "user"])
+    claude-code 2.1.72, claude-opus-4-6
+    6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113 · /home/mira/invoice · 2026-03-14 09:26:01
+    <BLANKLINE>
+    User  2026-03-14 09:26:01
+      The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
+    <BLANKLINE>
+    1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, 0 min 18 s
+    0
+
+Rows are printed as they are made, so that the first is on the screen before the last is read.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +76,11 @@ def command(
     path: str,
     detail: str,
     color: str,
-    no_pager: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    no_pager: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
-    **asked: Any,
+    **filters: Any,
 ) -> int:
     """Show a conversation: what was asked, what was answered, each tool call in a line, edits as
     diffs, and what it adds up to.
@@ -84,93 +98,89 @@ def command(
       vacr show records/ --grep "rm -rf" --only tool -v
     """
     voice = Voice(format, quiet, verbose)
-    chosen = build_filter(**asked)
-    shown = _ShowRun(path, chosen, voice)
+    row_filter = build_filter(**filters)
+    run = _ShowRun(path, row_filter, voice)
     if voice.json:
-        shown.print_rows()
+        run.print_rows()
     else:
-        teller = RowFormatter(
+        formatter = RowFormatter(
             detail,
-            bool("event" in chosen.kinds or chosen.text or chosen.names),
-            chosen.text,
+            bool("event" in row_filter.kinds or row_filter.text or row_filter.names),
+            row_filter.text,
             places=bool(verbose),
         )
         coloured = color == "always" or (
             color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
         _print_paged(
-            (_colorize_lines(lines, coloured=coloured) for lines in shown.lines(teller)),
+            (_colorize_lines(lines, coloured=coloured) for lines in run.lines(formatter)),
             coloured=coloured,
             paged=not no_pager,
         )
-    if shown.count or chosen == RowFilter():
-        return shown.exit_code
+    if run.count or row_filter == RowFilter():
+        return run.exit_code
     voice.notice(f"vacr: {path}: nothing in it is what was asked for")
-    if chosen.tools and shown.tools:
-        voice.notice(f"  Its tools are {', '.join(sorted(shown.tools))}.")
-    return shown.exit_code or _EXIT_NO_MATCH
+    if row_filter.tools and run.tools:
+        voice.notice(f"  Its tools are {', '.join(sorted(run.tools))}.")
+    return run.exit_code or _EXIT_NO_MATCH
 
 
 class _ShowRun:
-    """What is asked for, record by record and row by row: the first row is on the screen before the
-    last is made.
-    """
+    """The rows that a user asked for, record by record."""
 
     def __init__(self, path: str, chosen: RowFilter, voice: Voice) -> None:
-        """Take what a user named, and which rows are asked for."""
+        """Take the path, and the filter for rows."""
         self.path, self.chosen, self.voice = path, chosen, voice
         self.is_folder = Path(path).is_dir()
         self.count = self.exit_code = 0
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
-        """Print the rows for a program."""
-        found = []
-        for one in read_input_records(self.path, changed=True, failed=self._failed):
-            for row in self._rows(one, Totals()):
-                described = _build_row_document(one, row)
+        """Print the rows for programs."""
+        documents = []
+        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+            for row in self._rows(recording, Totals()):
+                described = _build_row_document(recording, row)
                 self.voice.line(described)
                 if self.voice.format == "json":
-                    found.append(described)
-        self.voice.data({"rows": found})
+                    documents.append(described)
+        self.voice.data({"rows": documents})
 
-    def lines(self, teller: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
-        """Give the lines of each row, between those about its session; one in which nothing is
-        found has none.
-        """
+    def lines(self, formatter: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
+        """Yield the lines of each row, with a head and totals for each session that has any."""
         between: list[TerminalLine] = []
-        for one in read_input_records(self.path, changed=True, failed=self._failed):
+        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
             totals = Totals(sessions=1)
-            head = [*between, *_format_session_head(one, named=self.is_folder)]
-            told = self.chosen == RowFilter()
-            if told:
+            head = [*between, *_format_session_head(recording, named=self.is_folder)]
+            has_head = self.chosen == RowFilter()
+            if has_head:
                 yield head
-            for row in self._rows(one, totals):
-                if not told:
+            for row in self._rows(recording, totals):
+                if not has_head:
                     yield head
-                told = True
-                yield teller.lines(row)
-            if told:
-                add_usage(one.record, totals)
+                has_head = True
+                yield formatter.lines(row)
+            if has_head:
+                add_usage(recording.record, totals)
                 yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
                 between = [TerminalLine("")]
 
-    def _failed(self, error: VacrError) -> None:
+    def _report_failure(self, error: VacrError) -> None:
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
-    def _rows(self, one: InputRecord, totals: Totals) -> Iterator[Row]:
-        """Give what is asked for, and add up all there is."""
-        for row in self.chosen.chosen(count_passing_rows(build_rows(one.record), totals)):
+    def _rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
+        """Yield the rows that pass the filter, and count all of them."""
+        for row in self.chosen.chosen(count_passing_rows(build_rows(recording.record), totals)):
             self.count += 1
             yield row
         self.tools.update(totals.tools)
 
 
-def _build_row_document(one: InputRecord, row: Row) -> dict[str, Any]:
+def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
     return {
-        "source": one.path,
-        "session-id": one.record["session"].get("session-id"),
+        "source": recording.path,
+        "session-id": recording.record["session"].get("session-id"),
         "place": row.place,
         "id": row.name,
         "time": format_timestamp(row.time) if row.time is not None else None,
@@ -182,14 +192,13 @@ def _build_row_document(one: InputRecord, row: Row) -> dict[str, Any]:
 
 
 def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
-    """Print it as it comes, on a terminal through a pager."""
+    """Print text as it comes, on a terminal through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
             if not print_text(piece, color=coloured, newline=False):
                 break
         return
-    # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there
-    # what it showed.
+    # As git does it: less shows colours, quits if one screen is enough, and leaves the text there.
     os.environ.setdefault("LESS", "-FRX")
     click.echo_via_pager(text, color=None if coloured else False)
 
@@ -199,15 +208,15 @@ def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
     return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
-def _format_session_head(one: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
+def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
     if named:
-        yield TerminalLine(make_visible_line(one.path), "head")
-    session = one.record["session"]
+        yield TerminalLine(make_visible_line(recording.path), "head")
+    session = recording.record["session"]
     meta = session.get("agent-meta", {})
-    who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
+    agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
-    yield TerminalLine(make_visible_line(f"{who}, {models}"), "head")
+    yield TerminalLine(make_visible_line(f"{agent}, {models}"), "head")
     name = session.get("session-id", "")
     called = name.hex() if isinstance(name, bytes) else name
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
@@ -221,21 +230,23 @@ def _format_session_head(one: InputRecord, *, named: bool) -> Iterator[TerminalL
     )
 
 
-def _format_totals(found: Totals) -> str:
-    told = [
-        format_count(found.prompts, "prompt"),
-        format_count(found.calls, "tool call"),
-        format_count(found.errors, "error"),
+def _format_totals(totals: Totals) -> str:
+    parts = [
+        format_count(totals.prompts, "prompt"),
+        format_count(totals.calls, "tool call"),
+        format_count(totals.errors, "error"),
     ]
-    if found.files:
-        told.append(f"{format_count(len(found.files), 'file')} (+{found.added} -{found.removed})")
-    if found.tokens:
-        told.append(f"{found.tokens['input']:,} tokens in, {found.tokens['output']:,} out")
-    if found.cost:
-        told.append(f"{found.cost:.2f} $")
-    if found.milliseconds:
-        told.append(_format_duration(found.milliseconds // 1000))
-    return ", ".join(told)
+    if totals.files:
+        parts.append(
+            f"{format_count(len(totals.files), 'file')} (+{totals.added} -{totals.removed})"
+        )
+    if totals.tokens:
+        parts.append(f"{totals.tokens['input']:,} tokens in, {totals.tokens['output']:,} out")
+    if totals.cost:
+        parts.append(f"{totals.cost:.2f} $")
+    if totals.milliseconds:
+        parts.append(_format_duration(totals.milliseconds // 1000))
+    return ", ".join(parts)
 
 
 def _format_duration(seconds: int) -> str:

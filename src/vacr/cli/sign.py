@@ -57,9 +57,9 @@ def command(
     files: tuple[str, ...],
     subject: str | None,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **options: Any,
 ) -> int:
@@ -72,8 +72,7 @@ def command(
     Example:
       vacr sign abc.acr.json --key keys/signing.pem        writes abc.acr.json.cose
       vacr sign abc.acr.json --key keys/signing.pem --profile attached
-      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem --timestamp
-      https://tsa.example.org/
+      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem --timestamp https://tsa.example.org/
     """
     voice = Voice(format, quiet, verbose)
     check_single_output(files, output)

@@ -1,4 +1,16 @@
-"""`vacr stats`: what sessions add up to."""
+"""`vacr stats`: the totals of sessions: tokens, cost, models, tools, errors and time.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["stats", "examples/claude-code.jsonl"])
+    agent        sessions  prompts  calls  errors  tokens in  cached  tokens out  cost     time
+    claude-code         1        1      4       1     97,316  95,784         606        0:00:18
+    models, by tokens out: claude-opus-4-6 606
+    tools: Edit 2, Read 1, Bash 1 (1 failed)
+    files: 1 that calls asked to change (+6 -1)
+    0
+
+On a narrow terminal, columns are left out one by one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +20,7 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
-from vacr.cli.options import PATH, voice_options
+from vacr.cli.options import EXIT_NO_SESSION, PATH, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
 from vacr.viewer import BY_AGENT, COUNTED_TOKENS, GROUPINGS, SessionGroups, Totals, sum_tokens
@@ -31,8 +43,7 @@ _COLUMN_NAMES = (
     "time",
 )
 _DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
-"""What is left out where a terminal is too narrow, in this order; the bars have no name."""
-_EXIT_NO_SESSION = 1
+"""The columns that a narrow terminal drops, in this order; the bars have no name."""
 
 
 @click.command(no_args_is_help=True)
@@ -48,8 +59,8 @@ _EXIT_NO_SESSION = 1
 def command(
     paths: tuple[str, ...],
     by: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Add up sessions: tokens, cost, models, tools, errors and time, as their records say. Nothing
@@ -66,49 +77,48 @@ def command(
       vacr stats records/ --by model --format json
     """
     voice = Voice(format, quiet, verbose)
-    found, failed = SessionGroups(by), []
+    totals, failed = SessionGroups(by), []
     for path in paths:
-        for one in _scan_input_path(path):
-            if isinstance(one, InputRecord):
-                found.add(one.record)
-            elif isinstance(one, NotASession):
-                voice.notice(f"vacr: {one}", 1)
+        for item in _scan_input_path(path):
+            if isinstance(item, InputRecord):
+                totals.add(item.record)
+            elif isinstance(item, NotASession):
+                voice.notice(f"vacr: {item}", 1)
             else:
-                failed.append(one)
-    groups, total = found.groups(), found.total()
+                failed.append(item)
+    groups, total = totals.groups(), totals.total()
     errors = [
         {"error": error.message, "where": error.where, "hint": error.hint} for error in failed
     ]
     described = {
         "by": by,
-        "groups": [{"key": key, **_build_totals_document(one)} for key, one in groups.items()],
+        "groups": [{"key": key, **_build_totals_document(own)} for key, own in groups.items()],
         "total": _build_totals_document(total),
     }
-    voice.data({**described, "repeated": found.repeated, "errors": errors})
+    voice.data({**described, "repeated": totals.repeated, "errors": errors})
     if groups:
         for line in _format_stats_table(by, groups, total):
             voice.result(line)
-    if found.repeated:
-        voice.notice(
-            f"vacr: {format_count(found.repeated, 'other recording')} of the same sessions left out"
-        )
+    if totals.repeated:
+        repeated = format_count(totals.repeated, "other recording")
+        voice.notice(f"vacr: {repeated} of the same sessions left out")
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
-    return max((error.exit_code for error in failed), default=0 if groups else _EXIT_NO_SESSION)
+    return max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
 
 
 def _scan_input_path(path: str) -> Any:
-    """Give what is at a path; what cannot be read comes as an error."""
-    found = False
+    """Return the records at a path; errors come among them."""
+    has_items = False
     try:
-        for one in scan_input_records(path, changed=True):
-            found = found or isinstance(one, InputRecord)
-            yield one
+        for item in scan_input_records(path, changed=True):
+            has_items = has_items or isinstance(item, InputRecord)
+            yield item
     except VacrError as error:
-        # A file that was named is not passed over in silence.
+        # A named file must not be skipped silently.
         yield UnreadableInput(error.message, where=error.where or path, hint=error.hint)
         return
-    if not found:
+    if not has_items:
         yield UnreadableInput(
             "there is no record in it, and no session",
             where=path,
@@ -116,25 +126,25 @@ def _scan_input_path(path: str) -> Any:
         )
 
 
-def _build_totals_document(one: Totals) -> dict[str, Any]:
+def _build_totals_document(totals: Totals) -> dict[str, Any]:
     return {
-        "sessions": one.sessions,
-        "prompts": one.prompts,
-        "answers": one.answers,
-        "calls": one.calls,
-        "errors": one.errors,
-        "entries": one.entries,
-        "lines-added": one.added,
-        "lines-removed": one.removed,
-        "milliseconds": one.milliseconds,
-        "micro-dollars": round(one.cost * 1_000_000),
-        # Not every agent says what its tokens add up to, and a sum of those that do is no sum of
-        # all.
-        "tokens": {name: one.tokens[name] for name in COUNTED_TOKENS} | {"total": sum_tokens(one)},
-        "models": dict(one.models),
-        "tools": dict(one.tools),
-        "failed-tools": {name: count for name, count in one.failed_tools.items() if count},
-        "files": len(one.files),
+        "sessions": totals.sessions,
+        "prompts": totals.prompts,
+        "answers": totals.answers,
+        "calls": totals.calls,
+        "errors": totals.errors,
+        "entries": totals.entries,
+        "lines-added": totals.added,
+        "lines-removed": totals.removed,
+        "milliseconds": totals.milliseconds,
+        "micro-dollars": round(totals.cost * 1_000_000),
+        # Not every agent states a total, so it is computed for all.
+        "tokens": {name: totals.tokens[name] for name in COUNTED_TOKENS}
+        | {"total": sum_tokens(totals)},
+        "models": dict(totals.models),
+        "tools": dict(totals.tools),
+        "failed-tools": {name: count for name, count in totals.failed_tools.items() if count},
+        "files": len(totals.files),
     }
 
 
@@ -143,18 +153,20 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
     most = max(map(sum_tokens, groups.values())) or 1
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
     rows = [[by, *_COLUMN_NAMES, *([""] if width else [])]]
-    for number, (key, one) in enumerate(shown):
-        bar = [_draw_bar(sum_tokens(one) / most) if number < len(groups) else ""] if width else []
+    for number, (key, totals) in enumerate(shown):
+        bar = (
+            [_draw_bar(sum_tokens(totals) / most) if number < len(groups) else ""] if width else []
+        )
         shown_key = (
             truncate_start(escape_unprintable(key), max(_MIN_KEY_WIDTH, width // 3))
             if width
             else key
         )
-        rows.append([shown_key, *_format_totals_cells(one), *bar])
+        rows.append([shown_key, *_format_totals_cells(totals), *bar])
     lines = _align_to_width(rows, width)
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
         if counts:
-            told = [
+            parts = [
                 f"{key} {count:,}{_format_failed_count(total, key) if name == 'tools' else ''}"
                 for key, count in counts.most_common(_MAX_NAMES_SHOWN)
             ]
@@ -163,7 +175,7 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
                 if len(counts) > _MAX_NAMES_SHOWN
                 else ""
             )
-            lines.append(f"{name}: {', '.join(told)}{rest}")
+            lines.append(f"{name}: {', '.join(parts)}{rest}")
     if total.files:
         lines.append(
             f"files: {len(total.files):,} that calls asked to change (+{total.added:,} "
@@ -173,34 +185,34 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
 
 
 def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
-    """Lay rows out; on a terminal with as many columns as it has room for."""
-    left = list(_DROPPABLE_COLUMNS)
+    """Align rows, on a terminal with as many columns as fit."""
+    droppable = list(_DROPPABLE_COLUMNS)
     while True:
         lines = align_columns(
             rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _COLUMN_NAMES)
         )
-        if width is None or not left or max(map(cell_len, lines)) <= width:
+        if width is None or not droppable or max(map(cell_len, lines)) <= width:
             return lines
-        name = left.pop(0)
+        name = droppable.pop(0)
         if name in rows[0]:
             gone = rows[0].index(name)
             rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
 
 
-def _format_totals_cells(one: Totals) -> list[str]:
+def _format_totals_cells(totals: Totals) -> list[str]:
     counts = [
-        one.sessions,
-        one.prompts,
-        one.calls,
-        one.errors,
-        one.tokens["input"],
-        one.tokens["cached"],
-        one.tokens["output"],
+        totals.sessions,
+        totals.prompts,
+        totals.calls,
+        totals.errors,
+        totals.tokens["input"],
+        totals.tokens["cached"],
+        totals.tokens["output"],
     ]
     return [
         *(f"{count:,}" for count in counts),
-        f"{one.cost:.2f} $" if one.cost else "",
-        _format_duration(one.milliseconds // _MILLISECONDS_PER_SECOND),
+        f"{totals.cost:.2f} $" if totals.cost else "",
+        _format_duration(totals.milliseconds // _MILLISECONDS_PER_SECOND),
     ]
 
 

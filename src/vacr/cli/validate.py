@@ -33,9 +33,9 @@ def command(
     files: tuple[str, ...],
     rule: str | None,
     schema: str | None,
-    strict: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    strict: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check records, session traces, arrays of entries and signed records, in JSON or CBOR.

@@ -1,4 +1,20 @@
-"""`vacr verify`: statements and their files → who signed what, or why it is not verified."""
+"""`vacr verify`: statements and their files → who signed what, or why it is not verified.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["key", "generate", "-o", "keys/", "-q"])
+    0
+    >>> run_command_line(["seal", "examples/claude-code.jsonl", "--key", "keys/signing.pem", "-q"])
+    0
+    >>> run_command_line(["verify", "claude-code.acr.json", "--trust", "keys/signing.pub.pem"])
+    ✓ structure: COSE_Sign1, hash-envelope
+    ✓ algorithm: EdDSA
+    ✓ trust: key ...
+    ✓ attribution: attributed as the record yields
+    claude-code.acr.json: verified: key ... signed record ...
+    0
+
+One statement gets a line for each check, several statements get a line each.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +134,7 @@ def command(
     alg: tuple[str, ...],
     eku: str | None,
     timestamp_trust: tuple[str, ...],
-    require_timestamp: bool,  # noqa: FBT001 - click passes flags so
+    require_timestamp: bool,
     log_key: tuple[str, ...],
     entry_rule: str,
     schema_version: str | None,
@@ -129,9 +145,9 @@ def command(
     evidence_policy: str | None,
     verifier_key: tuple[str, ...],
     nonce: str | None,
-    require_hardware: bool,  # noqa: FBT001
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    require_hardware: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or
@@ -146,9 +162,8 @@ def command(
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
-      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming
-      --verifier-key verifier.pub.pem
-    """
+      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming --verifier-key verifier.pub.pem
+    """  # noqa: E501 - a command is one line
     voice = Voice(format, quiet, verbose)
     evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
     if require_evidence is None and any(evidence_settings):

@@ -64,13 +64,13 @@ def command(
     log_key: tuple[str, ...],
     entry_rule: str,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    serve: bool,  # noqa: FBT001
+    overwrite: bool,
+    serve: bool,
     host: str,
     port: int,
-    open: bool,  # noqa: A002, FBT001 - the option's name
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    open: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
     **filters: Any,
 ) -> int:

@@ -1,4 +1,13 @@
-"""`vacr watch`: follow the sessions of all agents on this machine, as they happen."""
+"""`vacr watch`: follow the sessions of all agents on this machine, as they happen.
+
+The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.watch`. This module puts
+them together and shows the sessions, in a table on a terminal and elsewhere in lines:
+
+    >>> import time
+    >>> from vacr.cli.watch import _format_age
+    >>> _format_age(time.time() - 300)
+    '5 min'
+"""
 
 from __future__ import annotations
 
@@ -140,11 +149,11 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
 @voice_options
 def command(
     agent: tuple[str, ...],
-    no_ui: bool,  # noqa: FBT001 - click passes flags so
-    all: bool,  # noqa: A002, FBT001
-    once: bool,  # noqa: FBT001
-    poll: bool,  # noqa: FBT001
-    no_seal: bool,  # noqa: FBT001
+    no_ui: bool,
+    all: bool,
+    once: bool,
+    poll: bool,
+    no_seal: bool,
     output: str | None,
     quiet_after: float,
     checkpoint: float,
@@ -153,8 +162,8 @@ def command(
     keep: float | None,
     limit: float | None,
     service: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    format: str,
+    quiet: bool,
     verbose: int,
     **options: Any,
 ) -> int:
@@ -179,12 +188,12 @@ def command(
             f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
         )
     signing = pop_signing_options(options)
-    # What is wrong with a key that was named is told before anything is begun.
-    named = load_signing_settings(**signing) if signing["key"] and not no_seal else None
+    # A wrong key is reported before anything begins.
+    named_settings = load_signing_settings(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
         services = load_service_settings(**options)
-        table = WatchTable(voice, journal, shown=not no_ui and not once)
+        table = _WatchTable(voice, journal, shown=not no_ui and not once)
         settings = WatchSettings(
             checkpoint,
             epoch=epoch * 3600,
@@ -194,12 +203,16 @@ def command(
         )
         sealing = None
         if not no_seal:
-            how = named or load_signing_settings(**{**signing, "key": ensure_machine_key(state)})
+            signing_settings = named_settings or load_signing_settings(
+                **{**signing, "key": ensure_machine_key(state)}
+            )
             registrar = services.registrar(service) if service is not None else None
             (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
             sealing = SealingQueue(
                 journal,
-                make_session_sealer(how, registrar, Path(output) if output else state / "sealed"),
+                make_session_sealer(
+                    signing_settings, registrar, Path(output) if output else state / "sealed"
+                ),
                 table.tell,
             )
         anchoring = None
@@ -243,14 +256,12 @@ def command(
     voice.data(
         {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
     )
-    # One who watches on tries again; whoever runs it by a timer wants to know.
+    # A watch that goes on tries again; one that a timer runs has to report it.
     return _EXIT_FAILED if once and watcher.fails else 0
 
 
 def _choose_start_time(journal: Journal) -> float:
-    """Give the time from which on sessions are captured though they do not change: when the last
-    watch was seen, or a day ago.
-    """
+    """Return the time since when sessions are captured: the last watch, or a day ago."""
     last = journal.covered.last
     seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY_SECONDS
     return min(seen, time.time() - _DAY_SECONDS)
@@ -258,7 +269,7 @@ def _choose_start_time(journal: Journal) -> float:
 
 @contextlib.contextmanager
 def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
-    """End in order when asked to."""
+    """End in order on a signal."""
 
     def stop(*_: object) -> None:
         changes.stop()
@@ -273,11 +284,11 @@ def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class WatchTable:
-    """The sessions that are followed, on a terminal; elsewhere a line for what happens."""
+class _WatchTable:
+    """The sessions that are followed: a table on a terminal, elsewhere lines."""
 
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
-        """Say where it is shown."""
+        """Take the output, and decide whether a table is shown."""
         self._voice, self._journal = voice, journal
         self._shown = (
             shown
@@ -288,10 +299,10 @@ class WatchTable:
         )
         self._live: Any = None
         self._told: dict[str, tuple[int, float]] = {}
-        self._entries = EntryCounter(journal)
+        self._entries = _EntryCounter(journal)
 
     def tell(self, text: str) -> None:
-        """Tell something; above the table, where there is one."""
+        """Print a remark, above the table if there is one."""
         text = f"{time.strftime('%H:%M:%S')} {escape_unprintable(text)}"
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
@@ -300,7 +311,7 @@ class WatchTable:
 
     @contextlib.contextmanager
     def showing(self, watcher: Watcher) -> Iterator[None]:
-        """Show the table meanwhile."""
+        """Show the table while the block runs."""
         if not self._shown:
             yield
             return
@@ -310,40 +321,38 @@ class WatchTable:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
-        """Show what has changed; without a table, a session is told of at once, and then now and
-        again.
-        """
+        """Show changes; without a table, print a session at once and then now and again."""
         if self._live is not None:
             self._live.update(self._drawn(watcher), refresh=True)
             return
         if self._voice.quiet:
             return
         now = time.monotonic()
-        for name, one in watcher.capturing.followed.items():
-            told, when = self._told.get(name, (0, 0.0))
-            if not is_last and when and now - when < _REPORT_INTERVAL_SECONDS:
+        for name, session in watcher.capturing.followed.items():
+            count_before, printed_at = self._told.get(name, (0, 0.0))
+            if not is_last and printed_at and now - printed_at < _REPORT_INTERVAL_SECONDS:
                 continue
-            entries = self._entries.of(one, exactly=is_last)
-            if not when or entries != told:
+            entries = self._entries.of(session, exactly=is_last)
+            if not printed_at or entries != count_before:
                 self.tell(
-                    f"{one.place.agent}: {one.project or one.place.path}: "
+                    f"{session.place.agent}: {session.project or session.place.path}: "
                     f"{format_count(entries, 'entry')}"
                 )
                 self._told[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
-        """Give the sessions for programs."""
+        """Return the sessions for programs."""
         return [
             {
-                "agent": one.place.agent,
-                "path": str(one.place.path),
-                "session": one.place.session or None,
-                "journal": one.journal,
-                "project": one.project,
-                "entries": self._entries.of(one, exactly=True),
-                "anchored": self._anchored(one),
+                "agent": session.place.agent,
+                "path": str(session.place.path),
+                "session": session.place.session or None,
+                "journal": session.journal,
+                "project": session.project,
+                "entries": self._entries.of(session, exactly=True),
+                "anchored": self._anchored(session),
             }
-            for one in watcher.capturing.followed.values()
+            for session in watcher.capturing.followed.values()
         ]
 
     def _drawn(self, watcher: Watcher) -> Any:
@@ -353,15 +362,15 @@ class WatchTable:
         table = Drawn(
             "agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False
         )
-        recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
-        for one in recent[:_MAX_SESSIONS_SHOWN]:
-            entries = str(self._entries.of(one))
+        recent = sorted(watcher.capturing.followed.values(), key=lambda session: -session.changed)
+        for session in recent[:_MAX_SESSIONS_SHOWN]:
+            entries = str(self._entries.of(session))
             cells = (
-                one.place.agent,
-                one.project or one.place.path.name,
+                session.place.agent,
+                session.project or session.place.path.name,
                 entries,
-                _format_age(one.changed),
-                self._anchored(one),
+                _format_age(session.changed),
+                self._anchored(session),
             )
             table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
         if len(recent) > _MAX_SESSIONS_SHOWN:
@@ -370,43 +379,44 @@ class WatchTable:
             table.caption = "no session yet"
         return table
 
-    def _anchored(self, one: FollowedSession) -> str:
+    def _anchored(self, session: FollowedSession) -> str:
         covered = self._journal.covered
-        checkpoint = covered.where_covered.get(one.journal)
+        checkpoint = covered.where_covered.get(session.journal)
         if checkpoint is None:
             return ""
         anchor = next((anchor for anchor in covered.anchors if anchor.number >= checkpoint), None)
         return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
 
 
-class EntryCounter:
-    """How many entries sessions have: those of a transcript that only grows are its lines, all else
-    is read for it.
-    """
+class _EntryCounter:
+    """Counts entries: of a transcript that only grows, its lines; others are read for it."""
 
     def __init__(self, journal: Journal) -> None:
-        """Say where they are captured."""
+        """Take the journal of the sessions."""
         self._journal = journal
         self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
-    def of(self, one: FollowedSession, *, exactly: bool = False) -> int:
-        """Count the entries of a session; unless it has to be exact, reading takes no more than a
-        twentieth of the time.
-        """
-        if not one.is_rewritten:
-            return one.lines
-        head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
+    def of(self, session: FollowedSession, *, exactly: bool = False) -> int:
+        """Count the entries of a session; unless `exactly`, spend little time on reading."""
+        if not session.is_rewritten:
+            return session.lines
+        head, entries, due = self._known.get(session.journal, (None, 0, 0.0))
         began = time.monotonic()
-        if head == one.head or (began < due and not exactly):
+        if head == session.head or (began < due and not exactly):
             return entries
         with contextlib.suppress(VacrError):
-            parts = self._journal.session(one.journal).state.parts
-            found = count_record_entries(
-                one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts]
+            parts = self._journal.session(session.journal).state.parts
+            count = count_record_entries(
+                session.place.agent,
+                [(part.name, bytes(part.content.held or b"")) for part in parts],
             )
-            entries = entries if found is None else found
+            entries = entries if count is None else count
         now = time.monotonic()
-        self._known[one.journal] = (one.head, entries, now + _COUNTING_PAUSE_FACTOR * (now - began))
+        self._known[session.journal] = (
+            session.head,
+            entries,
+            now + _COUNTING_PAUSE_FACTOR * (now - began),
+        )
         return entries
 
 
@@ -414,8 +424,8 @@ def _format_age(moment: float) -> str:
     passed = max(0, int(time.time() - moment))
     return (
         f"{passed} s"
-        if passed < 120  # noqa: PLR2004
+        if passed < _MINUTES_FROM_SECONDS
         else f"{passed // 60} min"
-        if passed < 7200  # noqa: PLR2004
+        if passed < _HOURS_FROM_SECONDS
         else f"{passed // 3600} h"
     )

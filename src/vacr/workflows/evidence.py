@@ -50,7 +50,7 @@ _JOURNAL_HEAD_PATTERN = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-F
 
 @dataclass(frozen=True)
 class EvidenceOptions:
-    """What is required of evidence, in a form that can be sent to another process."""
+    """The requirements for evidence, in a form that can be sent to another process."""
 
     tier: str
     file: str | None = None

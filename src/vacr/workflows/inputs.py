@@ -130,7 +130,7 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
 def drop_duplicate_recordings(
     inputs: list[InputRecord], notify: Callable[[str], None]
 ) -> list[InputRecord]:
-    """Return one recording of each session, the longest or else the first, and report the others."""
+    """Return one recording of each session, the longest or the first, and report the others."""
     longest: dict[str, InputRecord] = {}
     for recording in inputs:
         best = longest.setdefault(_get_session_id(recording), recording)

@@ -77,7 +77,7 @@ def _find_statement_pair(path: str) -> StatementPair:
     # `vacr sign` writes the statement of a native session into the current folder.
     candidates = (path + STATEMENT_SUFFIX, Path(path).name + STATEMENT_SUFFIX)
     # Path.is_file raises for a name that leaves no room for the ending.
-    statement = next((name for name in candidates if os.path.isfile(name)), None)  # noqa: PTH113
+    statement = next((name for name in candidates if os.path.isfile(name)), None)  # noqa: PTH113 - see above
     return StatementPair(statement, path)
 
 

@@ -250,7 +250,7 @@ class RecordingRun:
 
     @contextmanager
     def _open_pool(self, jobs: int) -> Iterator[Executor | None]:
-        """Yield a pool and end it at the end, at once after an error; None if this process works."""
+        """Yield a pool, or None if this process works; an error ends the pool at once."""
         try:
             pool = None if self.here else self.make_pool(jobs)
         except NoProcesses as error:
@@ -287,7 +287,7 @@ class RecordingRun:
 
 
 def _take_batch(tasks: Iterator[RecordingTask]) -> list[RecordingTask]:
-    """Take tasks that are handed out together: handing out a small one costs as much as doing it."""
+    """Take a batch of tasks: handing out a small one costs as much as doing it."""
     batch: list[RecordingTask] = []
     size = 0
     while len(batch) < _MAX_BATCH_TASKS and size < _FULL_BATCH_BYTES:

@@ -90,7 +90,7 @@ class ServiceSettings:
 
 @dataclass(frozen=True)
 class RegistrationTarget:
-    """Where transparent statements go: into their own files, unless an output is named."""
+    """The target of transparent statements: their own files, unless an output is named."""
 
     output: str | None
     inputs: tuple[str, ...]

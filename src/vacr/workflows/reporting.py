@@ -35,7 +35,7 @@ def encode_output_document(document: dict[str, Any]) -> bytes:
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """Replace surrogates in all texts: names of files, and messages with them, may hold any bytes."""
+    """Replace surrogates in all texts: file names, and messages with them, may hold any bytes."""
     if isinstance(value, str):
         return _SURROGATE_PATTERN.sub("\ufffd", value)
     if isinstance(value, dict):

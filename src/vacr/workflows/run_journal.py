@@ -83,9 +83,9 @@ class RunJournal:
             with self._path.open("rb") as file:
                 position = 0
                 for line in file:
-                    done = _parse_line(line)
-                    if _matches_type(done, _HEAD_TYPES):
-                        self._lines[done["key"]] = done["state"], position
+                    entry = _parse_line(line)
+                    if _matches_type(entry, _HEAD_TYPES):
+                        self._lines[entry["key"]] = entry["state"], position
                     position += len(line)
 
     def done(self, task: RecordingTask) -> RecordingOutcome | None:
@@ -95,10 +95,12 @@ class RunJournal:
             return None
         with self._path.open("rb") as file:
             file.seek(position)
-            done = _parse_line(file.readline())
-        if not _matches_type(done, _LINE_TYPES) or bool(done["records"]) == bool(done["skipped"]):
+            entry = _parse_line(file.readline())
+        if not _matches_type(entry, _LINE_TYPES) or bool(entry["records"]) == bool(
+            entry["skipped"]
+        ):
             return None
-        for record in done["records"]:
+        for record in entry["records"]:
             for member in _FILE_MEMBERS:
                 if record[member] is not None:
                     record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - Path would normalise it
@@ -106,11 +108,14 @@ class RunJournal:
             _is_drift_table(record.get("drift"))
             and _is_record_of_task(task, record)
             and _is_record_intact(record)
-            for record in done["records"]
+            for record in entry["records"]
         ):
             return None
         return RecordingOutcome(
-            task, [_mark_unchanged(record, task) for record in done["records"]], [], done["skipped"]
+            task,
+            [_mark_unchanged(record, task) for record in entry["records"]],
+            [],
+            entry["skipped"],
         )
 
     def write(self, outcome: RecordingOutcome) -> None:
@@ -209,8 +214,8 @@ def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
     ):
         return False
     for label in ("", record["session-id"], task.session or ""):
-        named = f"{make_record_name(name, task.joint, label)}{task.options.suffix}"
-        if record["output"] == format_path(os.path.join(folder, named)):  # noqa: PTH118 - Path would normalise it
+        file_name = f"{make_record_name(name, task.joint, label)}{task.options.suffix}"
+        if record["output"] == format_path(os.path.join(folder, file_name)):  # noqa: PTH118 - Path would normalise it
             return True
     return False
 

@@ -263,8 +263,10 @@ def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
     inner = validate(record, json=is_json)
     findings = inner.findings or _compare_record_id(record, json=is_json)[0]
     return [
-        Finding(f"/{_PAYLOAD_INDEX}{one.pointer}", one.rule, one.found, one.expected)
-        for one in findings
+        Finding(
+            f"/{_PAYLOAD_INDEX}{finding.pointer}", finding.rule, finding.found, finding.expected
+        )
+        for finding in findings
     ]
 
 

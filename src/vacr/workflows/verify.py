@@ -67,7 +67,7 @@ _CHUNK_SIZE = 16
 
 @dataclass(frozen=True)
 class VerificationOptions:
-    """What is required of statements, in a form that can be sent to another process."""
+    """The requirements for statements, in a form that can be sent to another process."""
 
     trust: tuple[str, ...] = ()
     issuer: str | None = None
@@ -173,8 +173,8 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
     if pair.file is not None and not Path(pair.file).exists():
         return UnreadableInput("there is no such file", where=pair.file)
     hint = (
-        f"Whoever signed it has the statement: put it beside as {pair.file}{STATEMENT_SUFFIX}. Your "
-        f"own: vacr sign {pair.file} --key KEY."
+        "Whoever signed it has the statement: put it beside as "
+        f"{pair.file}{STATEMENT_SUFFIX}. Your own: vacr sign {pair.file} --key KEY."
     )
     return InvalidStatement(
         "not signed: there is no statement beside it", reason="not-signed", hint=hint

@@ -1,4 +1,14 @@
-"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys."""
+"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["log", "init", "mylog/", "-q"])
+    0
+    >>> run_command_line(["log", "fsck", "mylog/"])
+    mylog: clean: 1 entry, 1 signed head, 0 published files
+    0
+
+A log is in a folder, or in a PostgreSQL database that the folder or an option names.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +37,11 @@ from vacr.workflows import format_count
 
 def log_options(function: F) -> F:
     """Add `FOLDER` and `--database` to a verb."""
-    told = (
+    description = (
         "The PostgreSQL that the log is in, where the folder does not say so, or where none "
         "is named."
     )
-    function = click.option("--database", metavar="URL", help=told)(function)
+    function = click.option("--database", metavar="URL", help=description)(function)
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
@@ -50,8 +60,8 @@ def init_command(
     folder: str,
     origin: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Make a transparency log: a folder with its keys, its first entry and its database.
@@ -62,18 +72,17 @@ def init_command(
       vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
-    made = create_log(folder, origin=origin, database=database)
-    with closing(made.reader()) as storage:
-        found = build_log_document(made, storage)
+    log = create_log(folder, origin=origin, database=database)
+    with closing(log.reader()) as storage:
+        document = build_log_document(log, storage)
     voice.result(f"{folder}: a new log")
-    print_log_summary(found, voice)
-    voice.data(found)
+    print_log_summary(document, voice)
+    voice.data(document)
     return 0
 
 
 def open_log(folder: str | None, database: str | None, *, create: bool = False) -> LogFolder:
-    """Find the log that is asked for; without a folder, one may be made in a database that has
-    none.
+    """Open the named log; without a folder, `create` makes one in an empty database.
 
     Raises:
         UsageError: neither is given, or the keys are not here.
@@ -86,7 +95,7 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
     return open_database_log(database, create=create)
 
 
-EXIT_DAMAGED = 1
+_EXIT_DAMAGED = 1
 
 
 @click.command("fsck", no_args_is_help=True)
@@ -95,8 +104,8 @@ EXIT_DAMAGED = 1
 def fsck_command(
     folder: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check a log: entries, tree, every head that was signed, the index, and what is published. It
@@ -107,33 +116,33 @@ def fsck_command(
       vacr log fsck mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_log(folder, database)
+    log = open_log(folder, database)
     with show_job_progress("checking", voice) as advance:
-        checked = run_fsck(found, advance)
-    problems, more = checked.findings.found, checked.findings.more
+        result = run_fsck(log, advance)
+    problems, more = result.findings.found, result.findings.more
     for problem in problems:
-        voice.error(f"{found.path}: {problem}")
+        voice.error(f"{log.path}: {problem}")
     if more:
-        voice.error(f"{found.path}: and {more} more")
-    heads = format_count(checked.heads, "signed head")
+        voice.error(f"{log.path}: and {more} more")
+    heads = format_count(result.heads, "signed head")
     verdict = "damaged" if problems else "clean"
     voice.result(
-        f"{found.path}: {verdict}: {format_count(checked.size, 'entry')}, {heads}, "
-        f"{format_count(checked.files, 'published file')}"
+        f"{log.path}: {verdict}: {format_count(result.size, 'entry')}, {heads}, "
+        f"{format_count(result.files, 'published file')}"
     )
-    for remark in checked.remarks:
-        voice.notice(f"{found.path}: {remark}")
+    for remark in result.remarks:
+        voice.notice(f"{log.path}: {remark}")
     voice.data(
         {
             "clean": not problems,
-            "size": checked.size,
-            "heads": checked.heads,
-            "files": checked.files,
+            "size": result.size,
+            "heads": result.heads,
+            "files": result.files,
             "findings": problems,
         }
-        | {"more": more, "remarks": list(checked.remarks)}
+        | {"more": more, "remarks": list(result.remarks)}
     )
-    return EXIT_DAMAGED if problems else 0
+    return _EXIT_DAMAGED if problems else 0
 
 
 @click.command("rotate", no_args_is_help=True)
@@ -142,8 +151,8 @@ def fsck_command(
 def rotate_command(
     folder: str | None,
     database: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new
@@ -157,21 +166,21 @@ def rotate_command(
       vacr log rotate mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_log(folder, database)
-    with closing(found.reader()) as storage:
-        before = build_log_document(found, storage)["checkpoint-key"]
-    rotate_log_keys(found)
-    with closing(found.reader()) as storage:
-        facts = build_log_document(found, storage) | {"checkpoint-key-before": before}
-    voice.result(f"{found.path}: new keys")
-    print_log_summary(facts, voice)
+    log = open_log(folder, database)
+    with closing(log.reader()) as storage:
+        before = build_log_document(log, storage)["checkpoint-key"]
+    rotate_log_keys(log)
+    with closing(log.reader()) as storage:
+        document = build_log_document(log, storage) | {"checkpoint-key-before": before}
+    voice.result(f"{log.path}: new keys")
+    print_log_summary(document, voice)
     voice.result(f"                  witnesses need it, and the one before: {before}")
-    voice.data(facts)
+    voice.data(document)
     return 0
 
 
 def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
-    """Describe a log."""
+    """Describe a log for programs."""
     last = read_log_descriptions(reading)[-1]
     head = reading.head()
     return {
@@ -185,12 +194,12 @@ def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
     }
 
 
-def print_log_summary(found: dict[str, Any], voice: Voice) -> None:
-    """Say it to a person."""
-    voice.result(f"  origin          {found['origin']}")
-    voice.result(f"  identity        {found['identity']}")
-    voice.result(f"  receipt key     {found['receipt-key']}")
+def print_log_summary(document: dict[str, Any], voice: Voice) -> None:
+    """Print the name, the identity and the keys of a log."""
+    voice.result(f"  origin          {document['origin']}")
+    voice.result(f"  identity        {document['identity']}")
+    voice.result(f"  receipt key     {document['receipt-key']}")
     voice.result(
-        f"                  give {found['receipt-keys-file']} to those who verify receipts"
+        f"                  give {document['receipt-keys-file']} to those who verify receipts"
     )
-    voice.result(f"  checkpoint key  {found['checkpoint-key']}")
+    voice.result(f"  checkpoint key  {document['checkpoint-key']}")

@@ -1,4 +1,12 @@
-"""`vacr log monitor`: watch a log, which must never fork nor shrink."""
+"""`vacr log monitor`: watch a log, which must never fork nor shrink.
+
+It remembers the last checkpoint in a file. If a later one does not continue it, both are kept as
+evidence, and the state stays as it is, so that every further run fails, too:
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["log", "monitor", "http://127.0.0.1:1/", "--state", "log.json", "-q"])
+    4
+"""
 
 from __future__ import annotations
 
@@ -59,8 +67,8 @@ def monitor_command(
     ca: str | None,
     client_cert: str | None,
     client_key: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Watch a log: it must never fork nor shrink, and every new entry must be what the log signed.
@@ -75,25 +83,29 @@ def monitor_command(
       vacr log monitor https://log.example.org/ --state log.json --interval 300
     """
     voice = Voice(format, quiet, verbose)
-    given = parse_verifier_key(key) if key is not None else None
+    pinned_key = parse_verifier_key(key) if key is not None else None
     log, path = TiledLog(url, ServiceAccess(None, ca, client_cert, client_key)), Path(state)
     with lock_monitor_state(path):
         while True:
-            exit_code = _check_log_once(log, path, given, voice)
+            exit_code = _check_log_once(log, path, pinned_key, voice)
             if interval is None or exit_code not in (0, Unreachable.exit_code):
                 return exit_code
             time.sleep(interval)
 
 
-def _check_log_once(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) -> int:
+def _check_log_once(log: TiledLog, path: Path, pinned_key: VerifierKey | None, voice: Voice) -> int:
     known = load_monitor_state(path)
-    if known is not None and given is not None and given not in (known.pinned, *known.keys):
+    if (
+        known is not None
+        and pinned_key is not None
+        and pinned_key not in (known.pinned, *known.keys)
+    ):
         raise UsageError(
             f"{path} is of a log with another key, {known.keys[-1]}",
             hint="Give another --state for another log.",
         )
     try:
-        found = inspect_log(log, known, given)
+        result = inspect_log(log, known, pinned_key)
     except LogMisbehaved as error:
         return _report_misbehaviour(log.site.url, path, known, error, voice)
     except Unreachable as error:
@@ -109,40 +121,40 @@ def _check_log_once(log: TiledLog, path: Path, given: VerifierKey | None, voice:
         return error.exit_code
     finally:
         log.site.close()
-    if found.known != known:
-        save_monitor_state(path, found.known)
-    _report_log_state(log.site.url, known, found, voice)
+    if result.known != known:
+        save_monitor_state(path, result.known)
+    _report_log_state(log.site.url, known, result, voice)
     return 0
 
 
 def _report_log_state(
-    url: str, before: KnownLog | None, found: MonitorResult, voice: Voice
+    url: str, before: KnownLog | None, result: MonitorResult, voice: Voice
 ) -> None:
-    now = found.known
+    now = result.known
     entries, new = (
         format_count(now.size, "entry"),
         now.size - (before.size if before is not None else 0),
     )
-    said = {
+    description = {
         OUTCOME_FIRST: f"{entries}, seen for the first time; from now on its key is {now.keys[-1]}",
         OUTCOME_SAME: f"{entries}, as before",
         OUTCOME_GROWN: f"{entries}, {new} of them new",
-    }[found.outcome]
+    }[result.outcome]
     changed = (
-        f"; it has a new key, {now.keys[-1]}" if found.rotations and before is not None else ""
+        f"; it has a new key, {now.keys[-1]}" if result.rotations and before is not None else ""
     )
-    voice.result(f"{now.origin}: fine: {said}{changed}")
+    voice.result(f"{now.origin}: fine: {description}{changed}")
     voice.data(
         {
             "url": url,
-            "outcome": found.outcome,
+            "outcome": result.outcome,
             "identity": now.identity,
             "origin": now.origin,
             "size": now.size,
             "new": new,
             "root": now.root.hex(),
             "key": str(now.keys[-1]),
-            "rotations": found.rotations,
+            "rotations": result.rotations,
             "exit": 0,
         }
     )

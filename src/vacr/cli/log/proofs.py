@@ -1,4 +1,11 @@
-"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves."""
+"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves.
+
+A state of a log is named by a checkpoint in a file, or by a root in hexadecimal:
+
+    >>> from vacr.cli.log.proofs import _read_tree_head
+    >>> _read_tree_head("00" * 32) == (None, bytes(32))
+    True
+"""
 
 from __future__ import annotations
 
@@ -55,9 +62,9 @@ def prove_command(
     consistency: tuple[int, int] | None,
     database: str | None,
     output: str | None,
-    overwrite: bool,  # noqa: FBT001 - click passes flags so
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    overwrite: bool,
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Write the receipt that proves that an entry is in the log, or that an older state is the
@@ -71,36 +78,40 @@ def prove_command(
     voice = Voice(format, quiet, verbose)
     if (entry is None) == (consistency is None):
         raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
-    found = open_log(folder, database)
-    with closing(found.reader()) as storage:
+    log = open_log(folder, database)
+    with closing(log.reader()) as storage:
         if consistency is not None:
-            receipt = build_consistency_receipt(storage, found.keyring, *consistency)
+            receipt = build_consistency_receipt(storage, log.keyring, *consistency)
         else:
-            made = build_inclusion_receipt(storage, entry or 0)
-            if made is None:
+            inclusion = build_inclusion_receipt(storage, entry or 0)
+            if inclusion is None:
                 head = storage.head()
                 last = f"The last one is {head.head.size - 1}." if head is not None else ""
                 raise UsageError(f"there is no entry {entry} in the log", hint=last)
-            receipt = made
-    told = _build_receipt_document(receipt)
+            receipt = inclusion
+    document = _build_receipt_document(receipt)
     if output == STDIN:
         write_bytes([receipt])
         return 0
     if output is not None:
         write_output_file(Path(output), receipt, STDIN, (), overwrite=overwrite)
-        told["receipt"] = output
-    for name, value in told.items():
+        document["receipt"] = output
+    for name, value in document.items():
         for line in value if isinstance(value, list) else [value]:
             voice.result(f"{name}: {line}")
-    voice.data(told)
+    voice.data(document)
     return 0
 
 
 def _build_receipt_document(receipt: bytes) -> dict[str, Any]:
-    read = parse_receipt(receipt)
-    for one in read.inclusions:
-        return {"entry": one.index, "size": one.size, "path": [node.hex() for node in one.path]}
-    (proof,) = read.consistencies
+    parsed = parse_receipt(receipt)
+    for inclusion in parsed.inclusions:
+        return {
+            "entry": inclusion.index,
+            "size": inclusion.size,
+            "path": [node.hex() for node in inclusion.path],
+        }
+    (proof,) = parsed.consistencies
     return {"older": proof.older, "newer": proof.newer, "path": [node.hex() for node in proof.path]}
 
 
@@ -143,8 +154,8 @@ def verify_command(
     older: str | None,
     newer: str | None,
     entry_rule: str,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that
@@ -157,23 +168,22 @@ def verify_command(
     \b
     Example:
       vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
-      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer
-      checkpoint
-    """
+      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer checkpoint
+    """  # noqa: E501 - a command is one line
     voice = Voice(format, quiet, verbose)
     data = read_bytes(receipt, _MAX_INPUT_BYTES)
     known = [key for name in log_key for key in read_log_keys(name)]
     try:
         if parse_receipt(data).inclusions:
-            told = _verify_inclusion(data, known, statement, entry_rule)
+            document = _verify_inclusion(data, known, statement, entry_rule)
         else:
-            told = _verify_consistency(data, known, older, newer)
+            document = _verify_consistency(data, known, older, newer)
     except InvalidStatement as error:
         raise InvalidStatement(
             error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
         ) from error
-    voice.result(f"{receipt}: holds: {told.pop('told')}")
-    voice.data({"receipt": receipt, "holds": True, **told})
+    voice.result(f"{receipt}: holds: {document.pop('told')}")
+    voice.data({"receipt": receipt, "holds": True, **document})
     return 0
 
 
@@ -185,15 +195,15 @@ def _verify_inclusion(
             "a proof that an entry is in the log: which?",
             hint="Name the statement: --statement FILE.",
         )
-    found = check_receipt(
+    receipt = check_receipt(
         parse_sign1(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule
     )
     return {
-        "told": str(found),
-        "issuer": found.issuer,
-        "origin": found.subject,
-        "entry": found.index,
-        "size": found.size,
+        "told": str(receipt),
+        "issuer": receipt.issuer,
+        "origin": receipt.subject,
+        "entry": receipt.index,
+        "size": receipt.size,
     }
 
 
@@ -204,45 +214,45 @@ def _verify_consistency(
         hint = "Name the checkpoint of then, or its root: --older FILE|ROOT."
         raise UsageError("a proof that the log only grew: from which state?", hint=hint)
     older_size, older_root = _read_tree_head(older)
-    found = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
-    newer_size, newer_root = _read_tree_head(newer) if newer is not None else (None, found.root)
+    receipt = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
+    newer_size, newer_root = _read_tree_head(newer) if newer is not None else (None, receipt.root)
     # A size is not signed in a receipt, but in a checkpoint it is.
     if (
-        older_size not in (None, found.older)
-        or newer_size not in (None, found.newer)
-        or newer_root != found.root
+        older_size not in (None, receipt.older)
+        or newer_size not in (None, receipt.newer)
+        or newer_root != receipt.root
     ):
-        told = (
-            f"it leads from {found.older} entries to {found.newer} with the root "
-            f"{found.root.hex()}, not to what was given"
+        description = (
+            f"it leads from {receipt.older} entries to {receipt.newer} with the root "
+            f"{receipt.root.hex()}, not to what was given"
         )
-        raise InvalidStatement(told, reason="consistency-mismatch")
-    told = (
-        f"{found.issuer} only grew from {found.older} to {found.newer} entries, with the "
-        f"root {found.root.hex()}"
+        raise InvalidStatement(description, reason="consistency-mismatch")
+    description = (
+        f"{receipt.issuer} only grew from {receipt.older} to {receipt.newer} entries, with the "
+        f"root {receipt.root.hex()}"
     )
     return {
-        "told": told,
-        "issuer": found.issuer,
-        "origin": found.subject,
-        "older": found.older,
-        "newer": found.newer,
-        "root": found.root.hex(),
+        "told": description,
+        "issuer": receipt.issuer,
+        "origin": receipt.subject,
+        "older": receipt.older,
+        "newer": receipt.newer,
+        "root": receipt.root.hex(),
     }
 
 
-def _read_tree_head(given: str) -> tuple[int | None, bytes]:
-    """Give the size and the root of a state: of a checkpoint in a file, or a root alone."""
+def _read_tree_head(name: str) -> tuple[int | None, bytes]:
+    """Return the size and the root of a state; a bare root has no size."""
     try:
-        root = bytes.fromhex(given)
+        root = bytes.fromhex(name)
     except ValueError:
         root = b""
     if len(root) == HASH_SIZE:
         return None, root
     try:
-        said = parse_checkpoint(parse_signed_note(read_bytes(given, _MAX_INPUT_BYTES)).text)
+        checkpoint = parse_checkpoint(parse_signed_note(read_bytes(name, _MAX_INPUT_BYTES)).text)
     except InvalidStatement as error:
         raise InvalidStatement(
-            error.message, reason=error.reason, where=given, hint=error.hint
+            error.message, reason=error.reason, where=name, hint=error.hint
         ) from error
-    return said.size, said.root
+    return checkpoint.size, checkpoint.root

@@ -1,4 +1,12 @@
-"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and their addresses."""
+"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and where they listen.
+
+A service that other machines reach needs tokens or client certificates, unless `--anyone` says
+otherwise:
+
+    >>> from vacr.cli.log.serve import _is_loopback
+    >>> _is_loopback("127.0.0.1"), _is_loopback("0.0.0.0")
+    (True, False)
+"""
 
 from __future__ import annotations
 
@@ -164,10 +172,10 @@ def serve_command(
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
-    **given: Any,
+    **options: Any,
 ) -> int:
     """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
 
@@ -186,29 +194,29 @@ def serve_command(
     )
     tls = _build_tls_settings(tls_cert, tls_key, client_ca)
     beyond = not _is_loopback(host)
-    if beyond and given["token_file"] is None and client_ca is None and not given["anyone"]:
+    if beyond and options["token_file"] is None and client_ca is None and not options["anyone"]:
         hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
         raise UsageError(f"at {host} anybody could register", hint=hint)
-    _check_proxy_addresses(given["proxy"])
-    found = open_log(folder, database, create=True)
-    # The log is open before anybody is told that it is served.
-    with closing(found.ledger()) as ledger:
-        app = _build_service_app(found, ledger, given)
-        facts = build_log_document(found, ledger.storage)
+    _check_proxy_addresses(options["proxy"])
+    log = open_log(folder, database, create=True)
+    # The log is opened before its address is printed.
+    with closing(log.ledger()) as ledger:
+        app = _build_service_app(log, ledger, options)
+        document = build_log_document(log, ledger.storage)
 
-        def told(url: str) -> None:
-            voice.result(f"serving {facts['origin']} at {url}")
-            print_log_summary(facts, voice)
-            voice.data({**facts, "url": url})
-            if beyond and tls is None and given["token_file"] is not None:
+        def report_start(url: str) -> None:
+            voice.result(f"serving {document['origin']} at {url}")
+            print_log_summary(document, voice)
+            voice.data({**document, "url": url})
+            if beyond and tls is None and options["token_file"] is not None:
                 voice.notice(_CLEARTEXT_WARNING)
 
-        serve_application(app, host, port, told=told, tls=tls, proxies=given["proxy"])
+        serve_application(app, host, port, told=report_start, tls=tls, proxies=options["proxy"])
     return 0
 
 
-def _build_service_app(folder: LogFolder, ledger: Ledger, given: dict[str, Any]) -> Any:
-    """Put the service together as it was asked for."""
+def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any]) -> Any:
+    """Return the service as an application, with the settings of the verb."""
     try:
         from vacr.log import LogService
     except ImportError as error:
@@ -224,17 +232,19 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, given: dict[str, Any])
     )
     from vacr.workflows import VerificationOptions, load_verification_policy
 
-    policy = load_verification_policy(VerificationOptions(given["trust"], algorithms=given["alg"]))
-    tokens = _read_caller_tokens(given["token_file"]) if given["token_file"] else None
-    admission = RegistrationPolicy(policy, frozenset(given["issuer"]), given["max_size"])
+    policy = load_verification_policy(
+        VerificationOptions(options["trust"], algorithms=options["alg"])
+    )
+    tokens = _read_caller_tokens(options["token_file"]) if options["token_file"] else None
+    admission = RegistrationPolicy(policy, frozenset(options["issuer"]), options["max_size"])
     registration = RegistrationEndpoint(
-        admission, ServiceMetrics(), tokens, RateLimiter(given["rate"]), given["async"]
+        admission, ServiceMetrics(), tokens, RateLimiter(options["rate"]), options["async"]
     )
     readers = ReaderPool(folder.reader)
-    witnesses = [WitnessAddress(url, parse_verifier_key(key)) for url, key in given["witness"]]
+    witnesses = [WitnessAddress(url, parse_verifier_key(key)) for url, key in options["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
     return LogService(
-        ledger, registration, publisher, readers, given["queue"], given["linger"] / 1000
+        ledger, registration, publisher, readers, options["queue"], options["linger"] / 1000
     ).app()
 
 
@@ -254,21 +264,21 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _check_proxy_addresses(named: Sequence[str]) -> None:
-    """Refuse what is no address: a name, or everybody, would let callers say who they are.
+def _check_proxy_addresses(addresses: Sequence[str]) -> None:
+    """Refuse names and wildcards: with them, callers could pretend to be anybody.
 
     Raises:
         UsageError: one of them is none.
     """
-    for one in named:
+    for address in addresses:
         try:
-            ipaddress.ip_network(one)
+            ipaddress.ip_network(address)
         except ValueError as error:
             hint = (
                 "Give the address that it calls from, such as 127.0.0.1, or its network, "
                 "such as 10.1.0.0/16."
             )
-            raise UsageError(f"{one} is not the address of a proxy", hint=hint) from error
+            raise UsageError(f"{address} is not the address of a proxy", hint=hint) from error
 
 
 @click.command("witness", no_args_is_help=True)
@@ -296,8 +306,8 @@ def witness_command(
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
-    format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    format: str,
+    quiet: bool,
     verbose: int,
 ) -> int:
     """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what
@@ -311,20 +321,20 @@ def witness_command(
       vacr log witness mywitness/ --log example.org/log+0123abcd+AQ… --port 8090
     """
     voice = Voice(format, quiet, verbose)
-    trusted = [parse_verifier_key(one) for one in log]
+    trusted = [parse_verifier_key(key) for key in log]
     tls = _build_tls_settings(tls_cert, tls_key, client_ca)
     opened = open_witness_folder(Path(folder), name)
     try:
         stop = ServiceStop()
 
-        def told(url: str) -> None:
+        def report_start(url: str) -> None:
             voice.result(f"key: {opened.public}")
             voice.result(f"url: {url}")
             voice.data(
                 {
                     "key": str(opened.public),
                     "url": url,
-                    "logs": sorted({one.name for one in trusted}),
+                    "logs": sorted({key.name for key in trusted}),
                 }
             )
 
@@ -332,7 +342,7 @@ def witness_command(
             create_witness_application(Witness(opened, trusted), stop),
             host,
             port,
-            told=told,
+            told=report_start,
             tls=tls,
             stop=stop,
         )
@@ -344,7 +354,7 @@ def witness_command(
 def _build_tls_settings(
     certificate: str | None, key: str | None, authority: str | None
 ) -> TlsFiles | None:
-    """Give what HTTPS needs, if it is asked for.
+    """Return the files for HTTPS, if HTTPS is wanted.
 
     Raises:
         UsageError: a part of it is missing.
