@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.capture.hooks import spooled
 from vacr.capture.hook_settings import (
-    AGENT_HOOKS,
     LOCAL_SCOPE,
     PROJECT_SCOPE,
     USER_SCOPE,
@@ -25,6 +24,7 @@ from vacr.capture.hook_settings import (
     build_plugin_text,
     find_missing_file,
     list_hook_commands,
+    load_agent_hooks,
     remove_hooks,
 )
 from vacr.capture.installers import (
@@ -190,11 +190,11 @@ def places(tmp_path):
     return home, {"HOME": str(home), "PATH": ""}, tmp_path / "state"
 
 
-@pytest.mark.parametrize("name", AGENT_HOOKS)
+@pytest.mark.parametrize("name", load_agent_hooks())
 @pytest.mark.parametrize("before", [None, "own"])
 def test_uninstall_restores_the_file_byte_for_byte(places, name, before):
     home, environment, state = places
-    agent = AGENT_HOOKS[name]
+    agent = load_agent_hooks()[name]
     path = agent.path(USER_SCOPE, environment, home)
     if before and agent.layout:
         path.parent.mkdir(parents=True)
@@ -218,7 +218,7 @@ def test_uninstall_restores_the_file_byte_for_byte(places, name, before):
 
 def test_uninstall_keeps_later_changes(places):
     home, environment, state = places
-    agent = AGENT_HOOKS["claude-code"]
+    agent = load_agent_hooks()["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
     plan_hook_install(agent, path, environment, state).make(state)
     value = json.loads(path.read_text())
@@ -229,7 +229,7 @@ def test_uninstall_keeps_later_changes(places):
 
 def test_uninstall_deletes_a_file_made_for_hooks(places):
     home, environment, state = places
-    agent = AGENT_HOOKS["cursor"]
+    agent = load_agent_hooks()["cursor"]
     path = agent.path(USER_SCOPE, environment, home)
     plan_hook_install(agent, path, environment, state).make(state)
     path.write_text(json.dumps(json.loads(path.read_text())))
@@ -240,7 +240,7 @@ def test_uninstall_deletes_a_file_made_for_hooks(places):
 @pytest.mark.parametrize("there", [True, False])
 def test_link_stays_a_link(places, tmp_path, there):
     home, environment, state = places
-    agent = AGENT_HOOKS["claude-code"]
+    agent = load_agent_hooks()["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     dotfiles = tmp_path / "dotfiles.json"
@@ -257,7 +257,7 @@ def test_link_stays_a_link(places, tmp_path, there):
 
 def test_file_changed_since_the_plan_is_left_alone(places):
     home, environment, state = places
-    agent = AGENT_HOOKS["gemini-cli"]
+    agent = load_agent_hooks()["gemini-cli"]
     path = agent.path(USER_SCOPE, environment, home)
     change = plan_hook_install(agent, path, environment, state)
     path.parent.mkdir()
@@ -269,7 +269,7 @@ def test_file_changed_since_the_plan_is_left_alone(places):
 
 def test_damaged_backup_does_no_harm(places):
     home, environment, state = places
-    agent = AGENT_HOOKS["claude-code"]
+    agent = load_agent_hooks()["claude-code"]
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     path.write_text(FILES["no hooks"])
@@ -283,7 +283,7 @@ def test_damaged_backup_does_no_harm(places):
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b'{"hooks": 1}'])
 def test_invalid_file_is_left_untouched(places, content):
     home, environment, state = places
-    agent = AGENT_HOOKS["codex-cli"]
+    agent = load_agent_hooks()["codex-cli"]
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir()
     path.write_bytes(content)
@@ -297,7 +297,7 @@ def test_invalid_file_is_left_untouched(places, content):
 
 def test_foreign_plugin_is_left_alone(places):
     home, environment, state = places
-    agent = AGENT_HOOKS["opencode"]
+    agent = load_agent_hooks()["opencode"]
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
@@ -305,10 +305,10 @@ def test_foreign_plugin_is_left_alone(places):
         plan_hook_install(agent, path, environment, state)
 
 
-@pytest.mark.parametrize("name", AGENT_HOOKS)
+@pytest.mark.parametrize("name", load_agent_hooks())
 def test_status_reports_a_missing_python(places, name):
     home, environment, state = places
-    agent = AGENT_HOOKS[name]
+    agent = load_agent_hooks()[name]
     path = agent.path(USER_SCOPE, environment, home)
     plan_hook_install(agent, path, environment, state).make(state)
     whole = path.read_text()
@@ -333,19 +333,23 @@ def test_status_reports_a_missing_python(places, name):
     ],
 )
 def test_settings_path_follows_the_agent(tmp_path, name, variables, path):
-    assert str(AGENT_HOOKS[name].path(USER_SCOPE, {"HOME": "/h", **variables}, tmp_path)) == path
+    assert (
+        str(load_agent_hooks()[name].path(USER_SCOPE, {"HOME": "/h", **variables}, tmp_path))
+        == path
+    )
 
 
 def test_project_settings_path(tmp_path):
     assert (
-        AGENT_HOOKS["claude-code"].path(LOCAL_SCOPE, {}, tmp_path)
+        load_agent_hooks()["claude-code"].path(LOCAL_SCOPE, {}, tmp_path)
         == tmp_path / ".claude/settings.local.json"
     )
     assert (
-        AGENT_HOOKS["codex-cli"].path(PROJECT_SCOPE, {}, tmp_path) == tmp_path / ".codex/hooks.json"
+        load_agent_hooks()["codex-cli"].path(PROJECT_SCOPE, {}, tmp_path)
+        == tmp_path / ".codex/hooks.json"
     )
     with pytest.raises(UsageError, match="--local"):
-        AGENT_HOOKS["codex-cli"].path(LOCAL_SCOPE, {}, tmp_path)
+        load_agent_hooks()["codex-cli"].path(LOCAL_SCOPE, {}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -361,19 +365,21 @@ def test_project_settings_path(tmp_path):
 def test_older_versions_get_only_events_they_know(tmp_path, told, more):
     (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
     (tmp_path / "claude").chmod(0o755)
-    events = AGENT_HOOKS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
+    events = load_agent_hooks()["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
     assert ("StopFailure" in events) == more
     assert "SessionStart" in events
     assert not {"WorktreeCreate", "WorktreeRemove", "MessageDisplay"} & set(events)
 
 
-@pytest.mark.parametrize("name", [name for name, agent in AGENT_HOOKS.items() if agent.layout])
+@pytest.mark.parametrize(
+    "name", [name for name, agent in load_agent_hooks().items() if agent.layout]
+)
 @pytest.mark.parametrize("gone", [False, True])
 @pytest.mark.parametrize(
     "shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
 )
 def test_command_prints_only_the_expected_answer(tmp_path, name, gone, shell):
-    agent = AGENT_HOOKS[name]
+    agent = load_agent_hooks()[name]
     for event, command in agent.commands({"PATH": ""}).items():
         line = command.replace("hook.py", "gone.py") if gone else command
         sent = b'{"session_id":"s","conversation_id":"s"}'
@@ -395,7 +401,7 @@ def test_missing_file_of_a_command_is_found(monkeypatch, tmp_path):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 def test_plugin_reports_completed_events_without_waiting(tmp_path):
-    (tmp_path / "vacr.mjs").write_text(build_plugin_text())
+    (tmp_path / "vacr.mjs").write_text(build_plugin_text(load_agent_hooks()["opencode"]))
     (tmp_path / "run.mjs").write_text("""
         import { VacrPlugin } from "./vacr.mjs"
         const plugin = await VacrPlugin()

@@ -29,6 +29,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect, get_prompt_text, has_fa
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -371,8 +372,10 @@ class Agent:
 
     # --- capture ---
 
-    hooks: Any = None
-    """How the agent is told to call vacr while it works."""
+    @property
+    def hooks(self) -> HookSettings | None:
+        """The settings that make the agent run vacr's hook while it works."""
+        return None
 
 
 class CallReports:

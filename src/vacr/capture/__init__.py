@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from vacr.capture.frames import BrokenJournal as BrokenJournal
     from vacr.capture.frames import ChainHead as ChainHead
     from vacr.capture.hook import ERROR_LOG_FILE as ERROR_LOG_FILE
-    from vacr.capture.hook_settings import AGENT_HOOKS as AGENT_HOOKS
     from vacr.capture.hook_settings import LOCAL_SCOPE as LOCAL_SCOPE
     from vacr.capture.hook_settings import PROJECT_SCOPE as PROJECT_SCOPE
     from vacr.capture.hook_settings import USER_SCOPE as USER_SCOPE
     from vacr.capture.hook_settings import AgentHooks as AgentHooks
+    from vacr.capture.hook_settings import load_agent_hooks as load_agent_hooks
     from vacr.capture.installers import HOOKS_INSTALLED as HOOKS_INSTALLED
     from vacr.capture.installers import HOOKS_NOT_INSTALLED as HOOKS_NOT_INSTALLED
     from vacr.capture.installers import SettingsChange as SettingsChange
@@ -58,7 +58,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "hook": ("ERROR_LOG_FILE",),
         "hook_settings": (
-            "AGENT_HOOKS",
+            "load_agent_hooks",
             "AgentHooks",
             "LOCAL_SCOPE",
             "PROJECT_SCOPE",

@@ -1,11 +1,11 @@
 """Hooks in the settings of agents: the command, the settings files, and the events.
 
 An agent runs a command of ours at each event. Most agents list such commands in a JSON settings
-file; OpenCode loads a plugin instead, which runs the command. This module knows for each agent
-which file, which events, and which answer its protocol expects, and edits the text of the file.
-Events that ask a hook for a decision are left out if silence or an empty answer would be one.
+file; some load a plugin instead, which runs the command. The agent states which file, which events,
+and which answer its protocol expects; this module builds the command and edits the text of the file.
 
->>> from vacr.capture.hook_settings import HookLayout, add_hooks, remove_hooks
+>>> from vacr.agents import HookLayout
+>>> from vacr.capture.hook_settings import add_hooks
 >>> command = "python vacr/capture/hook.py some-agent"
 >>> print(add_hooks("{}", HookLayout(nested=False), {"Stop": command}), end="")
 {
@@ -28,11 +28,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from vacr.agents import HookLayout, HookSettings, load_agents
 from vacr.capture.jsonc import (
     JsonMember,
     JsonNode,
@@ -74,24 +76,6 @@ def find_missing_file(command: str) -> str:
 
 
 _UNCHANGED_HINT = "Nothing was changed. Correct it, and run this again."
-
-
-@dataclass(frozen=True)
-class HookLayout:
-    """The layout of hooks in an agent's settings."""
-
-    nested: bool = True
-    """Whether an event has groups of hooks instead of hooks."""
-    handler: tuple[tuple[str, Any], ...] = ()
-    """Members of a hook in addition to its command."""
-    opening: tuple[tuple[str, Any], ...] = ()
-    """Members that the file needs in addition to the hooks."""
-
-    def entry(self, command: str) -> dict[str, Any]:
-        """Return the entry for an event."""
-        first = {"type": "command"} if self.nested else {}
-        handler = {**first, "command": command, **dict(self.handler)}
-        return {"hooks": [handler]} if self.nested else handler
 
 
 def list_hook_commands(text: str) -> dict[str, list[str]]:
@@ -224,118 +208,36 @@ def _get_hooks_node(root: JsonNode) -> JsonNode | None:
 USER_SCOPE, PROJECT_SCOPE, LOCAL_SCOPE = "user", "project", "local"
 
 _VERSION_TIMEOUT = 20
-_CLAUDE_TOLERANT_VERSION = (2, 1, 101)
-"""Older versions of Claude Code ignore the whole settings file if it has an unknown event."""
-_CLAUDE_EVENTS: tuple[str, ...] = (
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-)
-_CLAUDE_EVENTS += ("Notification", "Stop", "SubagentStop", "PreCompact")
-# Left out: hooks at WorktreeCreate and WorktreeRemove replace the action, and a hook at
-# MessageDisplay delays every piece of an answer.
-_CLAUDE_NEWER_EVENTS: tuple[str, ...] = (
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "UserPromptExpansion",
-    "StopFailure",
-    "SubagentStart",
-    "PostCompact",
-)
-_CLAUDE_NEWER_EVENTS += (
-    "PermissionRequest",
-    "PermissionDenied",
-    "Setup",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-)
-_CLAUDE_NEWER_EVENTS += (
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
-    "InstructionsLoaded",
-    "CwdChanged",
-)
-_CODEX_EVENTS: tuple[str, ...] = (
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-)
-_CODEX_EVENTS += ("PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "Stop", "Interrupt")
-# Left out: BeforeModel has the whole history each time, and AfterModel every piece of an answer;
-# the transcript has both.
-_GEMINI_EVENTS: tuple[str, ...] = (
-    "SessionStart",
-    "SessionEnd",
-    "BeforeAgent",
-    "AfterAgent",
-    "BeforeTool",
-    "AfterTool",
-    "PreCompress",
-    "Notification",
-)
-# Left out: preToolUse, subagentStart and other events named before… ask for a permission, and
-# granting it would be a decision.
-_CURSOR_EVENTS: tuple[str, ...] = (
-    "sessionStart",
-    "sessionEnd",
-    "beforeSubmitPrompt",
-    "postToolUse",
-    "postToolUseFailure",
-    "subagentStop",
-)
-_CURSOR_EVENTS += (
-    "afterShellExecution",
-    "afterMCPExecution",
-    "afterFileEdit",
-    "afterAgentResponse",
-    "afterAgentThought",
-)
-_CURSOR_EVENTS += ("preCompact", "stop", "afterTabFileEdit")
 
 
 @dataclass(frozen=True)
 class AgentHooks:
-    """An agent, and its hooks."""
+    """The hooks of an agent on this machine."""
 
     name: str
-    base: str
-    """The folder that its variable may replace; `~` is the user's home."""
-    under: str
-    """The folder of its settings, relative to `base`."""
-    file: str
-    """The settings file in that folder."""
-    project: str
-    """The settings file for a project, relative to the project's folder."""
-    programs: tuple[str, ...]
-    variable: str = ""
-    """The environment variable that replaces `base`."""
-    local: str = ""
-    """The settings file for one project and user."""
-    layout: HookLayout | None = None
-    """The layout of hooks in the file, or None if the file is a plugin."""
-    usual: tuple[str, ...] = ()
-    more: tuple[str, ...] = ()
-    """Events for versions that are new enough."""
-    answer: str = ""
-    """The answer that the agent expects."""
-    answers: Mapping[str, str] = field(default_factory=dict)
-    """Event → the answer, if it differs."""
-    notice: str = ""
-    """The next step for the user."""
+    settings: HookSettings
+
+    @property
+    def layout(self) -> HookLayout | None:
+        """The layout of hooks in the settings file, or None if the file is a plugin."""
+        return self.settings.layout
+
+    @property
+    def local(self) -> str:
+        """The settings file for one project and user."""
+        return self.settings.local
+
+    @property
+    def notice(self) -> str:
+        """The next step for the user."""
+        return self.settings.notice
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Return the folder of the user's settings."""
-        named = environment.get(self.variable) if self.variable else None
+        named = environment.get(self.settings.variable) if self.settings.variable else None
         return (
-            Path(named or self.base.replace("~", find_home_folder(environment) or "~", 1))
-            / self.under
+            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
+            / self.settings.under
         )
 
     def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
@@ -345,8 +247,8 @@ class AgentHooks:
             UsageError: the agent has no such scope.
         """
         if scope == USER_SCOPE:
-            return self.folder(environment) / self.file
-        name = self.local if scope == LOCAL_SCOPE else self.project
+            return self.folder(environment) / self.settings.file
+        name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
         if not name:
             raise UsageError(
                 f"{self.name} has no settings of this kind: --{scope}",
@@ -358,94 +260,36 @@ class AgentHooks:
         """Return whether the agent is installed on this machine."""
         path = environment.get("PATH")
         return self.folder(environment).is_dir() or any(
-            shutil.which(name, path=path) for name in self.programs
+            shutil.which(name, path=path) for name in self.settings.programs
         )
 
     def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the command for each event that the agent knows."""
-        events = self.usual + (
-            self.more
-            if self.more and _tolerates_unknown_events(self.programs[0], environment)
-            else ()
-        )
+        settings = self.settings
+        events = settings.events
+        if settings.newer_events and _tolerates_unknown_events(settings, environment):
+            events += settings.newer_events
         return {
-            event: build_hook_command(self.name, self.answers.get(event, self.answer))
+            event: build_hook_command(
+                self.name, self.settings.answers.get(event, self.settings.answer)
+            )
             for event in events
         }
 
 
-AGENT_HOOKS = {
-    agent.name: agent
-    for agent in (
-        AgentHooks(
-            "claude-code",
-            "~/.claude",
-            "",
-            "settings.json",
-            ".claude/settings.json",
-            ("claude",),
-            "CLAUDE_CONFIG_DIR",
-            local=".claude/settings.local.json",
-            layout=HookLayout(handler=(("timeout", 10),)),
-            usual=_CLAUDE_EVENTS,
-            more=_CLAUDE_NEWER_EVENTS,
-        ),
-        AgentHooks(
-            "codex-cli",
-            "~/.codex",
-            "",
-            "hooks.json",
-            ".codex/hooks.json",
-            ("codex",),
-            "CODEX_HOME",
-            # Codex warns about a longer timeout at the last events of every session.
-            layout=HookLayout(handler=(("timeout", 3),)),
-            usual=_CODEX_EVENTS,
-            notice=(
-                "Codex runs hooks only once they are trusted: type /hooks in Codex, and "
-                "review them."
-            ),
-        ),
-        AgentHooks(
-            "gemini-cli",
-            "~",
-            ".gemini",
-            "settings.json",
-            ".gemini/settings.json",
-            ("gemini",),
-            "GEMINI_CLI_HOME",
-            layout=HookLayout(handler=(("name", "vacr"), ("timeout", 10_000))),
-            usual=_GEMINI_EVENTS,
-        ),
-        AgentHooks(
-            "cursor",
-            "~/.cursor",
-            "",
-            "hooks.json",
-            ".cursor/hooks.json",
-            ("cursor", "cursor-agent"),
-            layout=HookLayout(nested=False, opening=(("version", 1),)),
-            usual=_CURSOR_EVENTS,
-            answer="{}",
-            answers={"beforeSubmitPrompt": '{"continue":true}'},
-        ),
-        AgentHooks(
-            "opencode",
-            "~/.config",
-            "opencode",
-            "plugin/vacr.js",
-            ".opencode/plugin/vacr.js",
-            ("opencode",),
-            "XDG_CONFIG_HOME",
-            notice="OpenCode loads the plugin when it is started again.",
-        ),
-    )
-}
+@cache
+def load_agent_hooks() -> dict[str, AgentHooks]:
+    """Return the agents that take hooks, by name."""
+    return {
+        name: AgentHooks(name, agent.hooks)
+        for name, agent in load_agents().items()
+        if agent.hooks is not None
+    }
 
 
-def _tolerates_unknown_events(program: str, environment: Mapping[str, str]) -> bool:
+def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
     """Return whether the installed version ignores unknown events."""
-    path = shutil.which(program, path=environment.get("PATH"))
+    path = shutil.which(settings.programs[0], path=environment.get("PATH"))
     if path is None:
         return False
     try:
@@ -460,101 +304,18 @@ def _tolerates_unknown_events(program: str, environment: Mapping[str, str]) -> b
     except (OSError, subprocess.SubprocessError):
         return False
     version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
-    return version is not None and tuple(map(int, version.groups())) >= _CLAUDE_TOLERANT_VERSION
+    return version is not None and tuple(map(int, version.groups())) >= settings.tolerant_version
 
 
-_PLUGIN_TEMPLATE = Template("""\
-// Written by `vacr hook install`; `vacr hook uninstall` removes it.
-// It appends what happens in a session to the spool of vacr. It never changes what OpenCode does, and never waits.
-import { spawn, spawnSync } from "node:child_process"
-
-const COMMAND = $command
-const MOST_RUNNING = 4
-const MOST_WAITING = 10000
-const LAST_MS = 2000
-const KEPT =
-  /^(session\\.(created|deleted|idle|error|compacted)|message\\.(updated|removed)|message\\.part\\.(updated|removed)|permission\\..*|todo\\.updated|file\\.edited|command\\.executed)$$/
-
-const waiting = []
-let running = 0
-let number = 0
-
-function start(text) {
-  running += 1
-  let over = false
-  const next = () => {
-    if (over) return
-    over = true
-    running -= 1
-    if (waiting.length) start(waiting.shift())
-  }
-  try {
-    const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "ignore", "ignore"], detached: true })
-    child.on("error", next)
-    child.on("exit", next)
-    child.stdin.on("error", () => {})
-    child.stdin.end(text)
-    child.unref()
-  } catch {
-    next()
-  }
-}
-
-function tell(session, type, data) {
-  try {
-    const text = JSON.stringify({ sessionID: session(), type, number: number++, time: Date.now(), data })
-    if (running < MOST_RUNNING) start(text)
-    else if (waiting.length < MOST_WAITING) waiting.push(text)
-  } catch {}
-}
-
-// What still waits when OpenCode ends is told then, as much as there is time for.
-process.on("exit", () => {
-  const until = Date.now() + LAST_MS
-  while (waiting.length && Date.now() < until) {
-    try {
-      spawnSync(COMMAND[0], COMMAND.slice(1), { input: waiting.shift(), stdio: ["pipe", "ignore", "ignore"], timeout: LAST_MS })
-    } catch {}
-  }
-})
-
-function sessionOf({ type, properties }) {
-  const id = properties?.sessionID ?? properties?.info?.sessionID ?? properties?.part?.sessionID
-  return id ?? (type.startsWith("session.") ? properties?.info?.id : undefined)
-}
-
-// What is still being written is told once it is done.
-function isDone({ type, properties }) {
-  const { info, part } = properties ?? {}
-  if (type === "message.updated") return info?.role !== "assistant" || info?.time?.completed !== undefined
-  if (type !== "message.part.updated") return true
-  if (part?.type === "tool") return part.state?.status === "completed" || part.state?.status === "error"
-  return (part?.type !== "text" && part?.type !== "reasoning") || part.time?.end !== undefined || part.time === undefined
-}
-
-export const VacrPlugin = async () => ({
-  event: async ({ event }) => {
-    try {
-      if (KEPT.test(event.type) && isDone(event)) tell(() => sessionOf(event), event.type, event.properties)
-    } catch {}
-  },
-  "chat.message": async (input, output) => tell(() => input.sessionID, "chat.message", { input, output }),
-  "tool.execute.before": async (input, output) => tell(() => input.sessionID, "tool.execute.before", { input, output }),
-  "tool.execute.after": async (input, output) => tell(() => input.sessionID, "tool.execute.after", { input, output }),
-})
-""")
+def build_plugin_command(hooks: AgentHooks) -> list[str]:
+    """Return the command that a plugin runs, without a shell."""
+    return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
 
 
-def build_plugin_command() -> list[str]:
-    """Return the command that the plugin runs, without a shell."""
-    return [sys.executable, "-I", "-S", HOOK_SCRIPT, "opencode"]
-
-
-def build_plugin_text() -> str:
-    """Return the text of the plugin."""
-    return _PLUGIN_TEMPLATE.substitute(
-        command=json.dumps(build_plugin_command(), ensure_ascii=False)
-    )
+def build_plugin_text(hooks: AgentHooks) -> str:
+    """Return the text of an agent's plugin."""
+    command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
+    return Template(hooks.settings.plugin).substitute(command=command)
 
 
 def parse_plugin_command(text: str) -> list[str]:

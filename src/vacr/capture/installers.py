@@ -4,9 +4,9 @@ Settings files belong to other programs and to their users. So a change is plann
 shown, it is made in one step or not at all, and nothing else in the file changes.
 
 >>> from pathlib import Path
->>> from vacr.capture.hook_settings import AGENT_HOOKS
+>>> from vacr.capture.hook_settings import load_agent_hooks
 >>> from vacr.capture.installers import plan_hook_install, plan_hook_uninstall
->>> agent, path, state = next(iter(AGENT_HOOKS.values())), Path("settings.json"), Path("state")
+>>> agent, path, state = next(iter(load_agent_hooks().values())), Path("settings.json"), Path("state")
 >>> _ = path.write_bytes(b'{"theme": "dark"}')
 >>> plan_hook_install(agent, path, {"PATH": ""}, state).make(state)
 >>> b"SessionStart" in path.read_bytes()
@@ -118,7 +118,7 @@ def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsC
 def _add_agent_hooks(agent: AgentHooks, text: str, environment: Mapping[str, str]) -> str:
     if agent.layout is None:
         parse_plugin_command(text)  # Refuse to overwrite another plugin.
-        return build_plugin_text()
+        return build_plugin_text(agent)
     return add_hooks(text, agent.layout, agent.commands(environment))
 
 
@@ -272,7 +272,7 @@ def find_hook_status(
             event_count = 1 if words else 0
             needed_files = words[:1] + words[3:4]
             missing = next((file for file in needed_files if not Path(file).exists()), "")
-            is_current = text == build_plugin_text()
+            is_current = text == build_plugin_text(agent)
         else:
             commands = list_hook_commands(text)
             event_count = len(commands)

@@ -22,7 +22,6 @@ from typing import Any
 import click
 
 from vacr.capture import (
-    AGENT_HOOKS,
     ERROR_LOG_FILE,
     HOOKS_INSTALLED,
     HOOKS_NOT_INSTALLED,
@@ -32,6 +31,7 @@ from vacr.capture import (
     AgentHooks,
     SettingsChange,
     find_hook_status,
+    load_agent_hooks,
     plan_hook_install,
     plan_hook_uninstall,
 )
@@ -65,7 +65,7 @@ def command() -> None:
 
 def _agent_option(function: F) -> F:
     """Add `--agent` to a verb."""
-    choice = click.Choice([*AGENT_HOOKS, _ALL_AGENTS])
+    choice = click.Choice([*load_agent_hooks(), _ALL_AGENTS])
     return click.option(
         "--agent",
         type=choice,
@@ -251,8 +251,8 @@ def uninstall(
 def _select_agents(agent: str) -> list[AgentHooks]:
     """Return the named agent, or without a name all agents on this machine."""
     if agent != _ALL_AGENTS:
-        return [AGENT_HOOKS[agent]]
-    return [hooks for hooks in AGENT_HOOKS.values() if hooks.is_here(os.environ)]
+        return [load_agent_hooks()[agent]]
+    return [hooks for hooks in load_agent_hooks().values() if hooks.is_here(os.environ)]
 
 
 def _choose_settings_scope(*, project: bool, local: bool) -> str:

@@ -14,6 +14,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -131,6 +132,13 @@ class ClaudeCode(Agent):
         data = entry.get("data") if entry.get("event-type") == "pr-link" else None
         url = data.get("prUrl") if isinstance(data, dict) else None
         return url if isinstance(url, str) else None
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The settings that make the agent run vacr's hook."""
+        from vacr.agents.claude_code.hooks import HOOKS
+
+        return HOOKS
 
 
 AGENT = ClaudeCode()

@@ -14,6 +14,7 @@ from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import ShellOutput
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction
 
@@ -87,6 +88,13 @@ class Codex(Agent):
     def _turn_context(entry: dict[str, Any]) -> dict[str, Any]:
         data = entry.get("data") if entry.get("event-type") == "turn_context" else None
         return data if isinstance(data, dict) else {}
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The settings that make the agent run vacr's hook."""
+        from vacr.agents.codex.hooks import HOOKS
+
+        return HOOKS
 
 
 AGENT = Codex()

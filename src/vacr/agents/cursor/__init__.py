@@ -15,6 +15,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -101,6 +102,13 @@ class Cursor(Agent):
         from vacr.agents.cursor.tools import is_edit_rejected
 
         return super().has_failed(call, result, report) or is_edit_rejected(call.native)
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The settings that make the agent run vacr's hook."""
+        from vacr.agents.cursor.hooks import HOOKS
+
+        return HOOKS
 
 
 AGENT = Cursor()

@@ -14,6 +14,7 @@ from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -106,6 +107,13 @@ class Gemini(Agent):
         if folder or not isinstance(digest, str):
             return folder
         return find_hashed_folder(digest, session.get("entries"))
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The settings that make the agent run vacr's hook."""
+        from vacr.agents.gemini.hooks import HOOKS
+
+        return HOOKS
 
 
 AGENT = Gemini()

@@ -15,6 +15,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -93,6 +94,13 @@ class OpenCode(Agent):
         path = entry.get("path")
         folder = path.get("cwd") if isinstance(path, dict) else None
         return folder if isinstance(folder, str) else None
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The settings that make the agent run vacr's hook."""
+        from vacr.agents.opencode.hooks import HOOKS
+
+        return HOOKS
 
 
 AGENT = OpenCode()
