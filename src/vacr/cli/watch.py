@@ -31,7 +31,10 @@ from vacr.capture import (
     FollowedSession,
     Journal,
     RetentionLimits,
+    SealedRecord,
+    SealFunction,
     SealingQueue,
+    SessionCopy,
     Watcher,
     WatchSettings,
     count_record_entries,
@@ -51,13 +54,14 @@ from vacr.cli.options import (
 from vacr.console import Voice, print_message
 from vacr.errors import UsageError, VacrError, escape_unprintable
 from vacr.files import find_state_folder
-from vacr.registration import RegistrationClient
+from vacr.registration import Registrar, RegistrationClient
 from vacr.signing import format_thumbprint_uri
 from vacr.workflows import (
+    SigningSettings,
     ensure_machine_key,
     format_count,
+    make_copy_sealer,
     make_pending_registration,
-    make_session_sealer,
 )
 
 _DAY_SECONDS = 86_400.0
@@ -210,7 +214,7 @@ def command(
             (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
             sealing = SealingQueue(
                 journal,
-                make_session_sealer(
+                _make_sealer(
                     signing_settings, registrar, Path(output) if output else state / "sealed"
                 ),
                 table.tell,
@@ -258,6 +262,18 @@ def command(
     )
     # A watch that goes on tries again; one that a timer runs has to report it.
     return _EXIT_FAILED if once and watcher.fails else 0
+
+
+def _make_sealer(
+    signing: SigningSettings, registrar: Registrar | None, output: Path
+) -> SealFunction:
+    """Return the function by which the watcher seals sessions."""
+    seal = make_copy_sealer(signing, registrar, output)
+
+    def seal_copy(agent: str, copy: SessionCopy) -> list[SealedRecord]:
+        return [SealedRecord(*it) for it in seal(agent, copy.path, copy.session, copy.inputs)]
+
+    return seal_copy
 
 
 def _choose_start_time(journal: Journal) -> float:
