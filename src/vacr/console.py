@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import select
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,14 +39,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from vacr.errors import UnwritableOutput, escape_unprintable
-from vacr.workflows import encode_output_document
+from vacr.record import encode_canonical_json
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+OUTPUT_SCHEMA_VERSION = "1"
 _STDERR = 2
 _DEFAULT_WIDTH = 120
 _MIN_LAST_COLUMN_WIDTH = 20
+_TERMINAL_CONTROL_PATTERN = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
+_SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,28 @@ class Voice:
         print_message(
             escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
         )
+
+
+def encode_output_document(document: dict[str, Any]) -> bytes:
+    """Encode a document for programs, with the version of its schema."""
+    versioned = {"schema_version": OUTPUT_SCHEMA_VERSION, **document}
+    text = encode_canonical_json(_replace_surrogates(versioned)).decode()
+    # JSON leaves characters as they are that drive a terminal or reverse the order of letters;
+    # as escapes they mean the same.
+    return _TERMINAL_CONTROL_PATTERN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def _replace_surrogates(value: Any) -> Any:
+    """Replace surrogates in all texts: file names, and messages with them, may hold any bytes."""
+    if isinstance(value, str):
+        return _SURROGATE_PATTERN.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {
+            _replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_replace_surrogates(item) for item in value]
+    return value
 
 
 def make_lines_printable(text: str) -> str:

@@ -4,3 +4,13 @@
 package, so that nothing of the audited repository is ever on Python's path. Everything here calls
 workflows, and never the command line.
 """
+
+from __future__ import annotations
+
+from vacr.lazy import export_lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vacr.app.view_server import serve_pages as serve_pages
+
+__getattr__, __dir__, __all__ = export_lazily(__name__, {"view_server": ("serve_pages",)})

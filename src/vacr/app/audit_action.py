@@ -40,7 +40,7 @@ from vacr.app.github import (
 )
 from vacr.app.summaries import format_audit_summary
 from vacr.blame import Repository, find_work_tree_names
-from vacr.console import Voice, align_columns, get_terminal_width
+from vacr.console import Voice, align_columns, encode_output_document, get_terminal_width
 from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.evidence import Tier
 from vacr.workflows import (
@@ -49,7 +49,6 @@ from vacr.workflows import (
     PageRun,
     VerificationOptions,
     build_verdict_rows,
-    encode_output_document,
     format_count,
     format_verdict_totals,
 )

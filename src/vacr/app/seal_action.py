@@ -37,9 +37,9 @@ from vacr.app.github import (
     run_action,
 )
 from vacr.app.summaries import format_seal_summary
+from vacr.console import encode_output_document
 from vacr.errors import UsageError
 from vacr.registration import OUTBOX_VARIABLE, STATE_PENDING
-from vacr.workflows import encode_output_document
 
 SEAL_SUCCEEDED, SEAL_FAILED, SEAL_NEVER_FAILS = "sealed", "failed", "never"
 _SEAL_FAIL_POLICIES = (SEAL_FAILED, STATE_PENDING, SEAL_NEVER_FAILS)

@@ -115,10 +115,10 @@ def command(
         if key is not None
         else None
     )
-    wish = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
-    run = _ExportRun(EXCHANGE_FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
+    request = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
+    run = _ExportRun(EXCHANGE_FORMATS[to], request, output, paths, voice, overwrite=overwrite)
     for path in paths:
-        run.path(path)
+        run.export_path(path)
     return run.finish()
 
 
@@ -153,38 +153,38 @@ class _ExportRun:
     """One run: its settings and its results."""
 
     to: ExchangeFormat
-    asked: ExportRequest
+    request: ExportRequest
     output: str | None
     paths: tuple[str, ...]
     voice: Voice
     overwrite: bool = field(kw_only=True)
-    done: list[dict[str, Any]] = field(default_factory=list)
+    documents: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     losses: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
     """The names of files that this run has written."""
-    worst: int = 0
-    found: int = 0
+    exit_code: int = 0
+    count: int = 0
 
-    def path(self, path: str) -> None:
+    def export_path(self, path: str) -> None:
         """Export the records at a path; an unreadable one does not stop the others."""
         is_folder = Path(path).is_dir()
         try:
-            for item in self._opened(path):
+            for item in self._scan_items(path):
                 if isinstance(item, NotASession) and is_folder:
                     continue
                 if isinstance(item, VacrError):
                     self._fail(path, item)
                     continue
-                self.found += 1
+                self.count += 1
                 try:
-                    self._one(item, level=1 if is_folder else 0)
+                    self._export_record(item, level=1 if is_folder else 0)
                 except VacrError as error:
                     self._fail(item.path, error)
         except VacrError as error:
             self._fail(path, error)
 
-    def _opened(self, path: str) -> Iterator[InputRecord | VacrError]:
+    def _scan_items(self, path: str) -> Iterator[InputRecord | VacrError]:
         items = scan_input_records(path)
         if is_output_folder(self.output) or self.output == STDIN:
             return items
@@ -196,7 +196,7 @@ class _ExportRun:
         )
         return iter(first)
 
-    def _one(self, recording: InputRecord, level: int) -> None:
+    def _export_record(self, recording: InputRecord, level: int) -> None:
         name = hash_pieces(
             [recording.stored_bytes() if recording.stored else encode(recording.record, "json")]
         )
@@ -204,7 +204,7 @@ class _ExportRun:
         statement = read_bytes(beside) if recording.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
         document = self.to.export(
             recording.record,
-            replace(self.asked, digest=name, form=recording.form, statement=statement),
+            replace(self.request, digest=name, form=recording.form, statement=statement),
         )
         described = {
             "source": recording.path,
@@ -234,11 +234,11 @@ class _ExportRun:
                 "sha-256": hash_pieces([document.data]),
             }
         if self.voice.json:
-            self.done.append(described)
+            self.documents.append(described)
         self.losses.update(document.losses)
-        self._tell(recording.path, document, level)
+        self._report_losses(recording.path, document, level)
 
-    def _tell(self, path: str, document: ExportedDocument, level: int) -> None:
+    def _report_losses(self, path: str, document: ExportedDocument, level: int) -> None:
         if document.left_out:
             self.voice.notice(
                 f"vacr: {path}: {format_count(document.left_out, 'row')} left out by the filters",
@@ -262,27 +262,27 @@ class _ExportRun:
         self.errors.append(
             {"source": path, "error": error.message, "where": error.where, "hint": error.hint}
         )
-        self.worst = max(self.worst, error.exit_code)
+        self.exit_code = max(self.exit_code, error.exit_code)
 
     def finish(self) -> int:
         """Print the totals, and return the exit code."""
         if self.output != STDIN:
             self.voice.data(
-                {"exports": self.done, "errors": self.errors, "losses": dict(self.losses)}
+                {"exports": self.documents, "errors": self.errors, "losses": dict(self.losses)}
             )
-        if self.found > 1:
+        if self.count > 1:
             lost = (
                 f"; not held by {self.to.title}: {format_losses(self.losses)}"
                 if self.losses
                 else ""
             )
-            records = format_count(self.found, "record")
+            records = format_count(self.count, "record")
             failures = format_count(len(self.errors), "failure")
             self.voice.notice(f"vacr: {records}, {failures}{lost}")
-        elif not self.found and not self.errors:
+        elif not self.count and not self.errors:
             error = UnreadableInput(
                 "there is no record in it, and no session",
                 hint="vacr list -v shows where sessions are.",
             )
             self._fail(self.paths[0], error)
-        return self.worst
+        return self.exit_code

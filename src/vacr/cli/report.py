@@ -55,9 +55,9 @@ class RecordingReport:
         """Add the outcome of a task, and print it."""
         self.findings += outcome.findings
         for record in outcome.records:
-            self._record(record)
+            self._add_record(record)
         if outcome.skipped and self.folder:
-            self._skip(
+            self._add_skipped(
                 outcome.errors[0]
                 if outcome.errors
                 else {"source": format_path(outcome.task.path), "error": outcome.skipped}
@@ -66,23 +66,23 @@ class RecordingReport:
         self.exit_code = max(self.exit_code, outcome.exit_code)
         for error in outcome.errors:
             self.failed += 1
-            self._keep(self.errors, error)
+            self._keep_document(self.errors, error)
             self.voice.line({"kind": "error", **error})
             where = f"{error['where']}: " if error["where"] else ""
             self.voice.error(f"vacr: {where}{error['error']}", error["hint"])
 
-    def _skip(self, error: dict[str, Any]) -> None:
+    def _add_skipped(self, error: dict[str, Any]) -> None:
         self.not_sessions += 1
         document = {"source": error["source"], "reason": error["error"]}
-        self._keep(self.skipped, document)
+        self._keep_document(self.skipped, document)
         self.voice.line({"kind": "skipped", **document})
         self.voice.notice(f"vacr: {error['source']}: {error['error']}", 1)
 
-    def _keep(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
+    def _keep_document(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
         if self.voice.format == "json":
             items.append(item)
 
-    def _record(self, record: dict[str, Any]) -> None:
+    def _add_record(self, record: dict[str, Any]) -> None:
         counts = self.agents.setdefault(record["agent"], Counter())
         names = [
             f"{kind[:-1]} {name}"
@@ -103,11 +103,11 @@ class RecordingReport:
             self.sessions.add(record["session-id"])
         self.secrets += bool(record.get("secrets"))
         document = {name: value for name, value in record.items() if name not in ("seen", "stale")}
-        self._keep(self.records, document)
+        self._keep_document(self.records, document)
         self.voice.line({"kind": "record", **document})
-        self._tell(record, 1 if self.folder else 0)
+        self._print_record(record, 1 if self.folder else 0)
 
-    def _tell(self, record: dict[str, Any], level: int) -> None:
+    def _print_record(self, record: dict[str, Any], level: int) -> None:
         """Print the notices about a record, then a line about the record."""
         voice, name = self.voice, record["source"]
         for notice in record["notices"][:_MAX_NOTICES]:
@@ -162,11 +162,11 @@ class RecordingReport:
             return
         self.voice.line({"kind": "summary", **self.summary()})
         if self.agents:
-            for row in self._table():
+            for row in self._format_table():
                 self.voice.result(row)
-        self.tell_remarks()
+        self.print_remarks()
 
-    def tell_remarks(self) -> None:
+    def print_remarks(self) -> None:
         """Print remarks about a whole folder, such as the number of files that are not sessions."""
         if not self.folder:
             return
@@ -188,7 +188,7 @@ class RecordingReport:
         for line in remarks:
             self.voice.result(line)
 
-    def _table(self) -> list[str]:
+    def _format_table(self) -> list[str]:
         """Return the counts by agent as a table, with their sum."""
         counted = sorted(self.agents.items())
         if len(counted) > 1:

@@ -169,7 +169,7 @@ def _report_run(
     if len(documents) > 1:
         sealed, failed = len(documents) - len(exit_codes), len(exit_codes)
         voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} not")
-    report.tell_remarks()
+    report.print_remarks()
     skipped = {"skipped": report.skipped} if report.folder else {}
     voice.data({"sealed": documents, "errors": report.errors, **skipped})
     if report.exit_code:

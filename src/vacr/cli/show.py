@@ -139,7 +139,7 @@ class _ShowRun:
         """Print the rows for programs."""
         documents = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
-            for row in self._rows(recording, Totals()):
+            for row in self._select_rows(recording, Totals()):
                 described = _build_row_document(recording, row)
                 self.voice.line(described)
                 if self.voice.format == "json":
@@ -155,7 +155,7 @@ class _ShowRun:
             has_head = self.chosen == RowFilter()
             if has_head:
                 yield head
-            for row in self._rows(recording, totals):
+            for row in self._select_rows(recording, totals):
                 if not has_head:
                     yield head
                 has_head = True
@@ -169,7 +169,7 @@ class _ShowRun:
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
-    def _rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
+    def _select_rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
         """Yield the rows that pass the filter, and count all of them."""
         for row in self.chosen.chosen(count_passing_rows(build_rows(recording.record), totals)):
             self.count += 1

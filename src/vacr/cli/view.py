@@ -124,7 +124,7 @@ def command(
 
 def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:
     """Write the pages into a temporary folder, and serve them until the user interrupts."""
-    from vacr.app.view_server import serve_pages
+    from vacr.app import serve_pages
 
     def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:
         voice.result(f"serving {format_count(len(names), 'page')} at {address}")

@@ -31,7 +31,10 @@ from vacr.capture import (
     FollowedSession,
     Journal,
     RetentionLimits,
+    SealedRecord,
+    SealFunction,
     SealingQueue,
+    SessionCopy,
     Watcher,
     WatchSettings,
     count_record_entries,
@@ -51,13 +54,14 @@ from vacr.cli.options import (
 from vacr.console import Voice, print_message
 from vacr.errors import UsageError, VacrError, escape_unprintable
 from vacr.files import find_state_folder
-from vacr.registration import RegistrationClient
+from vacr.registration import Registrar, RegistrationClient
 from vacr.signing import format_thumbprint_uri
 from vacr.workflows import (
+    SigningSettings,
     ensure_machine_key,
     format_count,
+    make_copy_sealer,
     make_pending_registration,
-    make_session_sealer,
 )
 
 _DAY_SECONDS = 86_400.0
@@ -210,7 +214,7 @@ def command(
             (state / "sealed").mkdir(_OWNER_ONLY_MODE, exist_ok=True)
             sealing = SealingQueue(
                 journal,
-                make_session_sealer(
+                _make_sealer(
                     signing_settings, registrar, Path(output) if output else state / "sealed"
                 ),
                 table.tell,
@@ -260,6 +264,18 @@ def command(
     return _EXIT_FAILED if once and watcher.fails else 0
 
 
+def _make_sealer(
+    signing: SigningSettings, registrar: Registrar | None, output: Path
+) -> SealFunction:
+    """Return the function by which the watcher seals sessions."""
+    seal = make_copy_sealer(signing, registrar, output)
+
+    def seal_copy(agent: str, copy: SessionCopy) -> list[SealedRecord]:
+        return [SealedRecord(*it) for it in seal(agent, copy.path, copy.session, copy.inputs)]
+
+    return seal_copy
+
+
 def _choose_start_time(journal: Journal) -> float:
     """Return the time since when sessions are captured: the last watch, or a day ago."""
     last = journal.covered.last
@@ -298,7 +314,7 @@ class _WatchTable:
             and os.environ.get("TERM") != "dumb"
         )
         self._live: Any = None
-        self._told: dict[str, tuple[int, float]] = {}
+        self._reported: dict[str, tuple[int, float]] = {}
         self._entries = _EntryCounter(journal)
 
     def tell(self, text: str) -> None:
@@ -317,28 +333,28 @@ class _WatchTable:
             return
         from rich.live import Live
 
-        with Live(self._drawn(watcher), auto_refresh=False) as self._live:
+        with Live(self._draw(watcher), auto_refresh=False) as self._live:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
         """Show changes; without a table, print a session at once and then now and again."""
         if self._live is not None:
-            self._live.update(self._drawn(watcher), refresh=True)
+            self._live.update(self._draw(watcher), refresh=True)
             return
         if self._voice.quiet:
             return
         now = time.monotonic()
         for name, session in watcher.capturing.followed.items():
-            count_before, printed_at = self._told.get(name, (0, 0.0))
+            count_before, printed_at = self._reported.get(name, (0, 0.0))
             if not is_last and printed_at and now - printed_at < _REPORT_INTERVAL_SECONDS:
                 continue
-            entries = self._entries.of(session, exactly=is_last)
+            entries = self._entries.count(session, exactly=is_last)
             if not printed_at or entries != count_before:
                 self.tell(
                     f"{session.place.agent}: {session.project or session.place.path}: "
                     f"{format_count(entries, 'entry')}"
                 )
-                self._told[name] = (entries, now)
+                self._reported[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
         """Return the sessions for programs."""
@@ -349,13 +365,13 @@ class _WatchTable:
                 "session": session.place.session or None,
                 "journal": session.journal,
                 "project": session.project,
-                "entries": self._entries.of(session, exactly=True),
-                "anchored": self._anchored(session),
+                "entries": self._entries.count(session, exactly=True),
+                "anchored": self._format_anchor(session),
             }
             for session in watcher.capturing.followed.values()
         ]
 
-    def _drawn(self, watcher: Watcher) -> Any:
+    def _draw(self, watcher: Watcher) -> Any:
         from rich.table import Table as Drawn
         from rich.text import Text
 
@@ -364,13 +380,13 @@ class _WatchTable:
         )
         recent = sorted(watcher.capturing.followed.values(), key=lambda session: -session.changed)
         for session in recent[:_MAX_SESSIONS_SHOWN]:
-            entries = str(self._entries.of(session))
+            entries = str(self._entries.count(session))
             cells = (
                 session.place.agent,
                 session.project or session.place.path.name,
                 entries,
                 _format_age(session.changed),
-                self._anchored(session),
+                self._format_anchor(session),
             )
             table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
         if len(recent) > _MAX_SESSIONS_SHOWN:
@@ -379,7 +395,7 @@ class _WatchTable:
             table.caption = "no session yet"
         return table
 
-    def _anchored(self, session: FollowedSession) -> str:
+    def _format_anchor(self, session: FollowedSession) -> str:
         covered = self._journal.covered
         checkpoint = covered.where_covered.get(session.journal)
         if checkpoint is None:
@@ -396,7 +412,7 @@ class _EntryCounter:
         self._journal = journal
         self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
-    def of(self, session: FollowedSession, *, exactly: bool = False) -> int:
+    def count(self, session: FollowedSession, *, exactly: bool = False) -> int:
         """Count the entries of a session; unless `exactly`, spend little time on reading."""
         if not session.is_rewritten:
             return session.lines

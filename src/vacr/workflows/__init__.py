@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from vacr.workflows.listing import describe_session_folders as describe_session_folders
     from vacr.workflows.listing import list_newest_sessions as list_newest_sessions
     from vacr.workflows.outputs import check_single_output as check_single_output
+    from vacr.workflows.outputs import format_count as format_count
+    from vacr.workflows.outputs import format_size as format_size
     from vacr.workflows.outputs import is_output_folder as is_output_folder
     from vacr.workflows.outputs import reserve_unused_name as reserve_unused_name
     from vacr.workflows.outputs import write_output_file as write_output_file
@@ -67,9 +69,6 @@ if TYPE_CHECKING:
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
-    from vacr.workflows.reporting import encode_output_document as encode_output_document
-    from vacr.workflows.reporting import format_count as format_count
-    from vacr.workflows.reporting import format_size as format_size
     from vacr.workflows.run_journal import RunJournal as RunJournal
     from vacr.workflows.seal import PlannedSession as PlannedSession
     from vacr.workflows.seal import SealedSession as SealedSession
@@ -102,8 +101,9 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
     from vacr.workflows.view import PageRun as PageRun
     from vacr.workflows.view import WrittenPage as WrittenPage
+    from vacr.workflows.watch import SealedCopy as SealedCopy
+    from vacr.workflows.watch import make_copy_sealer as make_copy_sealer
     from vacr.workflows.watch import make_pending_registration as make_pending_registration
-    from vacr.workflows.watch import make_session_sealer as make_session_sealer
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -149,6 +149,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "outputs": (
             "check_single_output",
+            "format_count",
+            "format_size",
             "is_output_folder",
             "reserve_unused_name",
             "write_output_file",
@@ -186,11 +188,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_registration_document",
             "combine_exit_codes",
             "register_pair",
-        ),
-        "reporting": (
-            "encode_output_document",
-            "format_count",
-            "format_size",
         ),
         "run_journal": ("RunJournal",),
         "seal": (
@@ -237,8 +234,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "WrittenPage",
         ),
         "watch": (
+            "SealedCopy",
+            "make_copy_sealer",
             "make_pending_registration",
-            "make_session_sealer",
         ),
     },
 )

@@ -21,7 +21,7 @@ from typing import Any
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
 from vacr.record import is_record_modified
 from vacr.workflows.inputs import InputRecord
-from vacr.workflows.reporting import format_count
+from vacr.workflows.outputs import format_count
 
 
 def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""Where results go: a file, a folder or standard output.
+"""Results of verbs: where they go, and how they are counted.
 
 An output that ends in a slash, or that exists as a folder, takes one file for each result:
 
-    >>> from vacr.workflows import is_output_folder
+    >>> from vacr.workflows import format_count, format_size, is_output_folder
     >>> is_output_folder("records/"), is_output_folder("abc.acr.json"), is_output_folder("-")
     (True, False, False)
+    >>> format_count(2, "entry"), format_size(12_218)
+    ('2 entries', '12.2 kB')
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from pathlib import Path
 
 from vacr.errors import UsageError
 from vacr.files import STDIN, check_not_input, has_same_bytes, write_file_atomically
+
+_SIZE_UNITS = ("B", "kB", "MB", "GB")
+_UNIT_FACTOR = 1000
 
 
 def is_output_folder(output: str | None) -> bool:
@@ -74,3 +79,21 @@ def write_output_file(
     sources = (Path(name) for name in (source, *also) if name != STDIN)
     write_file_atomically(target, [data], *sources)
     return "written"
+
+
+def format_size(count: int) -> str:
+    """Return a number of bytes with the unit that a person would use."""
+    if count < _UNIT_FACTOR:
+        return f"{count} B"
+    value, unit = float(count), "B"
+    for unit in _SIZE_UNITS:  # noqa: B007 - the unit that was reached is used below
+        if value < _UNIT_FACTOR:
+            break
+        value /= _UNIT_FACTOR
+    return f"{value:.1f} {unit}"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a count with its noun in the singular or plural."""
+    plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural_noun}"

@@ -15,12 +15,11 @@ again, under the next number:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from vacr.capture import SealedRecord, SealFunction, SessionCopy
 from vacr.discovery import OpenedSession
 from vacr.errors import UnreadableInput
 from vacr.files import has_same_bytes, read_bytes, rewrite_and_sync, sync_folder_and_parents
@@ -39,33 +38,47 @@ from vacr.workflows.seal import Sealer, UnsealedSession
 from vacr.workflows.sign import SigningSettings
 
 
-def make_session_sealer(
+class SealedCopy(NamedTuple):
+    """A sealed record: the journal of its session, the digests of record and entry, its file."""
+
+    journal: str
+    record: bytes
+    entry: bytes
+    path: Path
+
+
+CopySealer = Callable[[str, Path, str | None, Mapping[str, dict[str, Any]]], list[SealedCopy]]
+"""Seals the copy of an agent's session; the last argument has what a record says about its journal,
+by the digests of the files that the record is made of.
+"""
+
+
+def make_copy_sealer(
     signing: SigningSettings, registrar: Registrar | None, output: Path
-) -> SealFunction:
+) -> CopySealer:
     """Return the function that seals the copy of a session into a folder."""
     sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target)
 
-    def seal(agent: str, copy: SessionCopy) -> list[SealedRecord]:
+    def seal(
+        agent: str, path: Path, session: str | None, journals: Mapping[str, dict[str, Any]]
+    ) -> list[SealedCopy]:
         opened: list[tuple[Path, OpenedSession]] = []
-        task = plan_file_task(
-            str(copy.path), str(output / agent), None, RecordingOptions(agent=agent), copy.session
-        )
-        outcome = read_place(task, lambda path, session: opened.append((path, session)))
+        options = RecordingOptions(agent=agent)
+        task = plan_file_task(str(path), str(output / agent), None, options, session)
+        outcome = read_place(task, lambda target, found: opened.append((target, found)))
         if outcome.errors:
             raise UnreadableInput(outcome.errors[0]["error"], where=agent)
-        group, journals = [], []
-        for path, session in opened:
-            journal = _find_journal_input(session, copy)
+        group, names = [], []
+        for target, copy in opened:
+            journal = _find_journal_input(copy, journals)
             inputs = {"journal": journal} if journal else {}
-            record = cast("dict[str, Any]", session.reading.record)
-            group.append(
-                UnsealedSession(str(copy.path), record, path, session.files, inputs=inputs)
-            )
-            journals.append(journal["session"] if journal else "")
+            record = cast("dict[str, Any]", copy.reading.record)
+            group.append(UnsealedSession(str(path), record, target, copy.files, inputs=inputs))
+            names.append(journal["session"] if journal else "")
         return [
-            _persist_sealed_record(journal, result.target)
-            for journal, result in zip(journals, sealer.seal(group), strict=True)
-            if journal
+            _persist_sealed_record(name, result.target)
+            for name, result in zip(names, sealer.seal(group), strict=True)
+            if name
         ]
 
     return seal
@@ -102,14 +115,16 @@ def name_generation(target: Path, number: int) -> Path:
     return target.with_name(target.name.replace(".acr", f".{number}.acr", 1))
 
 
-def _find_journal_input(session: OpenedSession, copy: SessionCopy) -> dict[str, Any] | None:
-    """Return what a record says about the journal, by the digests of the files it is made of."""
-    parts = session.reading.record["vacr"]["source"]["parts"]
+def _find_journal_input(
+    copy: OpenedSession, journals: Mapping[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the part of a record about the journal, by the digests of the record's files."""
+    parts = copy.reading.record["vacr"]["source"]["parts"]
     digests = (part["sha-256"] for part in parts)
-    return next((copy.inputs[digest] for digest in digests if digest in copy.inputs), None)
+    return next((journals[digest] for digest in digests if digest in journals), None)
 
 
-def _persist_sealed_record(journal: str, record: Path) -> SealedRecord:
+def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
     """Force a record and its statement to the disk: the journal may be deleted after that.
 
     Raises:
@@ -119,7 +134,7 @@ def _persist_sealed_record(journal: str, record: Path) -> SealedRecord:
     for path in (record, statement):
         rewrite_and_sync(path)
     sync_folder_and_parents(record.parent)
-    return SealedRecord(
+    return SealedCopy(
         journal,
         hashlib.sha256(read_bytes(record)).digest(),
         bytes.fromhex(compute_entry_digest(read_bytes(statement))),
