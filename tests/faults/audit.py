@@ -1,6 +1,4 @@
-"""What has to be true of a log after any fault: nothing that was handed out is lost, and it goes
-on.
-"""
+"""Check a log after a fault: everything that it handed out still holds, and it can go on."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -21,9 +19,7 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def audit(path, handed, *, told=""):
-    """Open a log again, check it against what it handed out, add to it, publish it, and check it
-    once more.
-    """
+    """Reopen a log, check it against what it handed out, append, publish, and check again."""
     folder = open_log_folder(str(path))
     with closing(folder.ledger()) as ledger:
         assert run_fsck(folder).findings.found == [], told
@@ -42,7 +38,7 @@ def audit(path, handed, *, told=""):
 
 
 def publish(folder):
-    """Publish all there is, as a service that starts does."""
+    """Publish the whole log, as a service does at its start."""
     readers = ReaderPool(folder.reader)
     publisher = Publisher(readers, folder.keyring, folder.public, pause=0)
     publisher.start()
@@ -54,9 +50,7 @@ def publish(folder):
 
 
 def check_handed(reading, handed, told=""):
-    """Check that all receipts and checkpoints that a log handed out hold in the log as it
-    is now.
-    """
+    """Check that every receipt and checkpoint that was handed out holds in the present log."""
     said = read_log_descriptions(reading)
     known = [one.receipt_key for one in said]
     node = make_node_lookup(TileCache(reading))

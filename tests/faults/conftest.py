@@ -1,4 +1,4 @@
-"""How much of the faults is tested: some of each kind, or all of them under `make faults`."""
+"""How many faults are tested: a sample of each kind, or all of them under `make faults`."""
 
 import os
 import random
@@ -14,7 +14,7 @@ FULL = os.environ.get("VACR_FAULTS") == "full"
 
 @pytest.fixture
 def serve():
-    """Start services; what still runs at the end of the test is killed."""
+    """Start services; those still running at the end of the test are killed."""
     started = []
 
     def start(*arguments, **environment):
@@ -29,7 +29,7 @@ def serve():
 
 @pytest.fixture
 def some():
-    """Choose from a list: all of it in full, else so many, always the same ones."""
+    """Choose from a list: everything in the full form, otherwise a fixed sample."""
 
     def choose(found, count, seed="6"):
         return (
@@ -43,5 +43,5 @@ def some():
 
 @pytest.fixture
 def many():
-    """Give a number for the short form or for the full one."""
+    """Return one number for the short form and another for the full form."""
     return lambda short, full: full if FULL else short

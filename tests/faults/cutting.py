@@ -1,6 +1,4 @@
-"""A way to a PostgreSQL that is cut in the middle of a COMMIT, so that nobody knows what became of
-it.
-"""
+"""A proxy to PostgreSQL that cuts connections during a COMMIT, so that its outcome is unknown."""
 
 import socket
 import tempfile
@@ -17,14 +15,10 @@ _NAME = ".s.PGSQL.5432"
 
 
 class Cutting:
-    """A socket that passes on what is said to a PostgreSQL and what it answers, until a COMMIT that
-    is to be cut.
-    """
+    """A socket that forwards the traffic with a PostgreSQL server until a COMMIT is to be cut."""
 
     def __init__(self, address, plan):
-        """Cut one COMMIT after the other as an iterator says; those that it has nothing for are let
-        through.
-        """
+        """Cut each COMMIT as the iterator `plan` says; where it gives None or ends, let it through."""
         self.plan = plan
         self.cut = []
         self.server = str(Path(address.partition("?host=")[2]) / _NAME)

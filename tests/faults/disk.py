@@ -1,8 +1,8 @@
-"""A disk that loses its power: what a run asked of it, and what may be left of that at any moment.
+"""Simulate a disk that loses power: which data may be left at any moment of a run.
 
-What was synced is there. Of what was not synced since, each write is there, missing, or there in
-some of its sectors; each name that was made, moved or removed is as it was or as it is, until its
-folder is synced. No file system does more wrong.
+Synced data is there. Each later write is there, missing, or there in some of its sectors. Each name
+that was created, moved or removed is in its old or its new state, until its folder is synced. No
+file system behaves worse.
 """
 
 import copy
@@ -15,7 +15,7 @@ _SECTOR = 512
 
 @dataclass(eq=False)
 class File:
-    """A file: what is on the disk for sure, and what was asked for since."""
+    """A file: its synced content, and the writes since."""
 
     kept: bytes = b""
     pending: list = field(default_factory=list)
@@ -31,13 +31,11 @@ class File:
         self.kept, self.pending = self.left(None), []
 
     def fail(self):
-        """Forget what was asked for: after a sync that failed a system shows it still, and never
-        writes it.
-        """
+        """Drop unsynced writes: after a failed sync the kernel shows them but never writes them."""
         self.pending = []
 
     def left(self, chance):
-        """Give what is left of it; without a chance, all."""
+        """Return the content that survives; without a chance, all of it."""
         found = bytearray(self.kept)
         for offset, data in self.pending:
             if data is None:
@@ -55,7 +53,7 @@ class File:
 
 @dataclass(eq=False)
 class Folder:
-    """A folder: names that are on the disk for sure, names as they are, and the changes between."""
+    """A folder: its synced names, its present names, and the changes between."""
 
     kept: dict = field(default_factory=dict)
     now: dict = field(default_factory=dict)
@@ -63,7 +61,7 @@ class Folder:
     mode: int = 0o755
 
     def change(self, **names):
-        """Set names, or remove those that are given nothing, all at once."""
+        """Set names, or remove those set to None, all at once."""
         self._apply(self.now, names)
         self.pending.append(names)
 
@@ -79,10 +77,10 @@ class Folder:
         self.kept, self.pending = dict(self.now), []
 
     def fail(self):
-        """Leave names as they are: a sync that failed keeps none, and the next one does."""
+        """Keep the changes pending: a failed sync stores none of them, but the next one does."""
 
     def left(self, chance):
-        """Give the names that are left."""
+        """Return the names that survive."""
         found = dict(self.kept)
         for names in self.pending:
             if chance is None or chance.there():
@@ -91,7 +89,7 @@ class Folder:
 
 
 class Chance:
-    """What becomes of what was not synced: all is lost, or it is thrown for."""
+    """Decides what happens to unsynced data: all of it is lost, or each piece at random."""
 
     def __init__(self, seed=None):
         self.seed = seed
@@ -104,7 +102,7 @@ class Chance:
         return self.random is not None and self.random.random() < 0.5
 
     def parts(self, offset, size):
-        """Give which parts of a write are there: none, all, or some sectors."""
+        """Return which parts of a write survive: none, all, or some sectors."""
         thrown = self.random.random() if self.random is not None else 1.0
         if thrown < 0.4:
             return [(0, size)]
@@ -115,14 +113,14 @@ class Chance:
 
 
 class Disk:
-    """A folder of a disk, as a run found it and as it changed it."""
+    """A folder on a disk, at the start of a run and after each of its changes."""
 
     def __init__(self, root):
         self.root = str(root)
         self.top = self._read(root)
 
     def copy(self):
-        """Give another disk with the same on it."""
+        """Return an independent copy of the disk."""
         return copy.deepcopy(self)
 
     def _read(self, path):
@@ -134,9 +132,7 @@ class Disk:
         return Folder(names, dict(names), mode=path.stat().st_mode & 0o777)
 
     def find(self, path):
-        """Give the folder that a path is in, the name in it and what is there; nothing for a path
-        that is elsewhere.
-        """
+        """Return a path's folder, its name there and its content; None for paths elsewhere."""
         if path == self.root:
             return None, "", self.top
         if not path.startswith(self.root + "/"):
@@ -148,7 +144,7 @@ class Disk:
         return folder, name, folder.now.get(name)
 
     def write_to(self, place, chance):
-        """Write what is left after a loss of power; without a chance, all."""
+        """Write the data that survives a loss of power; without a chance, all of it."""
         self._write(self.top, place, chance)
 
     def _write(self, node, place, chance):

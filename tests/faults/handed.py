@@ -1,11 +1,11 @@
-"""What a log has handed out, which it has to stand by whatever happens to it."""
+"""What a log has handed out, and must stand by whatever happens to it."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Handed:
-    """Receipts and checkpoints that left the log, and what it said did not work."""
+    """The receipts and checkpoints that left the log, and the failures that it reported."""
 
     receipts: list[tuple[bytes, bytes]] = field(default_factory=list)
     """Statements, each with its receipt."""
@@ -14,15 +14,13 @@ class Handed:
     others: list[str] = field(default_factory=list)
 
     def read(self, lines):
-        """Take in what `tests.faults.scenario` told; a line that is not whole was not
-        handed out.
-        """
+        """Parse the output of `tests.faults.scenario`; an incomplete line was not handed out."""
         for line in lines.split(b"\n")[:-1]:
             self.take(line)
         return self
 
     def take(self, line):
-        """Take in one line."""
+        """Parse one line."""
         kind, *rest = line.decode().split()
         given = list(map(bytes.fromhex, rest))
         if kind == "receipt":

@@ -1,4 +1,4 @@
-"""Callers of a service that send a statement until they have a receipt, as SCRAPI tells them to."""
+"""Clients that send each statement until they have its receipt, as SCRAPI demands."""
 
 import http.client
 import threading
@@ -14,9 +14,7 @@ _AGAIN = (429, 503)
 
 
 class Load:
-    """Some callers at once, for as long as this context lasts; then each ends with what it has
-    begun.
-    """
+    """Several clients at once, while the context lasts; then each completes its last statement."""
 
     def __init__(self, *services, callers=4, size=20):
         self.services = list(services)
@@ -43,13 +41,13 @@ class Load:
         assert self.wrong == []
 
     def more(self, count):
-        """Wait until so many more receipts have come."""
+        """Wait for this many more receipts."""
         until = len(self.handed.receipts) + count
         while len(self.handed.receipts) < until and not self.wrong:
             time.sleep(0.01)
 
     def until_refused(self):
-        """Wait until something was to be sent again."""
+        """Wait until a statement has to be sent again."""
         before = self.refused
         while self.refused == before and not self.wrong:
             time.sleep(0.01)

@@ -1,11 +1,10 @@
-"""What a log does while it is disturbed: a process of its own, put together as the service is.
+"""A log to be disturbed: a process of its own, put together like the service.
 
-python -m tests.faults.scenario STAGE FOLDER: statements come in as CBOR; what is handed out goes
-out line by line, as hexadecimal digits: `receipt STATEMENT RECEIPT`, `checkpoint NOTE` and, for
-what did not work, `failed WHAT`.
+python -m tests.faults.scenario STAGE FOLDER reads statements as CBOR and prints what it hands out,
+one line each, in hexadecimal: `receipt STATEMENT RECEIPT`, `checkpoint NOTE`, and `failed MESSAGE`.
 
-What goes out is written by `writev`, which nothing else here uses, so that faults can be put into
-every `write` of the log.
+The output is written by `writev`, which the log itself never uses, so that faults can be injected
+into every `write` of the log.
 """
 
 import os
@@ -39,7 +38,7 @@ def tell(*words):
 
 
 class Running:
-    """A sequencer and a publisher on one log, as `vacr.log.service.app` has them."""
+    """A sequencer and a publisher on one log, as `vacr.log.service` runs them."""
 
     def __init__(self, path):
         self.folder = open_log_folder(path)
@@ -61,7 +60,7 @@ class Running:
         self.done.release()
 
     def register(self, statements: Sequence[bytes]):
-        """Have statements added as one batch, and wait until they are published or that failed."""
+        """Append statements as one batch, and wait until they are published or have failed."""
         with self.sequencer.changed:
             for statement in statements:
                 self.sequencer.submit(build_log_entry(parse_sign1(statement)), statement)
@@ -71,9 +70,7 @@ class Running:
         self.published()
 
     def published(self):
-        """Wait until all is published, or that failed; one after the other, so that every run asks
-        the same of the disk.
-        """
+        """Wait until the log is published or has failed: all runs must write in the same order."""
         head = self.sequencer.ledger.head
         if head is None:
             return
@@ -91,7 +88,7 @@ class Running:
 
 
 def append(path, statements):
-    """Some batches, one with a statement that is there already, new keys, and more."""
+    """Append some batches, one with a known statement; rotate the keys; append another batch."""
     running = Running(path)
     running.register(statements[:1])
     running.register(statements[1:3])
@@ -105,21 +102,21 @@ def append(path, statements):
 
 
 def simple(path, statements):
-    """One batch, and the end."""
+    """Append one batch and stop."""
     running = Running(path)
     running.register(statements)
     running.close()
 
 
 def turn(path, statements):
-    """New keys, then one batch."""
+    """Rotate the keys, then append one batch."""
     rotate_log_keys(open_log_folder(path))
     tell("rotated")
     simple(path, statements)
 
 
 def crash(path, statements):
-    """Two batches by a process that ends at once when one fails."""
+    """Append two batches in a process that exits as soon as one fails."""
     ledger = open_log_folder(path).ledger()
     ledger._reopen_storage = lambda: os._exit(1)
     for batch in (statements[:1], statements[1:]):
@@ -127,14 +124,14 @@ def crash(path, statements):
 
 
 def relapse(path, statements):
-    """The same in a process of its own, which may fail, and then again in this one."""
+    """Run `crash` in a process of its own, which may fail, and append again in this one."""
     command = [sys.executable, "-m", "tests.faults.scenario", "crash", path]
     subprocess.run(command, input=cbor2.dumps(statements), check=False)
     simple(path, statements)
 
 
 def init(path, _):
-    """A new log."""
+    """Create a log."""
     create_log(path)
     tell("made")
 

@@ -1,4 +1,4 @@
-"""What each stage of the scenario begins with, and what has to be true after it was disturbed."""
+"""The log that each stage of the scenario starts with, and the checks after a disturbance."""
 
 import shutil
 import sqlite3
@@ -16,7 +16,7 @@ STAGES = ("append", "simple", "rotate", "init")
 
 
 def template(stage, path):
-    """Make the log that a stage begins with."""
+    """Create the log that a stage starts with."""
     if stage == "init":
         path.parent.mkdir()
         return
@@ -41,7 +41,7 @@ def template(stage, path):
 
 
 def check_stage(stage, place, handed, told):
-    """Check a log after a stage, or whatever a stage that makes one has left."""
+    """Check the log after a stage, or the remains of a stage that creates one."""
     if stage == "init":
         audit_made(place, handed, told)
     else:
@@ -49,7 +49,7 @@ def check_stage(stage, place, handed, told):
 
 
 def audit_made(place, handed, told):
-    """There is a log, whole, or there is none and one can be made."""
+    """Check that there is a complete log, or none and one can be created."""
     if (place / "log.json").exists():
         with pytest.raises(UsageError, match="there is a log at"):
             create_log(str(place))

@@ -1,6 +1,4 @@
-"""Copies of a log: one made as the documentation says goes on; an older one is noticed before it
-makes another log of it.
-"""
+"""Copies of a log: a documented backup goes on; an outdated copy is detected before it forks."""
 
 import os
 import shutil
@@ -23,7 +21,7 @@ from vacr.transparency.receipt import build_log_entry
 
 
 def documented():
-    """Give the commands that the documentation tells."""
+    """Return the commands from the documentation."""
     text = (ROOT / "docs" / "running-a-log.md").read_text()
     return text.partition("## Backup and restore")[2].split("```")[1].strip()
 

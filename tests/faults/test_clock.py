@@ -1,6 +1,4 @@
-"""A clock that is moved back under a service: times in receipts never go back, and
-nothing fails.
-"""
+"""A clock that is set back under a service: times in receipts never decrease."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -23,7 +21,7 @@ DAYS = (1000, 1001, 999, 300, 1002)
 
 @pytest.fixture
 def faketime(tmp_path):
-    """What makes a process take its time from a file, and the file."""
+    """The environment that makes a process read its time from a file, and that file."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     if not found:
         pytest.skip(

@@ -1,6 +1,4 @@
-"""A process killed, a call refused, a disk that dies: at every write, sync, rename, creation and
-removal of a log.
-"""
+"""A kill, a failed call or a dead disk at every write, sync, rename, creation and removal."""
 
 import shutil
 
@@ -55,7 +53,7 @@ def test_nothing_is_lost(stage, fault, tmp_path, some):
 
 
 def met(stage, fault):
-    """Give the kind of call that a fault meets in a stage in the short form."""
+    """Return the kind of call that a fault hits in a stage of the short form."""
     return KINDS[(STAGES.index(stage) + list(FAULTS).index(fault)) % len(KINDS)]
 
 
@@ -67,9 +65,7 @@ def test_the_short_form_meets_every_kind_of_call():
 
 @pytest.mark.parametrize("fault", ["killed", "refused", "full"])
 def test_a_batch_that_fills_the_write_ahead_log(fault, tmp_path, many):
-    """SQLite then moves it into the database within the commit, of which it says that it failed
-    when that fails.
-    """
+    """SQLite then checkpoints within the commit; if that fails, it reports a failed commit."""
     given = [sign(bytes([number]) * 60_000, SIGNER, profile="attached") for number in range(70)]
     points = begin("large", given, tmp_path)
     writes = [number for name, number in points if name == "pwrite64"]
@@ -97,14 +93,14 @@ def test_files_that_cannot_be_opened(stage, tmp_path, some):
 
 
 def begin(stage, given, folder, **which):
-    """Make the log for a stage, and run it without a fault; gives what can be disturbed."""
+    """Create the log for a stage, run it without a fault, and return the calls to disturb."""
     template(stage, folder / "origin" / "log")
     shutil.copytree(folder / "origin", folder / "run")
     return counted(stage, folder / "run" / "log", given, folder / "trace", **which)
 
 
 def disturb(stage, fault, given, points, folder, only=()):
-    """Run a stage once for each point, disturb it there, and check what is left."""
+    """Run a stage once per point, inject the fault there, and check the remains."""
     for name, number in points:
         shutil.rmtree(folder / "run")
         shutil.copytree(folder / "origin", folder / "run")

@@ -1,6 +1,4 @@
-"""A disk that is full: registrations fail, nothing is lost, and it goes on when there is room
-again.
-"""
+"""A full disk: registrations fail, receipts stay valid, and the log goes on once there is room."""
 
 import os
 import subprocess
@@ -56,7 +54,7 @@ def test_it_goes_on_when_there_is_room_again(tmp_path, serve, many):
 
 
 def fill(path):
-    """Write until there is no room."""
+    """Write until the disk is full."""
     with path.open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 12, 1):
             while True:

@@ -1,6 +1,4 @@
-"""A PostgreSQL that is killed under a service, and connections to it that are cut: no receipt is
-lost, no entry there twice.
-"""
+"""A PostgreSQL killed under a service, and cut connections: no receipt lost, no entry twice."""
 
 import itertools
 from contextlib import closing, nullcontext
@@ -66,7 +64,7 @@ def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
 
 @pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN])
 def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how):
-    """The keys stay: nobody could make them again, if the database has a log that names them."""
+    """The keys stay: if the database has a log that names them, they cannot be replaced."""
     place = str(tmp_path / "log")
     with closing(Cutting(database, itertools.chain([how], itertools.repeat(None)))) as way:
         with pytest.raises(StorageFailed):
@@ -79,7 +77,7 @@ def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how)
 
 
 def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
-    """It had a log, which a new one does not replace."""
+    """The folder had a log, which must not be replaced by a new one."""
     log = create_log(str(tmp_path / "log"), database=database)
     publish(log)
     with pytest.raises(

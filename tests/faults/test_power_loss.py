@@ -1,6 +1,4 @@
-"""The power fails: of what was not synced, anything may be lost, torn or in another order. Nothing
-that was handed out is.
-"""
+"""A power cut may lose, tear or reorder unsynced data, but never loses what was handed out."""
 
 import copy
 import hashlib
@@ -37,8 +35,8 @@ def test_nothing_is_lost(stage, tmp_path, some, many):
 
 @pytest.mark.parametrize("stage", ["append", "simple", "rotate"])
 def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
-    """After a sync that failed the system gives back what was written, and never writes it: to sync
-    again is not enough.
+    """After a failed sync, the kernel returns the data but never writes it: syncing again is not
+    enough.
     """
     template(stage, tmp_path / "origin" / "log")
     given = statements(7)
@@ -61,8 +59,8 @@ def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
 
 
 def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some, many):
-    """What the one process wrote and could not sync, the next one finds and has to write again
-    before it gives a receipt.
+    """The next process finds data that was never synced, and must rewrite it before it issues a
+    receipt.
     """
     template("rotate", tmp_path / "disk" / "log")
     disk, given = Disk(tmp_path / "disk"), statements(3)
@@ -87,9 +85,7 @@ def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some
 
 
 def lose_power(stage, disk, calls, points, place, crashed, chances):
-    """Do a run again up to each point, and check what may be left: nothing of what was not synced,
-    all, and by chance.
-    """
+    """Replay a run up to each point, and check every kind of remains: none, all, and by chance."""
     replay, seen = Replay(disk.copy()), set()
     for at, call in enumerate(calls):
         replay.do(call)
@@ -115,7 +111,7 @@ def lose_power(stage, disk, calls, points, place, crashed, chances):
 
 
 def asking(disk, calls):
-    """Give which calls ask something of the disk."""
+    """Return the calls that change the disk."""
     replay = Replay(disk.copy())
     return [at for at, call in enumerate(calls) if replay.do(call)]
 

@@ -1,6 +1,4 @@
-"""A service that is killed while it is called, callers that leave in the middle, and two services
-that write to one log.
-"""
+"""A service killed under load, clients that disconnect midway, and two services on one log."""
 
 import random
 import signal
@@ -38,9 +36,7 @@ def test_a_service_that_is_killed_again_and_again(log, serve, many):
 
 @pytest.mark.parametrize("storage", ["sqlite", "postgresql"])
 def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, tmp_path, serve):
-    """Under --async it has only said that it took the statement: whoever sends it again gets the
-    receipt.
-    """
+    """Under --async a statement was only accepted: clients that resend it get the receipt."""
     address = request.getfixturevalue("database") if storage == "postgresql" else None
     log = create_log(str(tmp_path / "log"), database=address)
     service = serve(log.path, "--async", "--linger", "1000")
@@ -105,7 +101,7 @@ def test_callers_that_leave_in_the_middle(log, serve, many):
 
 
 def leave(url, seed, times):
-    """Send a part of a request, or all of it, and end the connection, half of the time rudely."""
+    """Send all or a part of a request and disconnect, half of the time with a reset."""
     chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - to be the same again
     for _ in range(times):
         given = statement()

@@ -1,6 +1,4 @@
-"""Running something under strace: to count what it asks of the disk, to put a fault there, and to
-write down what it wrote.
-"""
+"""Run a process under strace: count its disk calls, inject faults, and record its writes."""
 
 import os
 import re
@@ -22,7 +20,7 @@ _CALL = re.compile(r"(\d+) +(\w+)\(.*\) += (-?\d+)")
 
 
 def need_strace():
-    """Skip a test where there is no strace, or none that works."""
+    """Skip a test if strace is missing or does not work."""
     if shutil.which("strace") is None:
         pytest.skip("NO STRACE HERE: faults of the disk are not tested; apt-get install strace")
     tried = subprocess.run(
@@ -36,9 +34,7 @@ def need_strace():
 
 
 def scenario(stage, path, statements, *options, output=None):
-    """Run a stage of the scenario, under strace if there are options for it; gives its exit code
-    and what it handed out.
-    """
+    """Run a stage, with options under strace; return its exit code and what it handed out."""
     command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
     if options:
         # By --seccomp-bpf it is faster, and signals are not injected.
@@ -62,9 +58,7 @@ def scenario(stage, path, statements, *options, output=None):
 
 
 def counted(stage, path, statements, output, *, calls=CALLS, only=()):
-    """Run a stage without a fault; gives for each call which ones of a thread can be disturbed,
-    counted from 1.
-    """
+    """Run a stage without a fault; return the numbers of the calls to disturb, from 1."""
     code, handed = scenario(
         stage, path, statements, *only, "-e", f"trace={','.join(calls)}", output=output
     )
@@ -82,9 +76,7 @@ def counted(stage, path, statements, output, *, calls=CALLS, only=()):
 
 
 def whole_lines(output):
-    """Give the calls in the order they ended, those that another thread interrupted put together
-    again.
-    """
+    """Return the calls in order of completion, with interrupted ones joined."""
     begun = {}
     for line in Path(output).read_text().splitlines():
         thread, _, rest = line.partition(" ")

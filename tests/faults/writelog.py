@@ -1,6 +1,4 @@
-"""What a run wrote, in order, as strace wrote it down: read, and done again on a disk that can lose
-its power.
-"""
+"""Parse the writes that strace recorded, and replay them on a disk that can lose its power."""
 
 import re
 
@@ -20,9 +18,9 @@ _LONGEST = 1 << 20
 
 
 def record(stage, path, statements, output, *injected):
-    """Run a stage and write down all it asks of the disk, with faults if they are given.
+    """Run a stage and record its disk calls, with faults if they are given.
 
-    Gives the calls in order; those that failed are left out, except for syncs.
+    Returns the calls in order, without failed ones except for syncs.
     """
     code, handed = scenario(stage, path, statements, *tracing(), *injected, output=output)
     assert injected or (code, handed.failures) == (0, [])
@@ -30,14 +28,12 @@ def record(stage, path, statements, output, *injected):
 
 
 def tracing():
-    """Give the options by which strace writes down all that is asked of the disk."""
+    """Return the strace options that record all disk calls."""
     return ["-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS},{_BEGINS}"]
 
 
 def calls_in(output):
-    """Give the calls that strace wrote down, in order, each with its process; those that failed
-    only where they are syncs.
-    """
+    """Return the recorded calls in order, with their processes; failed ones only if syncs."""
     found = [
         matched.groups()
         for line in whole_lines(output)
@@ -67,7 +63,7 @@ def _process(thread, begun):
 
 
 class Replay:
-    """A run that is done again, call by call."""
+    """A run that is replayed call by call."""
 
     def __init__(self, disk, handed=None):
         self.disk = disk
@@ -80,7 +76,7 @@ class Replay:
         self.handed = handed or Handed()
 
     def do(self, call):
-        """Do a call again; tells whether it asked something of the disk."""
+        """Replay a call, and return whether it changed the disk."""
         name, texts, numbers, raw, result, process = call
         self.open = self.opened.setdefault(process, {})
         if name in _OTHERS.split(","):
@@ -91,7 +87,7 @@ class Replay:
         return getattr(self, f"_{name}")(texts, numbers, raw, result)
 
     def _path(self, text, numbers, raw):
-        """Give a path; one that is not whole begins at the folder that is open."""
+        """Return a path; a relative one starts at the open folder."""
         path = text.decode(errors="replace").rstrip("/") or "/"
         if path.startswith("/") or not raw[0].isdigit() or numbers[0] not in self.open:
             return path
@@ -130,9 +126,7 @@ class Replay:
         return node is not None
 
     def _writev(self, texts, numbers, raw, result):
-        """What goes to no file goes out by `tests.faults.scenario.tell`: from now on it is handed
-        out.
-        """
+        """Output of `tests.faults.scenario.tell`, not a file: from now on it is handed out."""
         if numbers[0] in self.open:
             return self._write(texts, numbers, raw, result)
         for text in texts:

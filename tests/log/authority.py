@@ -51,7 +51,7 @@ class TlsAuthority:
         return path
 
     def certify(self, name):
-        """Make a key and its certificate; gives their files."""
+        """Make a key and its certificate, and return their files."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])

@@ -1,6 +1,4 @@
-"""A way to several services that takes the next one for each connection, as balancers of load do;
-or to none.
-"""
+"""A load balancer over several services, or over none."""
 
 import socket
 import threading
@@ -9,9 +7,7 @@ from urllib.parse import urlsplit
 
 
 class Balancer:
-    """A port of this machine that leads to services in turn, by their addresses, and which ends the
-    call where there is none.
-    """
+    """A local port that leads to services in turn; without services, it ends the connection."""
 
     def __init__(self, *urls, holds=False):
         self.urls = list(urls)
@@ -53,9 +49,7 @@ class Balancer:
 
 
 def _end(caller):
-    """End a call in one way, whether or not all of it has come: without an answer, and not with a
-    reset.
-    """
+    """End a connection the same way in all cases: without an answer and without a reset."""
     with suppress(OSError), caller:
         caller.shutdown(socket.SHUT_WR)
         while caller.recv(1 << 16):

@@ -1,4 +1,4 @@
-"""The command, run as a user runs it; and services that it starts."""
+"""The command, run as a user runs it, and the services that it starts."""
 
 import os
 import signal
@@ -33,9 +33,7 @@ def start(*arguments, cwd):
 
 @contextmanager
 def service(*arguments, cwd, ends=0, says=""):
-    """Run a service that says `name: value` on lines of its own, the address last; it has to end
-    well, or as is said.
-    """
+    """Run a service that prints `name: value` lines, the URL last; check its exit code."""
     process = start(*arguments, cwd=cwd)
     try:
         process.told = {}

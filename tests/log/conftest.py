@@ -1,4 +1,4 @@
-"""Logs to test with: in SQLite, and in a real PostgreSQL where there is one."""
+"""Logs to test with, in SQLite and, where it is installed, in a real PostgreSQL."""
 
 import itertools
 

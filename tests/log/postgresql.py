@@ -1,6 +1,4 @@
-"""A real PostgreSQL of Debian's packages, started and stopped by the test that needs it, as a user
-without privileges.
-"""
+"""A real PostgreSQL, started and stopped by the test that needs it, as an unprivileged user."""
 
 import os
 import pwd
@@ -13,7 +11,7 @@ from pathlib import Path
 
 
 def binaries():
-    """Give the folder with initdb and postgres, or nothing."""
+    """Return the folder with initdb and postgres, or None."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if found:
         return found[-1].parent
@@ -22,7 +20,7 @@ def binaries():
 
 
 def state_of(path):
-    """Give the state and the parent of a process."""
+    """Return the state and the parent of a process."""
     try:
         state, parent, *_ = path.read_text().rpartition(")")[2].split()
     except OSError:
@@ -81,7 +79,7 @@ class PostgreSQL:
             time.sleep(0.05)
 
     def kill(self):
-        """End it as a loss of power would end its processes: all at once."""
+        """Kill all its processes at once, as a power cut would."""
         self.process.send_signal(signal.SIGSTOP)  # so that it does not start others meanwhile
         children = [pid for pid, state in self.children().items() if state != "Z"]
         for pid in children:
@@ -92,7 +90,7 @@ class PostgreSQL:
             time.sleep(0.01)
 
     def children(self):
-        """Give the processes that it has started, each with its state."""
+        """Return the processes that it has started, each with its state."""
         found = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             state, parent = state_of(path)
@@ -109,7 +107,7 @@ class PostgreSQL:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def database(self, name):
-        """Make an empty database, and give its address."""
+        """Create an empty database, and return its address."""
         command = [binaries() / "createdb", "-h", self.folder, "-U", "vacr", name]
         subprocess.run(command, check=True, capture_output=True)
         return f"postgresql://vacr@/{name}?host={self.folder}"

@@ -1,4 +1,4 @@
-"""A service that runs: a real process, started and stopped by the test that needs it."""
+"""A running service: a real process, started and stopped by the test that needs it."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ from vacr.transparency.checkpoint import parse_checkpoint, parse_signed_note
 
 
 class Running:
-    """`vacr log serve`, at a port that was free."""
+    """`vacr log serve` at a free port."""
 
     def __init__(self, *arguments, **environment):
         command = [
@@ -47,14 +47,14 @@ class Running:
         self.stop()
 
     def stop(self, how=signal.SIGTERM):
-        """Stop it, and give its exit code and what it complained about."""
+        """Stop it, and return its exit code and its error output."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         _, complaints = self.process.communicate()
         return self.process.returncode, complaints
 
     def ask(self, method, path, body=None, headers=None, context=None):
-        """Send a request; gives status, headers and body."""
+        """Send a request, and return status, headers and body."""
         place = urlsplit(self.url)
         if place.scheme == "https":
             connection = http.client.HTTPSConnection(
@@ -85,7 +85,7 @@ class Running:
         return self.ask("POST", path, statement, given)
 
     def published(self, size):
-        """Wait for a checkpoint of a size; of a log that has just begun there is none at first."""
+        """Wait for a checkpoint of a size; a new log has none at first."""
         while True:
             status, _, note = self.get("/checkpoint")
             if status == 200 and parse_checkpoint(parse_signed_note(note).text).size >= size:
@@ -93,7 +93,7 @@ class Running:
             time.sleep(0.05)
 
     def refused(self, statement, **headers):
-        """Register a statement that is refused; gives status and problem details."""
+        """Register a statement that is refused, and return status and problem details."""
         status, answered, body = self.post(statement, **headers)
         assert answered["content-type"] == "application/concise-problem-details+cbor", (
             status,

@@ -12,7 +12,7 @@ _numbers = itertools.count()
 
 
 def statement(signer=SIGNER, **more):
-    """Sign something that nobody signed before."""
+    """Sign a new, unique statement."""
     return sign(f"statement {next(_numbers)}".encode(), signer, **more)
 
 

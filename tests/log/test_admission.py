@@ -1,4 +1,4 @@
-"""Whatever is sent to a log is an entry, or refused with a problem that tells why."""
+"""Any bytes sent to a log become an entry, or are refused with a problem that explains why."""
 
 from dataclasses import replace
 
@@ -38,9 +38,7 @@ ANY = some.recursive(
 
 
 def admitted(data, policy=POLICIES[0]):
-    """Give the entry that is made of something, or the status that it is refused with; anything
-    else fails the test.
-    """
+    """Return the entry made of the data, or the status of its refusal; any other error fails."""
     try:
         return RegistrationPolicy(policy).admit(data)
     except Problem as problem:

@@ -18,7 +18,7 @@ from vacr.log.publishing import read_published_size
 
 @pytest.fixture
 def log(tmp_path):
-    """A log with some tiles, several heads, and files that are published."""
+    """A log with some tiles, several heads and published files."""
     folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(300))
@@ -118,7 +118,7 @@ def test_damage_in_the_database(log, name):
 
 
 def test_a_byte_of_the_file(log):
-    """Flip bytes all over the database file: each is found, or lies where nothing is stored."""
+    """Flip bytes all over the database file: each is detected, or lies in unused space."""
     path = log.path / "log.db"
     whole = path.read_bytes()
     found = 0

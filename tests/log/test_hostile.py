@@ -1,6 +1,4 @@
-"""Callers who mean no good, and what they get from a service: a refusal, and no more of its memory
-or time than others.
-"""
+"""Malicious clients get a refusal, and no more of the service's memory or time than others."""
 
 import asyncio
 import json
@@ -53,7 +51,7 @@ def connected(service):
 
 
 def all_of(connection):
-    """Give all that comes until the other end closes."""
+    """Read until the other end closes the connection."""
     pieces = []
     while piece := connection.recv(1 << 16):
         pieces.append(piece)
@@ -127,7 +125,7 @@ def test_requests_that_are_none(service):
 
 
 def asked(register, receive):
-    """Send a request to the application itself; gives what it answers."""
+    """Send a request to the application itself, and return its response."""
     sent = []
 
     async def send(message):
@@ -198,7 +196,7 @@ def test_many_callers_take_no_memory():
 
 
 def test_nobody_waits_for_those_who_wait(service):
-    """Connections that say nothing do not keep others from being answered."""
+    """Silent connections do not keep others from being answered."""
     with connected(service), connected(service) as begun, connected(service) as waiting:
         begun.sendall(b"POST /ent")
         waiting.sendall(
@@ -329,7 +327,7 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolation):
-    """Whatever the database does by default: a writer who waited for another sees what that one
+    """With any default isolation level, a writer that waited for another sees what that one
     wrote.
     """
     log = create_log(str(tmp_path / "log"), database=database)
@@ -410,9 +408,7 @@ def test_numbers_that_are_none(tmp_path, option):
 
 
 def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
-    """Nobody is told an address before the log is open, and what keeps it from that is told as any
-    error is.
-    """
+    """No URL is printed before the log is open, and a failure to open it is an ordinary error."""
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         shutil.copytree(log.path, tmp_path / "older")

@@ -1,4 +1,4 @@
-"""A log in either storage: entries in, receipts out, and nothing lost between."""
+"""A log in either storage: entries in, receipts out, and no loss in between."""
 
 import sqlite3
 from contextlib import closing
@@ -128,9 +128,7 @@ def test_two_writers_keep_one_log(folder):
 
 
 def test_the_head_moves_only_from_where_it_was(folder):
-    """Compare-and-swap: a batch that was prepared for an older head is not written, not even in
-    part.
-    """
+    """Compare-and-swap: a batch prepared for an older head is not written, not even partly."""
     with closing(folder.ledger()) as ledger:
         before = ledger.head
         ledger.append(entries(3))
@@ -211,7 +209,7 @@ def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
 
 
 def test_a_database_that_is_older_than_what_was_seen(folder):
-    """Who goes on from there would give two entries one place, with receipts for both."""
+    """Going on from there would give two entries one position, with receipts for both."""
     with closing(folder.ledger()) as running:
         running.append(entries(3))
         older = running.head
@@ -229,7 +227,7 @@ def test_a_database_that_is_older_than_what_was_seen(folder):
 
 
 def put_back(folder, head):
-    """Take entries back, as an older copy of the database would."""
+    """Remove entries, as an older copy of the database would."""
     schema, mark = ("vacr.", "%s") if folder.database else ("", "?")
     with closing(folder.storage()) as storage, storage.transaction():
         change = f"UPDATE {schema}head SET size = {mark}, root = {mark}"  # noqa: S608 - names only

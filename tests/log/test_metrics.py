@@ -1,4 +1,4 @@
-"""What a service counts, also while its database fails."""
+"""The metrics of a service, also while its database fails."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The monitor, over real HTTP: what it accepts, and every way of a log to lie that we know of."""
+"""The monitor, over real HTTP: what it accepts, and every known way of a log to lie."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def server(folder):
 
 
 class Watching:
-    """A monitor that remembers, through its file, as the command does."""
+    """A monitor with a state file, as the command uses it."""
 
     def __init__(self, url, path):
         self.log, self.path = TiledLog(url), path
@@ -109,9 +109,7 @@ def test_honest_growth(log, server, watching):
 
 
 def test_a_log_of_many_levels(log, watching):
-    """Over 65,536 entries there are tiles of tiles of tiles; the known edge is in the middle of all
-    of them.
-    """
+    """Over 65,536 entries there are three levels of tiles, with the known edge in the middle."""
     log.add(65_000)
     log.publish()
     watching.look()
@@ -164,7 +162,7 @@ def other_log(log, change):
 
 @pytest.fixture
 def watched(log, watching):
-    """A log of 301 entries that has been looked at."""
+    """A log of 301 entries that was inspected once."""
     log.add(300)
     log.publish()
     watching.look()
@@ -195,9 +193,7 @@ def test_a_log_that_shrank(watched, watching):
 
 
 def test_a_service_that_is_a_moment_behind(watched, folder, watching):
-    """Several services of one log may not publish at the same instant: that is not a log that
-    shrank.
-    """
+    """Several services of one log may publish at different instants: the log has not shrunk."""
     behind = (folder / "checkpoint").read_bytes()
     watched.add(3)
     now = watched.publish()
@@ -216,7 +212,7 @@ def test_an_empty_log(log, watching):
 
 @pytest.mark.parametrize("index", [256, 280, 300, 301, 310, 511, 512, 599])
 def test_a_changed_entry(watched, folder, watching, index):
-    """One byte of an entry that is new, or beside new ones, is not what was hashed."""
+    """One changed byte in a new entry, or in one of the same bundle, is detected."""
     watched.add(299)
     watched.publish()
     number = index // 256
@@ -334,9 +330,7 @@ def test_an_old_key_after_it_was_replaced(watched, watching):
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_forged_rotation(watched, watching, elsewhere):
-    """An entry that announces a key without the key before, or one of another log, changes
-    nothing.
-    """
+    """A key announced without the previous key's signature, or for another log, is ignored."""
     old, signer = watched.key, watched.signer
     if elsewhere:
         watched.identity = "ni:///sha-256;another"
@@ -375,9 +369,7 @@ def test_a_key_that_is_given(log, watching):
 
 
 def test_a_key_that_is_given_and_only_announced(log, watching):
-    """Announcing somebody's key takes none of theirs: the first checkpoint has to be
-    signed by it.
-    """
+    """Announcing somebody's key is not enough: that key must sign the first checkpoint."""
     own = log.key
     log.rotate()
     named = log.vkey
@@ -442,7 +434,7 @@ def cut_off(handler):
 
 
 def drip(handler):
-    """Send the head of an answer a letter at a time."""
+    """Send the head of a response one byte at a time."""
     try:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
         while True:
@@ -683,7 +675,7 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
 
 
 def test_the_file_is_there_whole_or_not_at_all(watched, watching, monkeypatch):
-    """A disk that fails while the state is written leaves the old one, and nothing beside it."""
+    """A disk error while the state is written leaves the old state and no other file."""
     before = watching.path.read_bytes()
     watched.add(1)
     watched.publish()

@@ -1,6 +1,4 @@
-"""Statements that were taken and wait for their place, under `--async`: every front end of a log
-answers for them.
-"""
+"""Statements that wait for their batch under `--async`: every front end answers for them."""
 
 import time
 
@@ -38,7 +36,7 @@ def test_names_tell_the_leaf_and_when_it_was_taken(leaf, taken):
 
 @pytest.fixture
 def two(database, tmp_path):
-    """Two front ends of a log; entries wait for a second before they get their place."""
+    """Two front ends of one log; entries wait for a second before they are placed."""
     log = create_log(str(tmp_path / "log"), database=database)
     with (
         Running(log.path, "--async", "--linger", "1000") as one,

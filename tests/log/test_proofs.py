@@ -1,4 +1,4 @@
-"""Proofs that a log gives: for its first entry there is none until it has another."""
+"""Proofs from a log; its first entry has none until there is another."""
 
 import json
 from contextlib import closing
@@ -25,9 +25,7 @@ def log(tmp_path):
 
 
 def first_entry(log):
-    """Give the description of the log, as somebody who read it can send it: with the key that
-    signed it.
-    """
+    """Return the log's own description as a statement to register, with its signing key."""
     with closing(log.reader()) as reading:
         message = parse_sign1(reading.entries(0, 1)[0])
         return replace(

@@ -1,6 +1,4 @@
-"""What a log publishes: tiles and a checkpoint over them, also after that failed, and never an
-older one.
-"""
+"""Published tiles and checkpoints, also after failures, and never an older one."""
 
 import shutil
 import time

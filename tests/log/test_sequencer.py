@@ -1,6 +1,4 @@
-"""The one thread that orders entries: what waits is told what becomes of it, also when the thread
-ends.
-"""
+"""The thread that orders entries: every waiting entry gets a result, even if the thread ends."""
 
 import queue
 

@@ -1,4 +1,4 @@
-"""The service over HTTP, as its callers meet it: a real process for each test."""
+"""The service over HTTP, as its clients see it: a real process for each test."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ TITLE, DETAIL = -1, -2
 
 
 def verified(service, given, receipt):
-    """Verify a receipt by the keys that the service names."""
+    """Verify a receipt with the keys that the service publishes."""
     status, headers, body = service.get("/.well-known/scitt-keys")
     assert (status, headers["content-type"]) == (200, "application/cbor")
     return check_receipt(parse_sign1(given), receipt, parse_public_keys(body), datetime.now(UTC))

@@ -1,6 +1,4 @@
-"""All parts together, as people use them: a log that is served, sealed into, watched, witnessed,
-moved and rolled back.
-"""
+"""All parts together: a log that is served, sealed into, monitored, witnessed and moved."""
 
 import json
 import shutil
@@ -128,9 +126,7 @@ def test_tls_and_certificates_of_callers(tmp_path):
 
 
 def cosigned(service, size, key):
-    """Wait until a checkpoint of a size is published with the cosignature of a witness; gives its
-    time.
-    """
+    """Wait for a published checkpoint with a witness's cosignature, and return its time."""
     while True:
         try:
             return verify_cosignature(
@@ -169,7 +165,7 @@ def test_a_witness_cosigns(tmp_path):
 
 
 def test_a_cosignature_that_was_missed_comes_later(tmp_path):
-    """Nothing is added meanwhile: the witness is asked again for the same checkpoint."""
+    """No entry is added meanwhile: the witness is asked again for the same checkpoint."""
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         service.post(statement())
@@ -252,8 +248,8 @@ def test_a_monitor_watches(tmp_path):
 
 
 def test_a_monitor_sees_a_log_rolled_back(tmp_path):
-    """Somebody restores an old copy of the whole folder and goes on: no file in it tells, but those
-    who watched do.
+    """Somebody restores an old copy of the whole folder and goes on: no file in it shows that, but
+    the monitor does.
     """
     log = create_log(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json")

@@ -1,4 +1,4 @@
-"""The witness, a process of its own on this machine, and its client."""
+"""The witness, as a separate local process, and its client."""
 
 import http.client
 import json
@@ -53,7 +53,7 @@ SINCE, UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC
 
 
 class Log:
-    """A log that signs the checkpoint of any size it ever had, and proves what lies between."""
+    """A log that signs the checkpoint of any of its sizes, and proves consistency between them."""
 
     def __init__(self, origin=ORIGIN, text="entry"):
         self.origin, self.key = origin, Ed25519PrivateKey.generate()
@@ -262,8 +262,8 @@ def test_a_restart_keeps_everything(log, tmp_path):
 
 
 def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
-    """Forty callers who all continue the same state: each cosigned tree continues the one cosigned
-    before, or is the same.
+    """Forty clients continue the same state: each cosigned tree continues the one cosigned before,
+    or is the same.
     """
     assert post(running.url, log.asks(0, 5))[0] == 200
     replies = []
@@ -283,7 +283,7 @@ def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
 
 
 def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
-    """Two processes move one state: together they never cosign two trees from it."""
+    """Two processes share one state: together they never cosign two trees from it."""
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path) as one, service(*arguments, cwd=tmp_path) as two:
         urls = [one.told["url"], two.told["url"]]
@@ -355,7 +355,7 @@ def test_a_log_with_a_new_key(log, tmp_path):
 
 
 def test_a_disk_that_fails_ends_it(log, tmp_path):
-    """What cannot be kept is not cosigned, and the witness says why it ends."""
+    """A checkpoint that cannot be stored is not cosigned, and the witness ends with the reason."""
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path, ends=3, says="cannot keep what it has seen") as process:
         assert post(process.told["url"], log.asks(0, 5))[0] == 200
@@ -539,9 +539,7 @@ def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
 
 
 def certified(folder, name, above=None):
-    """Write a key and its certificate for this machine, by an authority or by itself; gives what
-    certifies others.
-    """
+    """Write a key and its certificate, by an authority or self-signed; return the issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer, signer = above or (called, key)

@@ -1,4 +1,4 @@
-"""A log made of files, as a log publishes them, and a server of them that may play tricks."""
+"""A published log made of files, and a server for them that can play tricks."""
 
 import http.server
 import threading
@@ -22,9 +22,7 @@ ORIGIN = "example.org/log"
 
 
 class MadeLog:
-    """A log that a test adds to, and publishes when it wants to; `described` is whether its first
-    entry says what it is.
-    """
+    """A log that a test extends and publishes; `described`: its first entry describes the log."""
 
     def __init__(self, folder, described=True):
         self.folder = folder
@@ -37,7 +35,7 @@ class MadeLog:
             self.identity = compute_log_identity(self.entries[0])
 
     def grow(self):
-        """Start the tree anew from the entries there are."""
+        """Build a new tree from the present entries."""
         kept = {}
         self.growing = GrowingTree(0, [], lambda level, number: Tile(kept[level, number]))
         self.kept = kept
@@ -47,7 +45,7 @@ class MadeLog:
         return build_verifier_key(ORIGIN, self.key.public_key())
 
     def description(self, signer, log):
-        """What the log says of itself, as an entry."""
+        """Return the log's description of itself, as an entry."""
         said = LogDescription(
             ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log
         )
@@ -63,7 +61,7 @@ class MadeLog:
         self.entries += [f"{text} {len(self.entries) + one}".encode() for one in range(count)]
 
     def publish(self, *signers):
-        """Write what is new, as files, and the checkpoint last; gives the checkpoint."""
+        """Write all new files, the checkpoint last, and return the checkpoint."""
         for number in range(self.growing.size // 256, -(-len(self.entries) // 256)):
             part = self.entries[number * 256 : (number + 1) * 256]
             self.write(
@@ -113,9 +111,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder):
-    """Serve a folder; `tricks` has for a path what is done instead, and `asked` what was
-    asked for.
-    """
+    """Serve a folder; `tricks` replaces responses by path, and `asked` lists requested paths."""
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), lambda *given: _Handler(*given, directory=folder)
     )
