@@ -387,7 +387,9 @@ def test_command_prints_only_the_expected_answer(tmp_path, name, gone, shell):
             [shell, "-c", line], input=sent, capture_output=True, env={"VACR_STATE": str(tmp_path)}
         )
         assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout.decode().strip() == agent.settings.answers.get(event, agent.settings.answer)
+        assert done.stdout.decode().strip() == agent.settings.answers.get(
+            event, agent.settings.answer
+        )
     assert bool(spooled(tmp_path)) != gone
 
 
