@@ -20,8 +20,10 @@ from vacr.viewer.page import Page, PageRecord
 ENTRIES = 30_000
 EXAMPLE = Path(__file__).parent.parent / "examples" / "claude-code.jsonl"
 WATCH = """new MutationObserver(() => {
-  if (!window.firstRow && document.querySelector(".row")) requestAnimationFrame(() => { window.firstRow ??= performance.now(); });
-  if (!window.allRows && document.querySelector(".list[aria-busy=false]")) window.allRows = performance.now();
+  if (!window.firstRow && document.querySelector(".row"))
+    requestAnimationFrame(() => { window.firstRow ??= performance.now(); });
+  if (!window.allRows && document.querySelector(".list[aria-busy=false]"))
+    window.allRows = performance.now();
 }).observe(document, { childList: true, subtree: true, attributes: true });"""
 SCROLLS = """async () => {
   const main = document.querySelector("main");

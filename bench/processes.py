@@ -18,12 +18,15 @@ VACR = str(Path(sys.executable).with_name("vacr"))
 # processes below it are summed up.
 PEAK = """
 import os, subprocess, sys, time
+from pathlib import Path
 def kin(root):
     parents, sizes = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            status = dict(line.split(":", 1) for line in open(f"/proc/{name}/status") if ":" in line)
-            parents[int(name)], sizes[int(name)] = int(status["PPid"]), int(status.get("VmRSS", "0 kB").split()[0])
+            lines = Path(f"/proc/{name}/status").read_text().splitlines()
+            status = dict(line.split(":", 1) for line in lines if ":" in line)
+            parents[int(name)] = int(status["PPid"])
+            sizes[int(name)] = int(status.get("VmRSS", "0 kB").split()[0])
         except (OSError, ValueError, KeyError):
             continue
     found = {root}

@@ -1,8 +1,8 @@
 """How an agent is told to run vacr's hook while it works.
 
-An agent runs a command at each event of a session. Most agents list such commands in a JSON settings
-file; some load a plugin instead, which runs the command. These are data: `vacr.capture` writes them
-into the agent's settings.
+An agent runs a command at each event of a session. Most agents list such commands in a JSON file of
+settings; some load a plugin instead, which runs the command. These are data: `vacr.capture` writes
+them into the agent's settings.
 
     >>> from vacr.agents.hook_settings import HookLayout
     >>> HookLayout(handler=(("timeout", 10),)).entry("hook some-agent")

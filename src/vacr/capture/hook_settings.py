@@ -1,8 +1,8 @@
 """Hooks in the settings of agents: the command, the settings files, and the events.
 
-An agent runs a command of ours at each event. Most agents list such commands in a JSON settings
-file; some load a plugin instead, which runs the command. The agent states which file, which events,
-and which answer its protocol expects; this module builds the command and edits the text of the file.
+An agent runs a command of ours at each event. Most agents list such commands in a JSON file of
+settings; some load a plugin instead, which runs the command. The agent states which file, which
+events, and which answer its protocol expects; this module builds the command and edits the file.
 
 >>> from vacr.agents import HookLayout
 >>> from vacr.capture.hook_settings import add_hooks

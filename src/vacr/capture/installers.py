@@ -6,7 +6,8 @@ shown, it is made in one step or not at all, and nothing else in the file change
 >>> from pathlib import Path
 >>> from vacr.capture.hook_settings import load_agent_hooks
 >>> from vacr.capture.installers import plan_hook_install, plan_hook_uninstall
->>> agent, path, state = next(iter(load_agent_hooks().values())), Path("settings.json"), Path("state")
+>>> agent, *_ = load_agent_hooks().values()
+>>> path, state = Path("settings.json"), Path("state")
 >>> _ = path.write_bytes(b'{"theme": "dark"}')
 >>> plan_hook_install(agent, path, {"PATH": ""}, state).make(state)
 >>> b"SessionStart" in path.read_bytes()

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, ShellBehaviour, Source
 from vacr.agents.claude_code import reader
@@ -35,7 +35,7 @@ class ClaudeCode(Agent):
         lenient_commands=frozenset(["grep", "egrep", "fgrep", "rg", "find", "diff", "test", "["]),
         reset_message="Shell cwd was reset to ",
     )
-    tools = {
+    tools: ClassVar[Mapping[str, ToolEffect]] = {
         "Read": ToolEffect.READ,
         "Edit": ToolEffect.REPLACE,
         "MultiEdit": ToolEffect.REPLACE,

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, Source
 from vacr.agents.codex import reader
@@ -25,7 +25,7 @@ class Codex(Agent):
     name = reader.name
     formats = reader.formats
     stores = reader.STORES
-    tools = {
+    tools: ClassVar[Mapping[str, ToolEffect]] = {
         "apply_patch": ToolEffect.PATCH,
         "shell": ToolEffect.SHELL,
         "shell_command": ToolEffect.SHELL,

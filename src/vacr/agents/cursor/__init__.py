@@ -6,8 +6,8 @@ knows what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, ShellBehaviour, Source
 from vacr.agents.cursor import reader
@@ -32,7 +32,7 @@ class Cursor(Agent):
     databases = reader.DATABASES
     records_results = False
     shell = ShellBehaviour(keeps_folder=True)
-    tools = {
+    tools: ClassVar[Mapping[str, ToolEffect]] = {
         "Read": ToolEffect.READ,
         "read_file": ToolEffect.READ,
         "read_file_v2": ToolEffect.READ,

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source
 from vacr.agents.gemini import reader
@@ -28,7 +28,7 @@ class Gemini(Agent):
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED
-    tools = {
+    tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,
         "replace": ToolEffect.REPLACE,
         "edit": ToolEffect.REPLACE,

@@ -6,8 +6,8 @@ what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source
 from vacr.agents.opencode import reader
@@ -30,7 +30,7 @@ class OpenCode(Agent):
     databases = reader.DATABASES
     folder = reader.FOLDER
     checks_files = True
-    tools = {
+    tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read": ToolEffect.READ,
         "edit": ToolEffect.REPLACE,
         "multiedit": ToolEffect.REPLACE,
