@@ -218,7 +218,7 @@ def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
     )
     certain = assess_certainty(script, result)
     entered = sum(
-        place.enters(command, ran=certain[number].ran)
+        place.follow(command, ran=certain[number].ran)
         for number, command in enumerate(script.commands)
     )
     hidden = (

@@ -1,28 +1,31 @@
-"""What came of a shell call: its exit code and what it printed, however the agent wraps it. Step:
-attribute.
+"""How the commands of a script ran: which of them succeeded, and in which folder.
 
-Which commands of a script surely ran, and which surely succeeded. Step: attribute.
+The exit code of a script is that of its last command. Commands joined to it by `&&` succeeded if
+it did. A command before a `;` counts as successful only if it prints an error when it fails, and
+none was printed. A `cd` moves all commands after it, so paths are relative to the folder at that
+point. Once that folder is unknown, a relative path could be any file of that name.
 
-The exit code of a script is that of its last command. What stands before it, joined by `&&`,
-succeeded if that did; what stands before a `;` is told only by its silence, from commands that
-complain when they fail.
-
-Files that are named in code that is run and not read. Step: attribute.
-
-A loop, a function, a program given to an interpreter: what it does to files is not followed. Where
-it has something in it that writes, any file that it names may have been changed.
-
-The folder in which each command of a script runs. Step: attribute.
+    >>> from vacr.agents import ShellResult
+    >>> from vacr.attribution.shell.execution import WorkingFolder, assess_certainty
+    >>> from vacr.attribution.shell.parser import parse_shell_script
+    >>> script = parse_shell_script("cd src && make; rm a.py")
+    >>> certainty = assess_certainty(script, ShellResult(0, done=True, text=""))
+    >>> [(one.ran, one.succeeded) for one in certainty]
+    [(True, True), (True, False), (True, True)]
+    >>> place = WorkingFolder("", "/app")
+    >>> place.follow(script.commands[0], ran=True), place.folder
+    (True, 'src')
 """
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vacr.agents import ShellResult, is_absolute_path
 from vacr.attribution.shell.git_commands import parse_git_arguments
 from vacr.attribution.shell.parser import ShellCommand, ShellScript
+from vacr.attribution.shell.rewriters import collect_base_names
 from vacr.edits import (
     FileAction,
     FileDeletion,
@@ -42,10 +45,14 @@ _ERROR_REPORTING_NAMES = (
     "tee touch true wc :"
 )
 _ERROR_REPORTING_COMMANDS = frozenset(_ERROR_REPORTING_NAMES.split())
+_EXIT_ON_ERROR_COMMANDS = (["set", "-e"], ["set", "-eu"], ["set", "-euo"])
 _SHELL_ERROR_LINE = re.compile(
     r"^(?:(?:/\S*/)?(?:ba|z|da|k)?sh|\(eval\)|error|fatal|CONFLICT)\b.{0,200}", re.MULTILINE
 )
 _MESSAGE_PREFIX = re.compile(r"^(\S{1,20}): ", re.MULTILINE)
+
+_FOLDER_CHANGING_COMMANDS = frozenset(["cd", "pushd", "popd", "Set-Location"])
+_WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,150 +64,85 @@ class CommandCertainty:
 
 
 def assess_certainty(script: ShellScript, result: ShellResult) -> list[CommandCertainty]:
-    """Say it of each command."""
+    """Return for each command of a script whether it surely ran and succeeded."""
     lists: list[list[ShellCommand]] = []
     for command in script.commands:
         if not lists or command.joined in ("", ";"):
             lists.append([])
         lists[-1].append(command)
-    strict = bool(script.commands) and script.commands[0].words[:2] in (
-        ["set", "-e"],
-        ["set", "-eu"],
-        ["set", "-euo"],
-    )
-    said = f"{result.text}\n{result.errors}"
-    complaining = (
-        None if _SHELL_ERROR_LINE.search(said) else frozenset(_MESSAGE_PREFIX.findall(said))
-    )
-    found: list[CommandCertainty] = []
+    exits_on_error = bool(lists) and script.commands[0].words[:2] in _EXIT_ON_ERROR_COMMANDS
+    failed_names = _find_failed_names(result)
+    certainties: list[CommandCertainty] = []
     for number, members in enumerate(lists):
         last = number == len(lists) - 1 and not script.opaque
-        found += _assess_joined_commands(
-            members, complaining, result, proved=(last or strict) and result.done
-        )
-    return found
+        proved = (last or exits_on_error) and result.done
+        certainties += _assess_joined_commands(members, failed_names, result, proved=proved)
+    return certainties
+
+
+def _find_failed_names(result: ShellResult) -> frozenset[str] | None:
+    """Return the commands that printed an error, or `None` where one is not named."""
+    printed = f"{result.text}\n{result.errors}"
+    if _SHELL_ERROR_LINE.search(printed):
+        return None
+    return frozenset(_MESSAGE_PREFIX.findall(printed))
 
 
 def _assess_joined_commands(
     members: Sequence[ShellCommand],
-    complaining: frozenset[str] | None,
+    failed_names: frozenset[str] | None,
     result: ShellResult,
     *,
     proved: bool,
 ) -> list[CommandCertainty]:
-    """Say it of commands that are joined by other than `;`."""
-    either = any(command.joined == "||" for command in members)
-    found, ran, fine = [], True, True
+    """Assess commands that are joined by operators other than `;`.
+
+    `proved` when the exit code of the script says that the last of them succeeded.
+    """
+    has_alternative = any(command.joined == "||" for command in members)
+    exit_code_covers_all = proved and not has_alternative
+    certainties, ran, fine = [], True, True
     for command in members:
-        if command.joined == "||" or (
-            command.joined == "&&" and not fine and (either or not proved)
-        ):
+        may_be_skipped = not fine and not exit_code_covers_all
+        if command.joined == "||" or (command.joined == "&&" and may_be_skipped):
             ran = False
-        fine = fine and ran and _has_no_error_message(command, complaining)
-        found.append(
-            CommandCertainty(
-                ran,
-                ran
-                and result.done
-                and not command.background
-                and ((proved and not either) or fine),
-            )
-        )
-    return found
+        fine = fine and ran and _has_no_error_message(command, failed_names)
+        finished = ran and result.done and not command.background
+        certainties.append(CommandCertainty(ran, finished and (exit_code_covers_all or fine)))
+    return certainties
 
 
-def _has_no_error_message(command: ShellCommand, complaining: frozenset[str] | None) -> bool:
-    """Tell whether a command would have complained, and has not; `None` when somebody did who gave
-    no name.
-    """
-    if command.name not in _ERROR_REPORTING_COMMANDS or any(
-        one.descriptor in ("2", "&") and one.operator in (">", ">>") for one in command.redirects
-    ):
+def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | None) -> bool:
+    """Return whether a command would have printed an error, and printed none."""
+    hides_errors = any(
+        redirect.descriptor in ("2", "&") and redirect.operator in (">", ">>")
+        for redirect in command.redirects
+    )
+    if command.name not in _ERROR_REPORTING_COMMANDS or hides_errors:
         return False
-    return complaining is not None and command.name not in complaining
-
-
-_SHELL_INTERPRETERS = frozenset(["bash", "dash", "sh", "zsh"])
-_INLINE_CODE_OPTIONS = frozenset(["-c", "-lc", "-e", "-", "--eval", "-E"])
-_FILE_CHANGING_SHELL_CODE = re.compile(
-    r"(?:^|[;&|({'\"`]|\b(?:do|then|else|xargs|sudo|command|exec|time)\b(?: +-\S+)*) "
-    r"*(?:rm|mv|cp|tee|truncate|unlink|dd|ln|patch"
-    r"|(?:sed|perl|ruby|awk|yq) +(?:-\S+ +)*-\S*i|git "
-    r"+(?:checkout|restore|stash|reset|mv|rm|apply|clean|pull|merge|rebase))\b"
-    r"|(?<![-=0-9&<>])>{1,2} *[\"']?(?!/dev/null)[\w/~{}-]*[./$]",
-    re.MULTILINE,
-)
-_INTERPRETER_NAME = re.compile(r"\b(?:python3?|node|ruby|perl|php|deno|bun)\b")
-_FILE_WRITING_CODE = re.compile(
-    r"write|unlink|remove|rename|rmtree|rmSync|copy|move|truncate|dump\(|save|inplace|system\(|subprocess|exec"
-    r"|open\([^)\n]{0,200}[\"'][rbt]*[wax+]"
-)
-_PATH_PART = re.compile(r"[^\s'\"`/\\:=,;()<>|&{}\[\]$]+")
-
-
-_NON_WILDCARD = re.compile(r"[^*?.]")
-
-
-def collect_base_names(paths: Iterable[str]) -> frozenset[str]:
-    """Give the last parts of paths, which may be patterns of the shell."""
-    return frozenset(
-        name for path in paths if _NON_WILDCARD.search(name := path.rstrip("/").rpartition("/")[2])
-    )
-
-
-def find_names_in_script(text: str) -> frozenset[str]:
-    """Give the last parts of the paths that a shell script may change."""
-    changes = _FILE_CHANGING_SHELL_CODE.search(text) or (
-        _INTERPRETER_NAME.search(text) and _FILE_WRITING_CODE.search(text)
-    )
-    return collect_base_names(_PATH_PART.findall(text)) if changes else frozenset()
-
-
-def find_names_in_program(words: Sequence[str | None], given: str | None) -> frozenset[str]:
-    """Give those that a program may change which an interpreter was given as an argument or to
-    read.
-    """
-    texts = [
-        word
-        for number, word in enumerate(words)
-        if word and number and words[number - 1] in _INLINE_CODE_OPTIONS
-    ]
-    texts += [given] if given is not None else []
-    if words[0] in _SHELL_INTERPRETERS:
-        return frozenset().union(*map(find_names_in_script, texts))
-    return collect_base_names(
-        name
-        for text in texts
-        if _FILE_WRITING_CODE.search(text)
-        for name in _PATH_PART.findall(text)
-    )
-
-
-FOLDER_CHANGING_COMMANDS = frozenset(["cd", "pushd", "popd", "Set-Location"])
-_WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
+    return failed_names is not None and command.name not in failed_names
 
 
 class WorkingFolder:
-    """The folder in which a script's commands run, `None` once it is not known, and where its
-    session works.
-    """
+    """The folder in which the commands of a script run, `None` once it is unknown."""
 
     def __init__(
         self, folder: str | None, session: str, top: str = "", *, lost: bool = False
     ) -> None:
-        """Begin in a folder, which may be told from that of the session; `top` is where the session
-        began.
+        """Start in a folder, which may be relative to that of the session.
+
+        `top` is the folder in which the session began; `lost` when some `cd` of the script failed.
         """
         self.folder = folder
-        self.before = folder
-        self.first = folder or session
+        self.previous = folder
+        self.start = folder or session
         self.session = session
         self.top = top
         self.lost = lost
 
-    def enters(self, command: ShellCommand, *, ran: bool) -> bool:
-        """Follow a command that changes the folder; tells whether it is one."""
-        if command.name not in FOLDER_CHANGING_COMMANDS:
+    def follow(self, command: ShellCommand, *, ran: bool) -> bool:
+        """Follow a command that changes the folder; return whether the command is one."""
+        if command.name not in _FOLDER_CHANGING_COMMANDS:
             return False
         words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
         known = (
@@ -210,91 +152,96 @@ class WorkingFolder:
             and command.joined not in ("|", "||")
             and command.name != "popd"
         )
-        to = words[0] if known else None
-        if to == "-":
-            self.folder, self.before = self.before, self.folder
+        target = words[0] if known else None
+        if target == "-":
+            self.folder, self.previous = self.previous, self.folder
             return True
-        self.before = self.folder
-        self.folder = self._into(to)
+        self.previous = self.folder
+        self.folder = self._resolve_folder(target)
         return True
 
-    def of(self, command: ShellCommand) -> "WorkingFolder":
-        """Give the folder that a command works in."""
+    def enter_git_folder(self, command: ShellCommand) -> "WorkingFolder":
+        """Return the folder in which a command works: `git -C` has its own."""
         if command.name != "git":
             return self
         folder, _ = parse_git_arguments(command.words)
         if folder == "":
             return self
-        return WorkingFolder(self._into(folder), self.first, self.top)
+        return WorkingFolder(self._resolve_folder(folder), self.start, self.top)
 
-    def _into(self, folder: str | None) -> str | None:
+    def _resolve_folder(self, folder: str | None) -> str | None:
         if folder is None or (self.folder is None and not is_absolute_path(folder)):
             return None
         return _join_path(self.folder or "", folder)
 
-    def named(self, event: FileAction) -> Iterator[FileAction]:
-        """Name the files of an event from here; what cannot be named may be any file."""
+    def resolve_paths(self, event: FileAction) -> Iterator[FileAction]:
+        """Yield an event with its paths resolved in this folder.
+
+        Where the folder is unknown, observations are dropped, and a change could be any file's.
+        """
         if not event.path:
             yield event
-        elif self.folder is None and not is_absolute_path(event.path):
-            if not isinstance(event, ObservedLines | ObservedDiff) and not (
-                isinstance(event, FileMove) and event.told
-            ):
-                yield from _touch_anywhere(event)
-        else:
+        elif self.folder is not None or is_absolute_path(event.path):
             yield _prefix_event_paths(self.folder or "", event)
+        elif not _is_observation(event):
+            yield _build_change_anywhere(event)
 
-    def told(self, events: Sequence[FileAction]) -> Iterator[FileAction]:
-        """Name the files of events from the top of the work tree, as git tells them."""
-        top = self._top(events) if self.folder is not None else None
-        for event in events if top is not None else ():
-            yield _prefix_event_paths(top or "", event)
+    def resolve_git_paths(self, events: Sequence[FileAction]) -> Iterator[FileAction]:
+        """Yield events of git's output, whose paths are relative to the top of the work tree."""
+        if self.folder is None:
+            return
+        top = self._find_work_tree_top(self.folder, events)
+        for event in events:
+            yield _prefix_event_paths(top, event)
 
-    def _top(self, events: Sequence[FileAction]) -> str:
-        """Give the folder that git tells its paths from: where the session works, when this is
-        below it, or else this.
+    def _find_work_tree_top(self, folder: str, events: Sequence[FileAction]) -> str:
+        """Guess the top of the work tree that a folder belongs to.
+
+        It is the linked work tree around the folder, if there is one. Otherwise it is the folder in
+        which the session began, where the paths of git say so, or in which the script started.
         """
-        folder = self.folder or ""
         here = make_absolute_path(folder, self.session)
         below = make_relative_path(here, self.top) if self.top else None
-        own = _WORK_TREE_PATH.match(below) if below else None
-        if own:
-            return _join_path(self.top, own[0])
-        if below and any(
-            make_path_key(event.path).startswith(make_path_key(below) + "/") for event in events
-        ):
-            return self.top
-        inside = not is_absolute_path(folder) or folder.startswith(self.first.rstrip("/") + "/")
-        return self.first if inside and self.first and ".." not in folder.split("/") else folder
+        linked = _WORK_TREE_PATH.match(below) if below else None
+        if linked:
+            return _join_path(self.top, linked[0])
+        if below:
+            prefix = make_path_key(below) + "/"
+            if any(make_path_key(event.path).startswith(prefix) for event in events):
+                return self.top
+        inside = not is_absolute_path(folder) or folder.startswith(self.start.rstrip("/") + "/")
+        leaves_start = ".." in folder.split("/")
+        return self.start if inside and self.start and not leaves_start else folder
 
 
-def _touch_anywhere(event: FileAction) -> Iterator[PossibleChange]:
-    """Say that something may have changed files of a name, wherever they are."""
+def _is_observation(event: FileAction) -> bool:
+    if isinstance(event, FileMove):
+        return event.told
+    return isinstance(event, ObservedLines | ObservedDiff)
+
+
+def _build_change_anywhere(event: FileAction) -> PossibleChange:
+    """Return the possible change of files with the event's names, in any folder."""
     if isinstance(event, PossibleChange):
         kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
-        yield replace(event, path="", folder=True, kinds=kinds)
-    else:
-        changed = (
-            [event.path, event.to]
-            if isinstance(event, FileMove)
-            else [event.path]
-            if isinstance(event, FileWrite | FileDeletion)
-            else []
-        )
-        yield PossibleChange("", named=collect_base_names(changed))
+        return replace(event, path="", folder=True, kinds=kinds)
+    changed: list[str] = []
+    if isinstance(event, FileMove):
+        changed = [event.path, event.to]
+    elif isinstance(event, FileWrite | FileDeletion):
+        changed = [event.path]
+    return PossibleChange("", named=collect_base_names(changed))
 
 
 def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
     if not folder:
         return event
-    named = replace(event, path=_join_path(folder, event.path))
-    if isinstance(named, FileMove):
-        return replace(named, to=_join_path(folder, named.to))
-    return (
-        replace(named, paths=tuple(_join_path(folder, path) for path in named.paths))
-        if isinstance(named, Stash)
-        else named
-    )
+    event = replace(event, path=_join_path(folder, event.path))
+    if isinstance(event, FileMove):
+        return replace(event, to=_join_path(folder, event.to))
+    if isinstance(event, Stash):
+        return replace(event, paths=tuple(_join_path(folder, path) for path in event.paths))
+    return event
 
 
 def _join_path(folder: str, path: str) -> str:

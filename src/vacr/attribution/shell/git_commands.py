@@ -1,4 +1,18 @@
-"""What git commands did to the files of a work tree. Step: attribute."""
+"""The effects of git commands on the files of a work tree.
+
+Most verbs of git change no file. Those that do either restore the base version of files, put
+changes aside and bring them back, or move and remove files. An effect counts as certain only for
+a command that surely succeeded and has no unknown words; otherwise files may have changed.
+
+    >>> from vacr.attribution.shell.git_commands import derive_git_events
+    >>> from vacr.attribution.shell.parser import parse_shell_script
+    >>> script = parse_shell_script("git checkout -- a.py; git commit -qm done; git log")
+    >>> for command in script.commands:
+    ...     print(list(derive_git_events(command, succeeded=True, printed="")))
+    [Revert(path='a.py', everything=False, new=False)]
+    [GitStateChange(path='.')]
+    []
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,21 +28,39 @@ from vacr.edits import (
     Unstash,
 )
 
-# These change no file, and nothing that could be put back into one.
+# Verbs that change no file, and no state from which a file could be restored.
 _READ_ONLY_VERB_NAMES = """
-blame branch cat-file check-ignore config count-objects describe diff fetch for-each-ref grep help log ls-files ls-remote ls-tree
-merge-base name-rev push reflog remote rev-list rev-parse shortlog show show-ref status tag var version whatchanged
+blame branch cat-file check-ignore config count-objects describe diff fetch for-each-ref grep
+help log ls-files ls-remote ls-tree merge-base name-rev push reflog remote rev-list rev-parse
+shortlog show show-ref status tag var version whatchanged
 """
-READ_ONLY_GIT_VERBS = frozenset(_READ_ONLY_VERB_NAMES.split())
+_READ_ONLY_VERBS = frozenset(_READ_ONLY_VERB_NAMES.split())
+_STAGING_VERBS = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
+_VERBS_THAT_KEEP_STATE = ("mv", "rm", "clean", "apply", "worktree")
 _OPTIONS_WITH_VALUE = frozenset(
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"]
 )
-_STAGING_VERBS = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
+_DRY_RUN_OPTIONS = ("-n", "--dry-run")
+_QUIET_OPTIONS = ("-q", "--quiet")
+
+_SUMMARY_WORD_NAMES = (
+    "--stat --name-only --name-status --shortstat --numstat --check --oneline push pop"
+)
+_SUMMARY_WORDS = frozenset(_SUMMARY_WORD_NAMES.split())
+_PATCH_OPTIONS = frozenset(["-p", "-u", "--patch", "--cc"])
+_DIFF_PRINTING_VERB_NAMES = "format-patch range-diff reflog am apply diff-tree diff-index"
+_DIFF_PRINTING_VERBS = frozenset(_DIFF_PRINTING_VERB_NAMES.split())
+
+_PLAIN_CHECKOUT_WORDS = {"HEAD", "-q", "-f", "--quiet"}
+_PLAIN_RESTORE_OPTIONS = {"--", "-q", "--quiet", "--worktree", "-W", "--source=HEAD"}
+_PLAIN_STASH_PUSH_OPTIONS = ("--", "-q", "--quiet", "-u", "--include-untracked")
+_PLAIN_STASH_POP_WORDS = {"-q", "--quiet", "--index", "stash@{0}", "0"}
 
 
 def parse_git_arguments(words: Sequence[str | None]) -> tuple[str | None, list[str | None]]:
-    """Give the folder that `-C` names (`""` without one, `None` where it is not known), and the
-    words from the verb on.
+    """Return the folder that `-C` names, and the words from the verb on.
+
+    The folder is `""` where none is named, and `None` where it is unknown.
     """
     folder: str | None = ""
     rest = list(words[1:])
@@ -43,80 +75,62 @@ def parse_git_arguments(words: Sequence[str | None]) -> tuple[str | None, list[s
 
 
 def is_silent_git_command(words: Sequence[str | None]) -> bool:
-    """Tell whether a git command prints nothing when all is well."""
-    _, rest = parse_git_arguments(words) if words[:1] == ["git"] else ("", [])
-    return rest[:1] in (["add"], ["mv"]) and not any(
-        word in ("-v", "-n", "--dry-run", "--verbose") for word in rest
-    )
+    """Return whether a command is one of git that prints nothing when it succeeds."""
+    if words[:1] != ["git"]:
+        return False
+    _, rest = parse_git_arguments(words)
+    has_output = any(word in ("-v", "--verbose", *_DRY_RUN_OPTIONS) for word in rest)
+    return rest[:1] in (["add"], ["mv"]) and not has_output
 
 
 def prints_no_diff(words: Sequence[str | None]) -> bool:
-    """Tell whether a git command prints no diff, or none that could be one of the files as they
-    are.
-    """
+    """Return whether a git command prints no diff, or none against the files in the work tree."""
     _, rest = parse_git_arguments(words)
     if rest[:1] in (["diff"], ["show"], ["log"], ["stash"]):
-        short = (
-            "--stat",
-            "--name-only",
-            "--name-status",
-            "--shortstat",
-            "--numstat",
-            "--check",
-            "--oneline",
-            "push",
-            "pop",
-        )
-        return any(word in short for word in rest) and not any(
-            word in ("-p", "-u", "--patch", "--cc") for word in rest
-        )
-    return bool(rest) and rest[0] not in (
-        None,
-        "format-patch",
-        "range-diff",
-        "reflog",
-        "am",
-        "apply",
-        "diff-tree",
-        "diff-index",
-    )
+        summarizes = any(word in _SUMMARY_WORDS for word in rest)
+        return summarizes and not any(word in _PATCH_OPTIONS for word in rest)
+    return bool(rest) and rest[0] is not None and rest[0] not in _DIFF_PRINTING_VERBS
 
 
-def derive_git_events(command: ShellCommand, *, sure: bool, said: str) -> Iterator[FileAction]:
-    """Say what a git command did; paths are told from the folder that `arguments` gives."""
-    _, rest = parse_git_arguments(command.words)
-    verb = rest[0] if rest else None
-    if verb in READ_ONLY_GIT_VERBS:
+def derive_git_events(
+    command: ShellCommand, *, succeeded: bool, printed: str
+) -> Iterator[FileAction]:
+    """Yield the effects of a git command; paths are relative to its folder.
+
+    `succeeded` when it surely did, `printed` is the output of the whole script.
+    """
+    _, words = parse_git_arguments(command.words)
+    verb = words[0] if words else None
+    if verb in _READ_ONLY_VERBS:
         return
     if verb in _STAGING_VERBS:
         yield GitStateChange(".")
         return
-    if verb == "stash":
-        yield from _derive_stash_events(
-            [word or "" for word in rest[1:]], said, sure=sure and None not in rest
-        )
-        return
-    done = list(_derive_certain_events(str(verb), rest)) if sure and None not in rest else []
-    if done:
-        yield from done
-        return
-    yield PossibleChange("")
-    yield from _derive_possible_reverts(str(verb), [word or "" for word in rest[1:]])
-    if verb == "clean" and not any(word in ("-n", "--dry-run") for word in rest):
-        yield Revert(".", new=True)
-    if verb not in ("mv", "rm", "clean", "apply", "worktree"):
-        yield GitStateChange(".")
-
-
-def _derive_certain_events(verb: str, words: Sequence[str | None]) -> Iterator[FileAction]:
     rest = [word or "" for word in words[1:]]
+    certain = succeeded and None not in words
+    if verb == "stash":
+        yield from _derive_stash_events(rest, printed, certain=certain)
+        return
+    certain_events = list(_derive_certain_events(str(verb), rest)) if certain else []
+    if certain_events:
+        yield from certain_events
+    else:
+        yield from _derive_possible_events(verb, rest)
+
+
+# --- certain effects ---
+
+
+def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileAction]:
     match verb:
         case "mv":
             yield from _derive_mv_events(rest)
         case "rm":
             yield from _derive_rm_events(rest)
-        case "checkout" | "restore":
-            yield from _derive_revert_events(verb, rest)
+        case "checkout":
+            yield from _derive_checkout_events(rest)
+        case "restore":
+            yield from _derive_restore_events(rest)
         case "reset":
             if set(rest) <= {"--hard", "HEAD", "-q"} and "--hard" in rest:
                 yield Revert(".", everything=True)
@@ -128,109 +142,127 @@ def _list_operands(rest: Sequence[str]) -> list[str]:
     return [word for word in rest if word != "--" and not word.startswith("-")]
 
 
+def _is_dry_run(rest: Sequence[str]) -> bool:
+    return any(word in _DRY_RUN_OPTIONS for word in rest)
+
+
 def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
     files = _list_operands(rest)
-    if not files[1:] or any(word in ("-n", "--dry-run") for word in rest):
+    if not files[1:] or _is_dry_run(rest):
         return
     *sources, target = files
+    into_folder = len(sources) > 1 or target.endswith("/") or target == "."
     for source in sources:
-        into = len(sources) > 1 or target.endswith("/") or target == "."
-        yield FileMove(
-            source,
-            f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" if into else target,
-        )
+        base_name = source.rstrip("/").rpartition("/")[2]
+        yield FileMove(source, f"{target.rstrip('/')}/{base_name}" if into_folder else target)
     yield GitStateChange(".")
 
 
 def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    if any(word in ("-n", "--dry-run") for word in rest):
+    if _is_dry_run(rest):
         return
     if "--cached" not in rest:
-        folder = any(
-            word.startswith("-") and not word.startswith("--") and "r" in word for word in rest
-        )
+        short_options = [
+            word for word in rest if word.startswith("-") and not word.startswith("--")
+        ]
+        recursive = any("r" in option for option in short_options)
         for path in _list_operands(rest):
-            yield FileDeletion(path, folder=folder, pattern="*" in path)
+            yield FileDeletion(path, folder=recursive, pattern="*" in path)
     yield GitStateChange(".")
 
 
-def _derive_revert_events(verb: str, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Read `git checkout [HEAD] -- path` and `git restore path`."""
-    if verb == "restore" and "--staged" in rest and "--worktree" not in rest:
+def _derive_checkout_events(rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the effects of `git checkout [HEAD] -- PATH…` and `git checkout .`."""
+    if "--" in rest:
+        separator = rest.index("--")
+        if set(rest[:separator]) <= _PLAIN_CHECKOUT_WORDS:
+            for path in rest[separator + 1 :]:
+                yield Revert(path)
+    elif list(rest) == ["."]:
+        yield Revert(".")
+
+
+def _derive_restore_events(rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the effects of `git restore PATH…`."""
+    if _restores_only_index(rest):
         yield GitStateChange(".")
         return
-    before = (
-        list(rest[: rest.index("--")]) if "--" in rest else list(rest) if verb == "restore" else []
-    )
-    if verb == "checkout":
-        named = (
-            list(rest[rest.index("--") + 1 :])
-            if "--" in rest
-            else [word for word in rest if word == "."]
-        )
-        fine = set(before) <= {"HEAD", "-q", "-f", "--quiet"} and (
-            bool(before) or "--" in rest or list(rest) == ["."]
-        )
-    else:
-        named = [word for word in rest if not word.startswith("-")]
-        fine = {word for word in rest if word.startswith("-")} <= {
-            "--",
-            "-q",
-            "--quiet",
-            "--worktree",
-            "-W",
-            "--source=HEAD",
-        }
-    for path in named if fine and named else ():
-        yield Revert(path)
+    options = {word for word in rest if word.startswith("-")}
+    if options <= _PLAIN_RESTORE_OPTIONS:
+        for path in rest:
+            if not path.startswith("-"):
+                yield Revert(path)
 
 
-def _derive_possible_reverts(verb: str, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Say which known files may be as another commit has them, or as the last one has: it is not
-    known that they are.
-    """
+def _restores_only_index(rest: Sequence[str]) -> bool:
+    return "--staged" in rest and "--worktree" not in rest
+
+
+# --- possible effects ---
+
+
+def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield what a command may have done that failed, or is not understood in every word."""
+    yield PossibleChange("")
+    yield from _derive_possible_reverts(verb, rest)
+    if verb == "clean" and not _is_dry_run(rest):
+        yield Revert(".", new=True)
+    if verb not in _VERBS_THAT_KEEP_STATE:
+        yield GitStateChange(".")
+
+
+def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the known files that may now be as in some commit."""
     if verb == "revert" or (verb == "reset" and "--hard" in rest):
         yield GitStateChange(".")
         yield Revert(".", everything=True)
         return
     makes_branch = bool({"-b", "-B", "--orphan"} & set(rest))
-    only_index = "--staged" in rest and "--worktree" not in rest
-    if (verb == "checkout" and not makes_branch) or (verb == "restore" and not only_index):
+    checks_out = verb == "checkout" and not makes_branch
+    restores = verb == "restore" and not _restores_only_index(rest)
+    if checks_out or restores:
         for path in _list_operands(rest[rest.index("--") :] if "--" in rest else rest):
             yield PossibleChange(path, likely=True, pattern=True)
 
 
-def _derive_stash_events(rest: Sequence[str], said: str, *, sure: bool) -> Iterator[FileAction]:
+# --- stashes ---
+
+
+def _derive_stash_events(
+    rest: Sequence[str], printed: str, *, certain: bool
+) -> Iterator[FileAction]:
     verb = rest[0] if rest and not rest[0].startswith("-") else "push"
     options = list(rest[1:]) if rest and rest[0] == verb else list(rest)
     if verb in ("list", "show", "create"):
         return
     if verb in ("pop", "apply", "drop"):
-        plain = sure and set(options) <= {"-q", "--quiet", "--index", "stash@{0}", "0"}
-        yield Unstash(".", bring=verb != "drop", keep=verb == "apply", known=plain)
+        newest = certain and set(options) <= _PLAIN_STASH_POP_WORDS
+        yield Unstash(".", bring=verb != "drop", keep=verb == "apply", known=newest)
     elif verb in ("push", "save"):
-        if "No local changes to save" not in said:
-            yield _parse_git_stash_push(options, said, sure=sure, named=verb == "push")
+        if "No local changes to save" not in printed:
+            # The operands of `save` are a message, those of `push` are paths.
+            yield _parse_git_stash_push(
+                options, printed, certain=certain, takes_paths=verb == "push"
+            )
     else:
         yield Stash(".", known=False, sure=False)
 
 
-def _parse_git_stash_push(options: Sequence[str], said: str, *, sure: bool, named: bool) -> Stash:
-    paths, at = [], 0
-    saved = "Saved working directory" in said
-    known = sure and (saved or any(option in ("-q", "--quiet") for option in options))
-    while at < len(options):
-        option = options[at]
+def _parse_git_stash_push(
+    options: Sequence[str], printed: str, *, certain: bool, takes_paths: bool
+) -> Stash:
+    paths = []
+    saved = "Saved working directory" in printed
+    known = certain and (saved or any(option in _QUIET_OPTIONS for option in options))
+    remaining = iter(options)
+    for option in remaining:
         if option in ("-m", "--message"):
-            at += 1
-        elif option in ("--", "-q", "--quiet", "-u", "--include-untracked") or option.startswith(
-            "--message="
-        ):
-            pass
+            next(remaining, None)
+        elif option in _PLAIN_STASH_PUSH_OPTIONS or option.startswith("--message="):
+            continue
         elif option.startswith("-"):
             known = False
-        elif named:
+        elif takes_paths:
             paths.append(option)
-        at += 1
     untracked = "-u" in options or "--include-untracked" in options
     return Stash(".", tuple(paths), untracked=untracked, known=known, sure=saved)

@@ -1,23 +1,31 @@
-"""Commands that rewrite files in place. Step: attribute.
+"""Commands that may change files without naming the new content.
 
-A formatter changes how text is laid out and keeps its tokens; other commands may change anything.
+Formatters change how text is laid out and keep its tokens. Given a folder, or nothing, they rewrite
+whatever they find; so do tasks named after formatting, code generators, and commands that get their
+files from `xargs` or `find`. Editors such as `sed -i` may change anything in the files they name,
+and a program may change the files that its code names. A formatter that reports that it left all
+files unchanged has rewritten none.
 
-Commands that may rewrite any file of a folder. Step: attribute.
-
-A formatter that is given a folder, or nothing, rewrites what it finds there; so do tasks that are
-called after it, code generators, and commands that get their files from another one. Where a
-formatter says that it has left all files as they were, it has rewritten none.
+    >>> from vacr.attribution.shell.rewriters import derive_sweep_events, strip_command_wrappers
+    >>> words = strip_command_wrappers("uv run ruff format src".split())
+    >>> words
+    ['ruff', 'format', 'src']
+    >>> [(event.path, event.kinds) for event in derive_sweep_events(words)]
+    [('src', ('.py', '.pyi', '.ipynb'))]
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from vacr.edits import PossibleChange
 
-# The words that make a command write, any of them; a command with no such words writes unless it is
-# told only to check.
+CommandWords = Sequence[str | None]
+"""The words of a command, `None` where only the shell knows the value."""
+
+# The words of which any makes a formatter write. A formatter without such words writes, unless an
+# option makes it only check.
 _WRITES_BY_DEFAULT: tuple[str, ...] = ()
-FORMATTERS: dict[str, tuple[str, ...]] = {
+_FORMATTERS: dict[str, tuple[str, ...]] = {
     "autopep8": ("-i", "--in-place"),
     "biome": ("--write", "--fix", "--apply", "--apply-unsafe"),
     "black": _WRITES_BY_DEFAULT,
@@ -64,96 +72,10 @@ FORMATTERS: dict[str, tuple[str, ...]] = {
     "yapf": ("-i", "--in-place"),
     "zig": ("fmt",),
 }
-_CHECK_ONLY_OPTIONS = frozenset(
-    ["--check", "--diff", "-check", "-diff", "--dry-run", "--lint", "--check-formatted", "-l", "-d"]
-)
-
-# Commands that run another one; of those with several words, the second says so.
-_COMMAND_WRAPPERS = frozenset(
-    ["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"]
-)
-_WRAPPER_VERBS = {
-    "pnpm": ("exec", "dlx"),
-    "yarn": ("exec", "dlx", "run"),
-    "npm": ("exec",),
-    "bun": ("x", "run"),
-    "uv": ("run",),
-    "poetry": ("run",),
-    "pipenv": ("run",),
-    "hatch": ("run",),
-    "rye": ("run",),
-    "mise": ("exec", "x"),
-    "python": ("-m",),
-    "python3": ("-m",),
-}
-
-
-def strip_command_wrappers(words: Sequence[str | None]) -> list[str | None]:
-    """Leave out what only runs the command: `npx --yes prettier` is `prettier`."""
-    rest = list(words)
-    while rest and rest[0] is not None:
-        name, second = rest[0], rest[1] if rest[1:] else None
-        if name in _COMMAND_WRAPPERS:
-            rest = rest[1:]
-        elif name == "timeout" or second in _WRAPPER_VERBS.get(name, ()):
-            rest = rest[2:]
-        else:
-            break
-        while (
-            rest
-            and rest[0] is not None
-            and (rest[0].startswith("-") or ("=" in rest[0] and "/" not in rest[0]))
-        ):
-            rest = rest[1:]
-    if rest and rest[0]:
-        rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
-    return rest
-
-
-def is_writing_formatter(words: Sequence[str | None]) -> bool | None:
-    """Tell whether a command is a formatter that writes; `None` when it is no formatter."""
-    name = words[0] if words else None
-    if name is None or name not in FORMATTERS:
-        return None
-    marks = FORMATTERS[name]
-    if any(word in _CHECK_ONLY_OPTIONS for word in words[1:]) and not any(
-        word in ("-w", "-i") for word in words[1:]
-    ):
-        return False
-    if marks:
-        if any(word in marks for word in words[1:]):
-            return True
-        # A command that does other things too is no formatter when it does them.
-        return (
-            None
-            if name in ("cargo", "go", "mix", "deno", "dart", "zig", "terraform", "tofu", "buf")
-            else False
-        )
-    return True
-
-
-def find_in_place_files(words: Sequence[str | None]) -> list[str] | None:
-    """Give the files that `sed -i` and the like change; `None` when the command is none of them."""
-    name = words[0] if words else None
-    options = [word for word in words[1:] if word and word.startswith("-")]
-    files = [word for word in words[1:] if word and not word.startswith("-")]
-    short = [option for option in options if not option.startswith("--")]
-    if name in ("sed", "gsed") and any(option.startswith("--in-place") for option in options) | any(
-        "i" in option.partition("e")[0] for option in short
-    ):
-        scripted = any(
-            option in ("-e", "-f") or option.startswith("--expression") for option in options
-        )
-        return files if scripted else files[1:]
-    if name in ("perl", "ruby") and any("i" in option.partition("e")[0] for option in short):
-        return files if any(option.endswith("e") for option in short) else files[1:]
-    if name in ("gawk", "awk") and "inplace" in files:
-        return files[1:]
-    return None
-
-
-CommandWords = Sequence[str | None]
-
+_MULTI_PURPOSE_FORMATTER_NAMES = "cargo go mix deno dart zig terraform tofu buf"
+_MULTI_PURPOSE_FORMATTERS = frozenset(_MULTI_PURPOSE_FORMATTER_NAMES.split())
+_CHECK_ONLY_OPTION_NAMES = "--check --diff -check -diff --dry-run --lint --check-formatted -l -d"
+_CHECK_ONLY_OPTIONS = frozenset(_CHECK_ONLY_OPTION_NAMES.split())
 _FORMATTER_NAMES_BY_SUFFIX = {
     ".py .pyi .ipynb": "autopep8 black isort ruff yapf",
     ".go": "fieldalignment gci go gofmt gofumpt goimports golangci-lint modernize",
@@ -174,18 +96,45 @@ _FORMATTER_NAMES_BY_SUFFIX = {
     ".nix": "nixfmt",
     ".md .mdx .markdown": "markdownlint markdownlint-cli2",
 }
-# What a formatter's files end with; one that is not here may rewrite any.
-FORMATTER_SUFFIXES = {
+# The endings of a formatter's files; a formatter that is not listed may rewrite any file.
+_FORMATTER_SUFFIXES = {
     name: tuple(suffixes.split())
     for suffixes, names in _FORMATTER_NAMES_BY_SUFFIX.items()
     for name in names.split()
 }
-
 _FORMATTER_VERBS = frozenset(["check", "lint", "format", "fmt", "fix", "run", "write", "clippy"])
 _VALUELESS_FLAG_NAMES = """
 -a -A -F -q -r -s -v --all --apply --quiet --recursive --staged --unsafe --unsafe-fixes --verbose
 """
 _VALUELESS_FLAGS = frozenset(_VALUELESS_FLAG_NAMES.split())
+_WILDCARD = re.compile(r"[*?\[{]|\.\.\.")
+_FILE_EXTENSION = re.compile(r"[^/.]\.[A-Za-z]\w*$")
+
+# Commands that run another one; for those with a second word, only together with it.
+_COMMAND_WRAPPERS = frozenset(
+    ["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"]
+)
+_WRAPPER_VERBS = {
+    "pnpm": ("exec", "dlx"),
+    "yarn": ("exec", "dlx", "run"),
+    "npm": ("exec",),
+    "bun": ("x", "run"),
+    "uv": ("run",),
+    "poetry": ("run",),
+    "pipenv": ("run",),
+    "hatch": ("run",),
+    "rye": ("run",),
+    "mise": ("exec", "x"),
+    "python": ("-m",),
+    "python3": ("-m",),
+}
+_XARGS_VALUE_OPTION_NAMES = "-I -n -P -L -d -E -s --max-args --max-procs --delimiter --replace"
+_XARGS_VALUE_OPTIONS = frozenset(_XARGS_VALUE_OPTION_NAMES.split())
+_FIND_EXEC_OPTIONS = {
+    "find": ("-exec", "-execdir", "-ok"),
+    "fd": ("-x", "-X", "--exec", "--exec-batch"),
+}
+
 _TASK_RUNNER_NAMES = (
     "bun composer gradle gradlew just make mise mvn npm nox nx pnpm poe rake task tox turbo yarn"
 )
@@ -195,130 +144,238 @@ _SCRIPT_INTERPRETERS = frozenset(
 )
 _REWRITING_TOOLS = frozenset(["lint-staged", "pre-commit", "treefmt"])
 _REWRITING_TASK_NAME = re.compile(
-    r"(?:.*[:._-])?(?:fmt|format|formatting|prettier|fix|autofix|lintfix|tidy|spotless:?apply|codegen|gen|generate)(?:[:._-].*)?",
+    r"(?:.*[:._-])?"
+    r"(?:fmt|format|formatting|prettier|fix|autofix|lintfix|tidy|spotless:?apply"
+    r"|codegen|gen|generate)"
+    r"(?:[:._-].*)?",
     re.IGNORECASE,
 )
 _FORMAT_SCRIPT_NAME = re.compile(r"(?:.*[._-])?(?:fmt|format)(?:[._-].*)?")
 _CHECK_ONLY_NAME = re.compile(r"(?:^|[:._-])(?:check|dry|verify)", re.IGNORECASE)
+
 _IN_PLACE_EDIT = re.compile(r"\b(?:sed|perl)\s(?:[^|;&\n]{0,300}?\s)?-\w{0,9}i|--in-place\b")
 _FORMATTER_CALL = re.compile(
     r"\b(?:black|isort|prettier|ruff|gofmt|goimports|eslint|rustfmt|clang-format)\b[^|;&\n]*"
 )
-
-_XARGS_VALUE_OPTIONS = frozenset(
-    [
-        "-I",
-        "-n",
-        "-P",
-        "-L",
-        "-d",
-        "-E",
-        "-s",
-        "--max-args",
-        "--max-procs",
-        "--delimiter",
-        "--replace",
-    ]
+_SHELL_INTERPRETERS = frozenset(["bash", "dash", "sh", "zsh"])
+_INLINE_CODE_OPTIONS = frozenset(["-c", "-lc", "-e", "-", "--eval", "-E"])
+_FILE_CHANGING_SHELL_CODE = re.compile(
+    r"(?:^|[;&|({'\"`]|\b(?:do|then|else|xargs|sudo|command|exec|time)\b(?: +-\S+)*) "
+    r"*(?:rm|mv|cp|tee|truncate|unlink|dd|ln|patch"
+    r"|(?:sed|perl|ruby|awk|yq) +(?:-\S+ +)*-\S*i|git "
+    r"+(?:checkout|restore|stash|reset|mv|rm|apply|clean|pull|merge|rebase))\b"
+    r"|(?<![-=0-9&<>])>{1,2} *[\"']?(?!/dev/null)[\w/~{}-]*[./$]",
+    re.MULTILINE,
 )
+_INTERPRETER_NAME = re.compile(r"\b(?:python3?|node|ruby|perl|php|deno|bun)\b")
+_FILE_WRITING_CODE = re.compile(
+    r"write|unlink|remove|rename|rmtree|rmSync|copy|move|truncate|dump\(|save|inplace|system\("
+    r"|subprocess|exec|open\([^)\n]{0,200}[\"'][rbt]*[wax+]"
+)
+_PATH_PART = re.compile(r"[^\s'\"`/\\:=,;()<>|&{}\[\]$]+")
+_NON_WILDCARD = re.compile(r"[^*?.]")
 
 
-def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
-    """Give the folders in which a command may rewrite any file."""
-    name = words[0] if words else None
-    if name is not None and is_writing_formatter(words):
-        kinds = FORMATTER_SUFFIXES.get(name, ())
-        for path in _list_formatter_paths(name, words[1:]):
-            if not _is_formatted_file(path, kinds):
-                yield PossibleChange(path, formatter=True, folder=True, kinds=kinds)
-    elif is_rewriting_task(words):
-        yield PossibleChange(".", formatter=True, folder=True)
+# --- the command that another one runs ---
 
 
-def _is_formatted_file(path: str, kinds: tuple[str, ...]) -> bool:
-    return path.endswith(kinds) if kinds else bool(re.search(r"[^/.]\.[A-Za-z]\w*$", path))
+def strip_command_wrappers(words: CommandWords) -> list[str | None]:
+    """Return a command without its wrappers: `npx --yes prettier` becomes `prettier`."""
+    rest = list(words)
+    while rest and rest[0] is not None:
+        name, second = rest[0], rest[1] if rest[1:] else None
+        if name in _COMMAND_WRAPPERS:
+            rest = rest[1:]
+        elif name == "timeout" or second in _WRAPPER_VERBS.get(name, ()):
+            rest = rest[2:]
+        else:
+            break
+        while rest and _is_option_or_assignment(rest[0]):
+            rest = rest[1:]
+    if rest and rest[0]:
+        rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
+    return rest
 
 
-def is_rewriting_task(words: CommandWords) -> bool:
-    """Tell whether a command runs a task that is called after a formatter or a generator."""
-    name = (words[0] or "").rpartition("/")[2] if words else ""
-    if name in _REWRITING_TOOLS:
-        return True
-    called = [word.rpartition("/")[2] for word in words[1:] if word and not word.startswith("-")]
-    if name in _SCRIPT_INTERPRETERS:
-        return (
-            bool(called)
-            and bool(_FORMAT_SCRIPT_NAME.fullmatch(called[0]))
-            and not _CHECK_ONLY_NAME.search(called[0])
-        )
-    called = called if name in _TASK_RUNNERS else [name]
-    if name in FORMATTERS or any(
-        _CHECK_ONLY_NAME.search(word) for word in [*called, *(word for word in words if word)]
-    ):
-        return False
-    return any(map(_REWRITING_TASK_NAME.fullmatch, called)) or (
-        name in _TASK_RUNNERS and "--fix" in words
-    )
-
-
-def can_rewrite_unnamed_files(text: str) -> bool:
-    """Tell whether a script that is not read to its end may rewrite files that it does not name."""
-    return bool(_IN_PLACE_EDIT.search(text)) or any(
-        is_writing_formatter(found[0].split()) for found in _FORMATTER_CALL.finditer(text)
-    )
+def _is_option_or_assignment(word: str | None) -> bool:
+    return word is not None and (word.startswith("-") or ("=" in word and "/" not in word))
 
 
 def unwrap_xargs_or_find(words: CommandWords) -> list[str | None]:
-    """Give the command that `xargs` or `find` runs on files that are not told; any other command as
-    it is.
-    """
+    """Return the command that `xargs` or `find` runs on unnamed files; any other one unchanged."""
     name = words[0] if words else None
     if name == "xargs":
         rest = list(words[1:])
         while rest and rest[0] is not None and rest[0].startswith("-"):
             rest = rest[2:] if rest[0] in _XARGS_VALUE_OPTIONS else rest[1:]
         return [*rest, None] if rest else list(words)
-    marks = {
-        "find": ("-exec", "-execdir", "-ok"),
-        "fd": ("-x", "-X", "--exec", "--exec-batch"),
-    }.get(name or "", ())
-    for at, word in enumerate(words):
-        if word in marks:
-            rest = list(words[at + 1 :])
-            end = next((i for i, one in enumerate(rest) if one in (";", "+")), len(rest))
-            return [None if one == "{}" else one for one in rest[:end]]
+    exec_options = _FIND_EXEC_OPTIONS.get(name or "", ())
+    for number, word in enumerate(words):
+        if word in exec_options:
+            return _list_exec_words(words[number + 1 :])
     return list(words)
 
 
+def _list_exec_words(words: CommandWords) -> list[str | None]:
+    """Return the words up to `;` or `+`; `{}` stands for a file that is unknown."""
+    command: list[str | None] = []
+    for word in words:
+        if word in (";", "+"):
+            break
+        command.append(None if word == "{}" else word)
+    return command
+
+
+# --- formatters and tasks ---
+
+
+def is_writing_formatter(words: CommandWords) -> bool | None:
+    """Return whether a formatter writes, or `None` where the command is not a formatter."""
+    name = words[0] if words else None
+    if name is None or name not in _FORMATTERS:
+        return None
+    only_checks = any(word in _CHECK_ONLY_OPTIONS for word in words[1:])
+    if only_checks and not any(word in ("-w", "-i") for word in words[1:]):
+        return False
+    writing_words = _FORMATTERS[name]
+    if not writing_words or any(word in writing_words for word in words[1:]):
+        return True
+    return None if name in _MULTI_PURPOSE_FORMATTERS else False
+
+
+def reports_no_changes(words: CommandWords, printed: str) -> bool:
+    """Return whether a formatter reports that it has rewritten no file."""
+    name = words[0] if words and "-q" not in words and "--quiet" not in words else None
+    if name in ("black", "ruff") and "check" not in words:
+        return "left unchanged" in printed and "reformatted" not in printed
+    if name == "ruff":
+        return "All checks passed!" in printed and "fixed" not in printed
+    return False
+
+
+def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
+    """Yield the folders where a formatter or a task may have rewritten any file."""
+    name = words[0] if words else None
+    if name is not None and is_writing_formatter(words):
+        suffixes = _FORMATTER_SUFFIXES.get(name, ())
+        for path in _list_formatter_paths(name, words[1:]):
+            if not _is_formatted_file(path, suffixes):
+                yield PossibleChange(path, formatter=True, folder=True, kinds=suffixes)
+    elif _is_rewriting_task(words):
+        yield PossibleChange(".", formatter=True, folder=True)
+
+
 def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
-    """Give the files and folders that a formatter is given; where it is given none, that is where
-    it runs.
+    """Return the files and folders that a formatter names, and the current folder if needed.
+
+    A word after an option may be the value of that option. Unless some word surely is a path, the
+    formatter may also have run on the folder in which it was started.
     """
-    marks = (*FORMATTERS[name], *_VALUELESS_FLAGS)
-    found, told, before = [], False, ""
+    flags = (*_FORMATTERS[name], *_VALUELESS_FLAGS)
+    paths, names_path, previous = [], False, ""
     for word in words:
         if word is None:
             return [""]
         if not word.startswith("-") and word not in _FORMATTER_VERBS and not word.isdigit():
-            found.append(
-                re.split(r"[*?\[{]|\.\.\.", word)[0].rpartition("/")[0] or "."
-                if is_path_pattern(word)
-                else word
-            )
-            told = told or not before.startswith("-") or before in marks
-        before = word
-    return found if told else [*found, "."]
+            paths.append(_find_pattern_folder(word) if is_path_pattern(word) else word)
+            names_path = names_path or not previous.startswith("-") or previous in flags
+        previous = word
+    return paths if names_path else [*paths, "."]
+
+
+def _find_pattern_folder(pattern: str) -> str:
+    return _WILDCARD.split(pattern)[0].rpartition("/")[0] or "."
 
 
 def is_path_pattern(word: str) -> bool:
-    """Tell whether a word stands for files that it does not name."""
-    return bool(re.search(r"[*?\[{]|\.\.\.", word))
+    """Return whether a word is a pattern of paths."""
+    return bool(_WILDCARD.search(word))
 
 
-def reports_no_changes(words: CommandWords, said: str) -> bool:
-    """Tell whether a formatter says that it has rewritten nothing."""
-    name = words[0] if words and "-q" not in words and "--quiet" not in words else None
-    if name in ("black", "ruff") and "check" not in words:
-        return "left unchanged" in said and "reformatted" not in said
-    if name == "ruff":
-        return "All checks passed!" in said and "fixed" not in said
-    return False
+def _is_formatted_file(path: str, suffixes: tuple[str, ...]) -> bool:
+    return path.endswith(suffixes) if suffixes else bool(_FILE_EXTENSION.search(path))
+
+
+def _is_rewriting_task(words: CommandWords) -> bool:
+    """Return whether a command runs a task that is named after a formatter or a generator."""
+    name = (words[0] or "").rpartition("/")[2] if words else ""
+    if name in _REWRITING_TOOLS:
+        return True
+    operands = [word.rpartition("/")[2] for word in words[1:] if word and not word.startswith("-")]
+    if name in _SCRIPT_INTERPRETERS:
+        return bool(operands) and _is_format_script(operands[0])
+    if name in _FORMATTERS:
+        return False
+    tasks = operands if name in _TASK_RUNNERS else [name]
+    if any(_CHECK_ONLY_NAME.search(word) for word in (*tasks, *words) if word):
+        return False
+    is_task = any(map(_REWRITING_TASK_NAME.fullmatch, tasks))
+    return is_task or (name in _TASK_RUNNERS and "--fix" in words)
+
+
+def _is_format_script(name: str) -> bool:
+    return bool(_FORMAT_SCRIPT_NAME.fullmatch(name)) and not _CHECK_ONLY_NAME.search(name)
+
+
+# --- editors and programs ---
+
+
+def find_in_place_files(words: CommandWords) -> list[str] | None:
+    """Return the files that `sed -i` and the like change, or `None` for any other command."""
+    name = words[0] if words else None
+    options = [word for word in words[1:] if word and word.startswith("-")]
+    files = [word for word in words[1:] if word and not word.startswith("-")]
+    short_options = [option for option in options if not option.startswith("--")]
+    # In `-pie`, the letters after `e` are no longer options.
+    in_place = any("i" in option.partition("e")[0] for option in short_options)
+    if name in ("sed", "gsed"):
+        if not in_place and not any(option.startswith("--in-place") for option in options):
+            return None
+        has_script_option = any(
+            option in ("-e", "-f") or option.startswith("--expression") for option in options
+        )
+        return files if has_script_option else files[1:]
+    if name in ("perl", "ruby") and in_place:
+        return files if any(option.endswith("e") for option in short_options) else files[1:]
+    if name in ("gawk", "awk") and "inplace" in files:
+        return files[1:]
+    return None
+
+
+def can_rewrite_unnamed_files(text: str) -> bool:
+    """Return whether the unparsed rest of a script may rewrite files that it does not name."""
+    if _IN_PLACE_EDIT.search(text):
+        return True
+    return any(is_writing_formatter(call[0].split()) for call in _FORMATTER_CALL.finditer(text))
+
+
+def find_names_in_script(text: str) -> frozenset[str]:
+    """Return the base names of the files that a shell script names, if it may change files."""
+    changes_files = _FILE_CHANGING_SHELL_CODE.search(text) or (
+        _INTERPRETER_NAME.search(text) and _FILE_WRITING_CODE.search(text)
+    )
+    return collect_base_names(_PATH_PART.findall(text)) if changes_files else frozenset()
+
+
+def find_names_in_program(words: CommandWords, stdin: str | None) -> frozenset[str]:
+    """Return the base names in the code that an interpreter runs, if it may change files.
+
+    The code is an argument of the interpreter, or its standard input.
+    """
+    texts = [
+        word
+        for number, word in enumerate(words)
+        if word and number and words[number - 1] in _INLINE_CODE_OPTIONS
+    ]
+    if stdin is not None:
+        texts.append(stdin)
+    if words[0] in _SHELL_INTERPRETERS:
+        return frozenset().union(*map(find_names_in_script, texts))
+    writing_texts = [text for text in texts if _FILE_WRITING_CODE.search(text)]
+    return collect_base_names(name for text in writing_texts for name in _PATH_PART.findall(text))
+
+
+def collect_base_names(paths: Iterable[str]) -> frozenset[str]:
+    """Return the last parts of paths, which may contain wildcards but not consist of them."""
+    names = (path.rstrip("/").rpartition("/")[2] for path in paths)
+    return frozenset(name for name in names if _NON_WILDCARD.search(name))
