@@ -13,21 +13,22 @@ from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
 
 READER = """
-from vacr.agents.lift import SessionBuilder
-from vacr.agents.documents import parse_json_documents
+from vacr.agents import Agent, SessionBuilder, parse_json_documents
 
-name = "parrot"
-formats = ("parrot-jsonl",)
+class Parrot(Agent):
+    name = "parrot"
+    formats = ("parrot-jsonl",)
 
-def recognises(sample):
-    return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
+    def recognises(self, sample):
+        return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
 
-def read(source):
-    session = SessionBuilder("parrot-jsonl", "parrot")
-    session.session_id = "cage"
-    for _, lines in parse_json_documents(source.main.data):
-        session.entries.extend({"type": "assistant", "content": line["squawk"]} for line in lines)
-    yield session.reading(source)
+    def read(self, source):
+        session = SessionBuilder("parrot-jsonl", "parrot")
+        session.session_id = "cage"
+        for _, lines in parse_json_documents(source.main.data):
+            entries = ({"type": "assistant", "content": line["squawk"]} for line in lines)
+            session.entries.extend(entries)
+        yield session.reading(source)
 """
 
 
@@ -35,7 +36,7 @@ def install(folder, name, target):
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[vacr.readers]\n{name} = {target}\n")
+    (info / "entry_points.txt").write_text(f"[vacr.agents]\n{name} = {target}\n")
 
 
 def run(folder, *arguments):
@@ -50,7 +51,7 @@ def run(folder, *arguments):
 
 
 def test_a_third_party_adds_a_reader_by_entry_point(tmp_path):
-    install(tmp_path, "parrot", "parrot_reader")
+    install(tmp_path, "parrot", "parrot_reader:Parrot")
     (tmp_path / "parrot_reader.py").write_text(READER)
     (tmp_path / "session.txt").write_text('{"squawk": "hello"}\n{"squawk": "again"}\n')
     done = run(tmp_path, "record", "session.txt")
