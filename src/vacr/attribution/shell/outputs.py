@@ -147,7 +147,7 @@ class _OutputPart:
 def derive_output_events(
     script: ShellScript, result: ShellResult, certainties: Sequence[CommandCertainty]
 ) -> dict[int, list[FileAction]]:
-    """Return what the output of a script shows of files, by the number of the command."""
+    """Return the observations in the output of a script, by the number of the command."""
     complete = not result.cut and not result.stripped
     if not result.text and not (complete and result.done):
         return {}

@@ -1,7 +1,7 @@
 """Views: the lines of files that a command prints.
 
 A view is built from the first command of a pipeline and narrowed by the commands after it. Given
-the printed lines, it yields what they show of files; it yields nothing where that is uncertain.
+the printed lines, it yields the lines of files that they show, as far as that is certain.
 
     >>> from vacr.attribution.shell.parser import parse_shell_script
     >>> from vacr.attribution.shell.views import build_output_view
