@@ -19,6 +19,7 @@ makes everything that it does not show stale: still the best guess, no longer a 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from vacr.agents import ToolCall
@@ -176,7 +177,7 @@ class FileState:
             signed = [self.spelled(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
-                return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
+                return self.change(chunk, partial(chunk.apply, first, signed, maker))
         if not self.chunks and self.length == 0 and not old:
             return self.write("".join(line[1:] for line in signed), maker)
         return None
@@ -185,15 +186,15 @@ class FileState:
         """Write the whole file; lines that were known before keep their makers."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = split_keeping_ends(text)
-        found = find_line_origins(
+        origins = find_line_origins(
             drop_byte_order_mark(normalize_line_ends(chunk.lines[i] for chunk, i in known)),
             drop_byte_order_mark(normalize_line_ends(lines)),
         )
-        kept = [None if origin == NO_ORIGIN else known[origin] for origin in found]
-        makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
+        kept = [None if origin == NO_ORIGIN else known[origin] for origin in origins]
+        makers = [maker if line is None else line[0].makers[line[1]] for line in kept]
         place_next = self.chunks[-1].place_next if self.chunks else PLACE_SPACING
         places = fill_missing_places(
-            [0 if one is None else one[0].places[one[1]] for one in kept],
+            [0 if line is None else line[0].places[line[1]] for line in kept],
             0,
             place_next if self.chunks else None,
         )
@@ -204,7 +205,7 @@ class FileState:
             places,
             place_next if self.chunks else len(lines) * PLACE_SPACING + PLACE_SPACING,
         )
-        return group_line_ranges([number for number, i in enumerate(found, 1) if i == NO_ORIGIN])
+        return group_line_ranges([number for number, i in enumerate(origins, 1) if i == NO_ORIGIN])
 
     def _whole(
         self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int
@@ -301,12 +302,12 @@ class FileState:
         """Return shown lines as they are in the file, as far as that is known."""
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
-            found = find_line_origins(
+            origins = find_line_origins(
                 [render_as_host(line) for line in known], [render_as_host(line) for line in seen]
             )
             return [
                 self.spelled(line) if i == NO_ORIGIN else known[i]
-                for line, i in zip(seen, found, strict=True)
+                for line, i in zip(seen, origins, strict=True)
             ]
         return [self.spelled(line) for line in seen] if self.crlf else list(seen)
 
@@ -326,9 +327,9 @@ class FileState:
         low, high = self._near(first, stop)
         # A stale chunk that only meets the shown lines may have moved.
         touching = [
-            one
-            for one in self.chunks[low:high]
-            if one.first < stop + one.fresh and one.next > first - one.fresh
+            chunk
+            for chunk in self.chunks[low:high]
+            if chunk.first < stop + chunk.fresh and chunk.next > first - chunk.fresh
         ]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True  # Part of it was confirmed, which fixes the rest in its place.
@@ -346,11 +347,14 @@ class FileState:
             merged.places += chunk.places
             merged.place_next = chunk.place_next
         if merged.next < stop:
-            following = next(
-                (one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None
-            )
+            near = self.chunks[low : high + 1]
+            following = next((chunk.place_first for chunk in near if chunk.first >= stop), None)
             self._append(merged, seen[merged.next - first :], following)
-        kept = [one for one in self.chunks[low:high] if not any(one is other for other in touching)]
+        kept = [
+            chunk
+            for chunk in self.chunks[low:high]
+            if not any(chunk is other for other in touching)
+        ]
         self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
 
     def _near(self, first: int, stop: int) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 A script exits with the code of its last command. Commands joined to it by `&&` succeeded if it did.
 A command before a `;` counts as successful only if it prints an error when it fails, and printed no
-error. A `cd` moves all commands after it, so paths are relative to the folder at that point. Once that folder is unknown, a relative path could be any file of that name.
+error. A `cd` moves all commands after it, so paths are relative to the folder at that point. Once
+that folder is unknown, a relative path could be any file of that name.
 
     >>> from vacr.agents import ShellResult
     >>> from vacr.attribution.shell.execution import WorkingFolder, assess_certainty
