@@ -39,7 +39,7 @@ from vacr.edits import (
 )
 
 REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
-# What agents know about their tools changes what a session is found to have done.
+# The result depends on the agents' knowledge of their tools.
 TOOLS_VERSION = 3
 FORMATTER_DOUBT = "formatter"
 """The reason to doubt a file: a formatter went over its folder, and no entry showed it since."""
@@ -126,7 +126,7 @@ def _list_lost_calls(
 
 
 def build_contributor(maker: LineMaker) -> dict[str, Any]:
-    """Return the contributor of lines; one that the entry itself names takes precedence."""
+    """Return the contributor of lines; a contributor in the entry itself takes precedence."""
     named = maker.contributor
     if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
         model = named.get("model-id")
@@ -266,7 +266,7 @@ def replay_records(
 def find_session_root(
     record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
 ) -> str:
-    """Return the root of a record's paths: that of the base, or else the session's folder."""
+    """Return the root of a record's paths: the base's root, or else the session's folder."""
     agent = find_record_agent(record)
     folder = agent.project_folder(record)
     if base is None:

@@ -41,9 +41,9 @@ class JointRecords:
     """Records that may have been attributed together; recomputed attributions are kept."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        """Take the records in the order in which the user named them."""
+        """Take the records in the user's order."""
         self.records = records
-        # By the identity of the record, which is kept so that no other object gets the same one.
+        # By the identity of the record; keeping the record reserves its identity.
         self._ids: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._recomputed: list[_Recomputation] = []
 
@@ -169,7 +169,7 @@ def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _find_joint_records(
-    record: dict[str, Any], given: list[dict[str, Any]], joint: JointRecords
+    record: dict[str, Any], records: list[dict[str, Any]], joint: JointRecords
 ) -> list[dict[str, Any]] | None:
     """Return the records that were attributed together with one, and itself, in their order.
 
@@ -178,16 +178,17 @@ def _find_joint_records(
     names = _get_attribution_inputs(record).get("records")
     if not names or not isinstance(names, list):
         return [record]
-    left, together = {str(name) for name in names}, []
-    for other in given:
-        met = left & joint.ids(other) if other is not record else set()
-        left -= met
-        together += [other] if met or other is record else []
-    if not left:
+    missing, together = {str(name) for name in names}, []
+    for other in records:
+        matched = missing & joint.ids(other) if other is not record else set()
+        missing -= matched
+        if matched or other is record:
+            together.append(other)
+    if not missing:
         return together
     # The earlier id of another program's record cannot be recomputed once it was attributed. Then
     # all named records count.
-    return given if len(given) > len(names) else None
+    return records if len(records) > len(names) else None
 
 
 def _list_possible_ids(record: dict[str, Any]) -> set[str]:

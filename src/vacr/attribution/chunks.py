@@ -178,7 +178,7 @@ class Chunk:
             )
         stop += len(rest) - (len(after) - len(origins))
         moved_origins = [i if i == NO_ORIGIN else i + at for i in origins]
-        self._put(at, stop, after[: len(origins)], moved_origins, maker)
+        self._replace_lines(at, stop, after[: len(origins)], moved_origins, maker)
         return group_line_ranges(
             [self.first + at + i for i, origin in enumerate(origins) if origin == NO_ORIGIN]
         )
@@ -193,12 +193,12 @@ class Chunk:
             if line[:1] != "-":
                 lines.append(line[1:] if line[:1] == "+" else self.lines[at - 1])
                 origins.append(NO_ORIGIN if line[:1] == "+" else at - 1)
-        self._put(start, at, lines, origins, maker)
+        self._replace_lines(start, at, lines, origins, maker)
         return group_line_ranges(
             [first + i for i, origin in enumerate(origins) if origin == NO_ORIGIN]
         )
 
-    def _put(
+    def _replace_lines(
         self, at: int, stop: int, lines: Sequence[str], origins: Sequence[int], maker: int
     ) -> None:
         """Replace lines; `origins` gives the earlier index of each new line, or NO_ORIGIN."""
@@ -216,7 +216,7 @@ class Chunk:
         del self.lines[count:], self.makers[count:], self.places[count:]
         self._text = None
 
-    def confirmed(self, first: int, stop: int) -> "list[Chunk]":
+    def split_confirmed(self, first: int, stop: int) -> "list[Chunk]":
         """Split the chunk so that only the lines between two numbers are fresh."""
         cuts = [0, first - self.first, stop - self.first, len(self.lines)]
         pieces = []
@@ -297,7 +297,7 @@ class PlacedLines:
         stop = len(self.order) if high is None else bisect_left(self.order, high)
         return self.order[bisect_right(self.order, low) : stop]
 
-    def settled(
+    def settle_places(
         self, places: list[int], lines: Sequence[str], low: int, high: int | None
     ) -> list[int]:
         """Return places for lines that no agent made: their earlier places, or new ones between.
@@ -316,10 +316,10 @@ class PlacedLines:
                 places[at:stop] = [0 if i == NO_ORIGIN else known[i] for i in origins]
             places[at:stop] = fill_missing_places(places[at:stop], below, above)
             for i in range(at, stop):
-                self._keep(places, i, lines[i])
+                self._keep_line(places, i, lines[i])
         return places
 
-    def _keep(self, places: list[int], i: int, line: str) -> None:
+    def _keep_line(self, places: list[int], i: int, line: str) -> None:
         while (known := self.lines.get(places[i])) is not None and normalize_line_ends(
             [known]
         ) != normalize_line_ends([line]):

@@ -1,4 +1,4 @@
-"""The place of an edit in a file of which only parts are known.
+"""The place of an edit in a partly known file.
 
 A successful call that names a text once proves that the file contained it once. So a single place
 in the known lines is the place, however little of the file is known. Several places, or none, prove
@@ -76,7 +76,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
     text = file.text
     if text is not None:
         for edit in edits:
-            old, new = edit.old, file.spelled(edit.new)
+            old, new = edit.old, file.spell_line_ends(edit.new)
             if old not in text:
                 old, new = old.replace("\n", "\r\n"), _convert_to_crlf(edit.new)
             if old not in text:
@@ -109,7 +109,7 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
-        Edit(edit.old, file.spelled(edit.new), edit.every),
+        Edit(edit.old, file.spell_line_ends(edit.new), edit.every),
         Edit(_convert_to_crlf(edit.old), _convert_to_crlf(edit.new), edit.every),
     ):
         hits = list(file.find(spelled.old))

@@ -62,9 +62,9 @@ def remember_host_text(
     else:
         return
     if text is None:
-        tracked.held.pop(by, None)
+        tracked.host_texts.pop(by, None)
     else:
-        tracked.held[by] = text
+        tracked.host_texts[by] = text
 
 
 def apply_change_notice(
@@ -72,13 +72,13 @@ def apply_change_notice(
 ) -> None:
     """Apply a notice: to the whole file if the host's text is known, else at the known places."""
     by = (replay.record, step.chain)
-    host_text = tracked.held.pop(by, None)
+    host_text = tracked.host_texts.pop(by, None)
     new = None
     if host_text is not None and notice.whole:
         new = apply_notice_hunks(render_as_host(host_text), notice.parts)
     if new is not None:
         text, ended = new
-        tracked.held[by] = text
+        tracked.host_texts[by] = text
         file, lines = tracked.file, split_keeping_ends(text)
         replay.look(
             tracked,

@@ -180,7 +180,7 @@ class LineRun:
 
 
 def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
-    """Release lines that are again what they were before an agent changed them.
+    """Release lines that are again as before an agent changed them.
 
     `ended` when it is known how the lines end.
     """
@@ -305,7 +305,7 @@ def realign_lines(
     _drop_descending_places(window.places)
     after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
     low = file.place_before(first, next((place for place in window.places if place), None))
-    window.places = file.base.settled(window.places, seen, low, after[0] if after else None)
+    window.places = file.base.settle_places(window.places, seen, low, after[0] if after else None)
     for at, place in laid_out.items():
         if place in file.outside:
             file.outside[window.places[at]] = file.outside[place]
@@ -334,7 +334,7 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
-        (chunk.places[i],) = file.base.settled([0], [line], place, above)
+        (chunk.places[i],) = file.base.settle_places([0], [line], place, above)
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
     chunk.spell(i, line)

@@ -314,7 +314,7 @@ def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
 
 
 def _doubt_file(tracked: TrackedFile) -> None:
-    """Keep what is known of a file as a guess."""
+    """Keep the known lines of a file as a guess."""
     tracked.file.shake()
     if tracked.gone:
         tracked.file, tracked.gone = FileState(), False
@@ -378,7 +378,7 @@ def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> No
                 restored = _overlay_known_lines(tracked.file, restored)
             tracked.file, tracked.gone, tracked.dirty = restored, state.gone, state.dirty
             tracked.swept, tracked.waiting = False, []
-        # Of what was staged and removed, something may come back.
+        # Files that were staged and removed may come back.
         may_come_back = bool(control.stagings) and state.gone
         if not is_unchanged or control.stagings != stash.stagings or may_come_back:
             _doubt_file(tracked)
