@@ -301,4 +301,4 @@ def test_records_attributed_together_are_redone_once(tmp_path):
     assert [compare_attribution(json.loads(encode(record)), joint, None)[0] for record in made] == [
         ATTRIBUTION_HOLDS
     ] * 4
-    assert len(joint._made) == 2  # once with the forged one
+    assert len(joint._recomputed) == 2  # once with the forged one

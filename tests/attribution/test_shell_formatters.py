@@ -230,7 +230,7 @@ def test_what_a_formatter_put_there_is_nobodys_call():
     }
 
 
-def test_a_file_of_the_base_that_a_formatter_may_have_rewritten_is_doubtful_when_it_is_first_named():
+def test_base_file_that_a_formatter_may_have_rewritten_is_doubtful():
     base = BaseFiles("1" * 40, frozenset(["f.go"]), lambda _: CODE.encode())
     patch = "*** Begin Patch\n*** Update File: f.go\n@@\n-b( c )\n+b(d)\n*** End Patch"
     for command, known in (("true", True), ("gofmt -w .", False), ("markdownlint --fix .", True)):

@@ -366,7 +366,7 @@ def test_an_empty_line_that_a_patch_keeps_and_nobody_knows_is_not_its_line(tmp_p
     assert 3 not in codex_lines(codex, tmp_path).get("a.py", [])
 
 
-def test_a_last_line_without_an_end_that_a_listing_showed_and_the_agent_changed_and_changed_back_is_nobodys(
+def test_reverted_last_line_is_unattributed(
     tmp_path,
 ):
     told = Told()

@@ -27,7 +27,8 @@ class Told:
             "cwd": ROOT,
             "version": "2.1.0",
         }
-        stamp = f"2026-03-01T{self.clock // 3600:02}:{self.clock // 60 % 60:02}:{self.clock % 60:02}.000Z"
+        hours, minutes, seconds = self.clock // 3600, self.clock // 60 % 60, self.clock % 60
+        stamp = f"2026-03-01T{hours:02}:{minutes:02}:{seconds:02}.000Z"
         self.lines.append({**common, "timestamp": stamp, **members})
 
     def call(

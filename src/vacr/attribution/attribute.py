@@ -39,7 +39,7 @@ from vacr.edits import (
 )
 
 REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
-# What agents know about their tools changes what a session is found to have done.
+# The result depends on the agents' knowledge of their tools.
 TOOLS_VERSION = 3
 FORMATTER_DOUBT = "formatter"
 """The reason to doubt a file: a formatter went over its folder, and no entry showed it since."""
@@ -117,49 +117,48 @@ def _list_lost_calls(
     numbers = dict.fromkeys(
         run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
     )
-    found = [makers[-one - 1] for one in numbers]
+    lost_makers = [makers[-maker_number - 1] for maker_number in numbers]
     return [
-        {"call-id": one.call_id, "entries": one.entries}
-        for one in found
-        if one.kind == "ai" and one.record == number
+        {"call-id": maker.call_id, "entries": maker.entries}
+        for maker in lost_makers
+        if maker.kind == "ai" and maker.record == number
     ]
 
 
 def build_contributor(maker: LineMaker) -> dict[str, Any]:
-    """Return the contributor of lines; one that the entry itself names takes precedence."""
+    """Return the contributor of lines; a contributor in the entry itself takes precedence."""
     named = maker.contributor
     if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
         model = named.get("model-id")
         return {"type": named["type"]} | ({"model-id": model} if isinstance(model, str) else {})
     if maker.kind == "ai":
         return {"type": "ai", "model-id": maker.model}
-    return {
-        "type": "human" if maker.kind == "user" else "mixed" if maker.kind == "mixed" else "unknown"
-    }
+    if maker.kind == "user":
+        return {"type": "human"}
+    return {"type": "mixed" if maker.kind == "mixed" else "unknown"}
 
 
 def _build_conversation(
     ranges: list[dict[str, Any]], conversation: dict[str, Any]
 ) -> dict[str, Any]:
     """Build a conversation that names the most frequent contributor once, for all its ranges."""
-    common = Counter(tuple(sorted(one["contributor"].items())) for one in ranges).most_common(1)[0][
-        0
-    ]
-    for one in ranges:
-        if tuple(sorted(one["contributor"].items())) == common:
-            del one["contributor"]
+    contributors = [tuple(sorted(lines["contributor"].items())) for lines in ranges]
+    common = Counter(contributors).most_common(1)[0][0]
+    for lines, contributor in zip(ranges, contributors, strict=True):
+        if contributor == common:
+            del lines["contributor"]
     return {**conversation, "contributor": dict(common), "ranges": ranges}
 
 
 def _group_content_only_changes(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]]:
     """Group the changes whose place is unknown by file."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    changes: dict[str, list[dict[str, Any]]] = {}
     for change in replay.history:
         if change.evidence == EVIDENCE_CONTENT_ONLY and change.record == number:
-            found.setdefault(change.path, []).append(
-                {"call-id": change.call.call_id, "entries": [change.call.entry]}
-            )
-    return found
+            call = change.call
+            proof = {"call-id": call.call_id, "entries": [call.entry]}
+            changes.setdefault(change.path, []).append(proof)
+    return changes
 
 
 def _build_file_proof(
@@ -267,7 +266,7 @@ def replay_records(
 def find_session_root(
     record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
 ) -> str:
-    """Return the root of a record's paths: that of the base, or else the session's folder."""
+    """Return the root of a record's paths: the base's root, or else the session's folder."""
     agent = find_record_agent(record)
     folder = agent.project_folder(record)
     if base is None:
@@ -338,11 +337,11 @@ def _add_attribution(
         )
     if inputs:
         ours["inputs"] = {**_dict_or_empty(ours.get("inputs")), **inputs}
-    made = {**record, "file-attribution": attribution, "vacr": ours}
+    attributed = {**record, "file-attribution": attribution, "vacr": ours}
     revision = find_newest_revision(replay.steps[number])
     if revision is not None:
-        made["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
-    return made
+        attributed["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
+    return attributed
 
 
 def _dict_or_empty(value: Any) -> dict[str, Any]:

@@ -29,6 +29,11 @@ from vacr.record import compute_record_id, encode_canonical_json, get_vacr_metad
 ATTRIBUTION_HOLDS, ATTRIBUTION_UNCHECKABLE, ATTRIBUTION_DIFFERS = "holds", "lacking", "differs"
 """The recomputed attribution is identical; it cannot be recomputed here; it is different."""
 
+_Recomputation = tuple[
+    list[dict[str, Any]], BaseFiles | None, ConversationLinks, list[dict[str, Any]]
+]
+"""Records, the base and the links of an attribution, and the attributed records."""
+
 _VERSION_MEMBERS = ("algorithm", "version", "diff", "tools")
 
 
@@ -36,27 +41,27 @@ class JointRecords:
     """Records that may have been attributed together; recomputed attributions are kept."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        """Take the records in the order in which the user named them."""
+        """Take the records in the user's order."""
         self.records = records
-        # By the identity of the record, which is kept so that no other object gets the same one.
+        # By the identity of the record; keeping the record reserves its identity.
         self._ids: dict[int, tuple[dict[str, Any], set[str]]] = {}
-        self._made: list[
-            tuple[list[dict[str, Any]], BaseFiles | None, ConversationLinks, list[dict[str, Any]]]
-        ] = []
+        self._recomputed: list[_Recomputation] = []
 
-    def beside(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def find_with_others(
+        self, record: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the equal record among these, and all of them.
 
         A record that is not among them takes the place of the one with its id, or comes last.
         """
-        for one in self.records:
-            if one is record or (
-                one.get("id") == record.get("id")
-                and encode_canonical_json(one) == encode_canonical_json(record)
-            ):
-                return one, list(self.records)
-        given = [record if one.get("id") == record.get("id") else one for one in self.records]
-        return record, given if any(one is record for one in given) else [*given, record]
+        for other in self.records:
+            if other is record or _is_equal_record(other, record):
+                return other, list(self.records)
+        record_id = record.get("id")
+        records = [record if other.get("id") == record_id else other for other in self.records]
+        if not any(other is record for other in records):
+            records.append(record)
+        return record, records
 
     def ids(self, record: dict[str, Any]) -> set[str]:
         """Return the ids that a record may have had before it was attributed."""
@@ -68,46 +73,51 @@ class JointRecords:
         self, together: list[dict[str, Any]], base: BaseFiles | None, links: ConversationLinks
     ) -> list[dict[str, Any]]:
         """Return some of the records, attributed again."""
-        for held, with_base, linked, made in self._made:
-            same = len(held) == len(together) and all(
-                one is other for one, other in zip(held, together, strict=True)
-            )
-            if same and with_base is base and linked == links:
-                return made
-        made = attribute_records([strip_attribution(one) for one in together], base, links)
-        self._made.append((together, base, links, made))
-        return made
+        identities = [id(record) for record in together]
+        for records, its_base, its_links, attributed in self._recomputed:
+            same_records = [id(record) for record in records] == identities
+            if same_records and its_base is base and its_links == links:
+                return attributed
+        stripped = [strip_attribution(record) for record in together]
+        attributed = attribute_records(stripped, base, links)
+        self._recomputed.append((together, base, links, attributed))
+        return attributed
+
+
+def _is_equal_record(record: dict[str, Any], other: dict[str, Any]) -> bool:
+    if record.get("id") != other.get("id"):
+        return False
+    return encode_canonical_json(record) == encode_canonical_json(other)
 
 
 def compare_attribution(
     record: dict[str, Any], joint: JointRecords, base: BaseFiles | None
 ) -> tuple[str, str]:
     """Recompute the attribution of a record; return the outcome, and a sentence about it."""
-    record, given = joint.beside(record)
+    record, others = joint.find_with_others(record)
     inputs = _get_attribution_inputs(record)
-    named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
-    if named is not None and (base is None or base.revision != named):
+    revision = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
+    if revision is not None and (base is None or base.revision != revision):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            f"it was made with a base, which has to be given: --base REPOSITORY@{named}",
+            f"it was made with a base, which has to be given: --base REPOSITORY@{revision}",
         )
-    together = _find_joint_records(record, given, joint)
+    together = _find_joint_records(record, others, joint)
     if together is None:
         return (
             ATTRIBUTION_UNCHECKABLE,
             "it was made together with other records, which have to be named too",
         )
     number = next(i for i, other in enumerate(together) if other is record)
-    again = joint.attributed(
-        together, base if named is not None else None, _get_conversation_links(record)
-    )[number]
-    held = get_vacr_metadata(record).get("attribution")
+    used_base = base if revision is not None else None
+    again = joint.attributed(together, used_base, _get_conversation_links(record))[number]
+    evidence = get_vacr_metadata(record).get("attribution")
     if _has_same_attribution(again, record):
         return ATTRIBUTION_HOLDS, "attributed as the record yields"
-    if held is None and not is_made_by_vacr(record):
+    if evidence is None and not is_made_by_vacr(record):
         return ATTRIBUTION_UNCHECKABLE, "its attribution was made by another program"
-    if isinstance(held, dict) and any(
-        held.get(name) != again["vacr"]["attribution"][name] for name in _VERSION_MEMBERS
+    if isinstance(evidence, dict) and any(
+        evidence.get(name) != again["vacr"]["attribution"][name] for name in _VERSION_MEMBERS
     ):
         return (
             ATTRIBUTION_UNCHECKABLE,
@@ -159,7 +169,7 @@ def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _find_joint_records(
-    record: dict[str, Any], given: list[dict[str, Any]], joint: JointRecords
+    record: dict[str, Any], records: list[dict[str, Any]], joint: JointRecords
 ) -> list[dict[str, Any]] | None:
     """Return the records that were attributed together with one, and itself, in their order.
 
@@ -168,16 +178,17 @@ def _find_joint_records(
     names = _get_attribution_inputs(record).get("records")
     if not names or not isinstance(names, list):
         return [record]
-    left, together = {str(name) for name in names}, []
-    for other in given:
-        met = left & joint.ids(other) if other is not record else set()
-        left -= met
-        together += [other] if met or other is record else []
-    if not left:
+    missing, together = {str(name) for name in names}, []
+    for other in records:
+        matched = missing & joint.ids(other) if other is not record else set()
+        missing -= matched
+        if matched or other is record:
+            together.append(other)
+    if not missing:
         return together
     # The earlier id of another program's record cannot be recomputed once it was attributed. Then
     # all named records count.
-    return given if len(given) > len(names) else None
+    return records if len(records) > len(names) else None
 
 
 def _list_possible_ids(record: dict[str, Any]) -> set[str]:
@@ -192,16 +203,14 @@ def _list_possible_ids(record: dict[str, Any]) -> set[str]:
 def _get_conversation_links(record: dict[str, Any]) -> ConversationLinks:
     inputs = _get_attribution_inputs(record)
     related = inputs.get("related")
-    pairs = (
-        [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)]
-        if isinstance(related, list)
-        else []
+    resources = related if isinstance(related, list) else []
+    pairs = tuple(
+        (str(resource.get("type")), str(resource.get("url")))
+        for resource in resources
+        if isinstance(resource, dict)
     )
     url = inputs.get("url")
-    return ConversationLinks(
-        url if isinstance(url, str) else None,
-        tuple((str(kind), str(place)) for kind, place in pairs),
-    )
+    return ConversationLinks(url if isinstance(url, str) else None, pairs)
 
 
 def _get_attribution_inputs(record: dict[str, Any]) -> dict[str, Any]:

@@ -159,49 +159,46 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> LineRanges:
-        """Replace lines; return the ranges of those that differ, which now are the maker's."""
+        """Replace lines; return the ranges of the changed lines, now the maker's."""
         rest = self.lines[stop : stop + _LOOKAHEAD_LINES]
         after = [*new, *rest]
         near = len(rest) == _LOOKAHEAD_LINES
-        found = (
-            find_local_origins(
+        origins = None
+        if near:
+            origins = find_local_origins(
                 drop_byte_order_mark(self.lines[at : stop + _LOOKAHEAD_LINES]),
                 drop_byte_order_mark(after),
                 len(rest),
             )
-            if near
-            else None
-        )
-        if found is None:
+        if origins is None:
             rest = self.lines[stop:]
             after = [*new, *rest]
-            found = find_line_origins(
+            origins = find_line_origins(
                 drop_byte_order_mark(self.lines[at:]), drop_byte_order_mark(after), len(rest)
             )
-        stop += len(rest) - (len(after) - len(found))
-        self._put(
-            at, stop, after[: len(found)], [i if i == NO_ORIGIN else i + at for i in found], maker
-        )
+        stop += len(rest) - (len(after) - len(origins))
+        moved_origins = [i if i == NO_ORIGIN else i + at for i in origins]
+        self._replace_lines(at, stop, after[: len(origins)], moved_origins, maker)
         return group_line_ranges(
-            [self.first + at + i for i, origin in enumerate(found) if origin == NO_ORIGIN]
+            [self.first + at + i for i, origin in enumerate(origins) if origin == NO_ORIGIN]
         )
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
         """Apply a hunk's signed lines at a line number; return the ranges of the added lines."""
         start = at = first - self.first
-        lines, found = [], []
+        lines, origins = [], []
         for line in signed:
             if line[:1] != "+":
                 at += 1
             if line[:1] != "-":
                 lines.append(line[1:] if line[:1] == "+" else self.lines[at - 1])
-                found.append(NO_ORIGIN if line[:1] == "+" else at - 1)
-        self._put(start, at, lines, found, maker)
+                origins.append(NO_ORIGIN if line[:1] == "+" else at - 1)
+        self._replace_lines(start, at, lines, origins, maker)
         return group_line_ranges(
-            [first + i for i, origin in enumerate(found) if origin == NO_ORIGIN]
+            [first + i for i, origin in enumerate(origins) if origin == NO_ORIGIN]
         )
 
-    def _put(
+    def _replace_lines(
         self, at: int, stop: int, lines: Sequence[str], origins: Sequence[int], maker: int
     ) -> None:
         """Replace lines; `origins` gives the earlier index of each new line, or NO_ORIGIN."""
@@ -219,7 +216,7 @@ class Chunk:
         del self.lines[count:], self.makers[count:], self.places[count:]
         self._text = None
 
-    def confirmed(self, first: int, stop: int) -> "list[Chunk]":
+    def split_confirmed(self, first: int, stop: int) -> "list[Chunk]":
         """Split the chunk so that only the lines between two numbers are fresh."""
         cuts = [0, first - self.first, stop - self.first, len(self.lines)]
         pieces = []
@@ -300,7 +297,7 @@ class PlacedLines:
         stop = len(self.order) if high is None else bisect_left(self.order, high)
         return self.order[bisect_right(self.order, low) : stop]
 
-    def settled(
+    def settle_places(
         self, places: list[int], lines: Sequence[str], low: int, high: int | None
     ) -> list[int]:
         """Return places for lines that no agent made: their earlier places, or new ones between.
@@ -312,17 +309,17 @@ class PlacedLines:
             above = places[stop] if stop < len(places) else high
             known = self.between(below, above)
             if known:
-                found = find_line_origins(
+                origins = find_line_origins(
                     normalize_line_ends(self.lines[place] for place in known),
                     normalize_line_ends(lines[at:stop]),
                 )
-                places[at:stop] = [0 if i == NO_ORIGIN else known[i] for i in found]
+                places[at:stop] = [0 if i == NO_ORIGIN else known[i] for i in origins]
             places[at:stop] = fill_missing_places(places[at:stop], below, above)
             for i in range(at, stop):
-                self._keep(places, i, lines[i])
+                self._keep_line(places, i, lines[i])
         return places
 
-    def _keep(self, places: list[int], i: int, line: str) -> None:
+    def _keep_line(self, places: list[int], i: int, line: str) -> None:
         while (known := self.lines.get(places[i])) is not None and normalize_line_ends(
             [known]
         ) != normalize_line_ends([line]):

@@ -14,7 +14,7 @@ from vacr.edits import FileAction
 
 
 def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
-    """Yield what an ended call did to files and showed of them."""
+    """Yield the effects of an ended call on files, and the lines of files that it showed."""
     for action in agent.file_actions(call):
         if isinstance(action, RunShell):
             yield from derive_shell_events(call, action)

@@ -19,6 +19,7 @@ makes everything that it does not show stale: still the best guess, no longer a 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from vacr.agents import ToolCall
@@ -117,7 +118,7 @@ class FileState:
                 return chunk.lines[number - chunk.first]
         return None
 
-    def spelled(self, text: str) -> str:
+    def spell_line_ends(self, text: str) -> str:
         """Return a text with the line ends of the file, as hosts write it."""
         return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
@@ -173,10 +174,10 @@ class FileState:
         """Apply a hunk at a line number; return nothing where the lines there are unknown."""
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
-            signed = [self.spelled(line) for line in signed]
+            signed = [self.spell_line_ends(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
-                return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
+                return self.change(chunk, partial(chunk.apply, first, signed, maker))
         if not self.chunks and self.length == 0 and not old:
             return self.write("".join(line[1:] for line in signed), maker)
         return None
@@ -185,28 +186,28 @@ class FileState:
         """Write the whole file; lines that were known before keep their makers."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = split_keeping_ends(text)
-        found = find_line_origins(
+        origins = find_line_origins(
             drop_byte_order_mark(normalize_line_ends(chunk.lines[i] for chunk, i in known)),
             drop_byte_order_mark(normalize_line_ends(lines)),
         )
-        kept = [None if origin == NO_ORIGIN else known[origin] for origin in found]
-        makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
+        kept = [None if origin == NO_ORIGIN else known[origin] for origin in origins]
+        makers = [maker if line is None else line[0].makers[line[1]] for line in kept]
         place_next = self.chunks[-1].place_next if self.chunks else PLACE_SPACING
         places = fill_missing_places(
-            [0 if one is None else one[0].places[one[1]] for one in kept],
+            [0 if line is None else line[0].places[line[1]] for line in kept],
             0,
             place_next if self.chunks else None,
         )
-        self._whole(
+        self._set_whole_text(
             text,
             lines,
             makers,
             places,
             place_next if self.chunks else len(lines) * PLACE_SPACING + PLACE_SPACING,
         )
-        return group_line_ranges([number for number, i in enumerate(found, 1) if i == NO_ORIGIN])
+        return group_line_ranges([number for number, i in enumerate(origins, 1) if i == NO_ORIGIN])
 
-    def _whole(
+    def _set_whole_text(
         self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int
     ) -> None:
         self.chunks = (
@@ -221,13 +222,13 @@ class FileState:
         """
         if not seen:
             return True
-        seen = self._ended(seen)
+        seen = self._restore_line_ends(seen)
         fits, whole = self.agrees(first, seen), self.is_whole
-        low, high = self._near(first, first + len(seen))
+        low, high = self._find_near_chunks(first, first + len(seen))
         if not fits:
             self.shake()
         if fits and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high]):
-            self._fill(first, seen)
+            self._fill_gaps(first, seen)
         else:
             realign_lines(self, first, seen, maker, whole=whole)
         return fits
@@ -235,7 +236,7 @@ class FileState:
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
         """Return whether no certain line contradicts the shown lines."""
         past = self.length is not None and first + len(seen) - 1 > self.length
-        low, high = self._near(first, first + len(seen))
+        low, high = self._find_near_chunks(first, first + len(seen))
         return not past and all(
             chunk.agrees(first, seen) for chunk in self.chunks[low:high] if chunk.fresh
         )
@@ -245,7 +246,7 @@ class FileState:
 
         Return whether all lines fitted.
         """
-        lines = self._ended(split_keeping_ends(text))
+        lines = self._restore_line_ends(split_keeping_ends(text))
         if self.crlf or self.odd:
             text = "".join(lines)
         if self.text == text:
@@ -257,7 +258,7 @@ class FileState:
         if not lines:
             self.chunks = []
         elif fits:
-            self._fill(1, lines)
+            self._fill_gaps(1, lines)
         else:
             self.shake()
             realign_lines(self, 1, lines, maker, whole=whole)
@@ -268,7 +269,7 @@ class FileState:
                 release_reverted_lines(self, ended=False)
             if not chunk.makers[-1] and self.base.lines.get(chunk.places[-1]) != lines[-1]:
                 reformat_line(self, chunk, len(lines) - 1, lines[-1])
-            self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
+            self._set_whole_text(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
 
@@ -297,38 +298,38 @@ class FileState:
             and strip_line_end(last) == strip_line_end(self.ending)
         )
 
-    def _ended(self, seen: Sequence[str]) -> list[str]:
+    def _restore_line_ends(self, seen: Sequence[str]) -> list[str]:
         """Return shown lines as they are in the file, as far as that is known."""
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
-            found = find_line_origins(
+            origins = find_line_origins(
                 [render_as_host(line) for line in known], [render_as_host(line) for line in seen]
             )
             return [
-                self.spelled(line) if i == NO_ORIGIN else known[i]
-                for line, i in zip(seen, found, strict=True)
+                self.spell_line_ends(line) if i == NO_ORIGIN else known[i]
+                for line, i in zip(seen, origins, strict=True)
             ]
-        return [self.spelled(line) for line in seen] if self.crlf else list(seen)
+        return [self.spell_line_ends(line) for line in seen] if self.crlf else list(seen)
 
-    def _part(self, first: int, stop: int) -> None:
+    def _split_stale_chunks(self, first: int, stop: int) -> None:
         """Split stale chunks, so that the lines seen again are fresh."""
         pieces: list[Chunk] = []
         for chunk in self.chunks:
             low, high = max(first, chunk.first), min(stop, chunk.next)
-            pieces += [chunk] if chunk.fresh or low >= high else chunk.confirmed(low, high)
+            pieces += [chunk] if chunk.fresh or low >= high else chunk.split_confirmed(low, high)
         self.chunks = pieces
 
-    def _fill(self, first: int, seen: Sequence[str]) -> None:
+    def _fill_gaps(self, first: int, seen: Sequence[str]) -> None:
         """Fill the gaps between the chunks that shown lines touch; no agent made those lines."""
         stop = first + len(seen)
         if self.doubted:
-            self._part(first, stop)
-        low, high = self._near(first, stop)
+            self._split_stale_chunks(first, stop)
+        low, high = self._find_near_chunks(first, stop)
         # A stale chunk that only meets the shown lines may have moved.
         touching = [
-            one
-            for one in self.chunks[low:high]
-            if one.first < stop + one.fresh and one.next > first - one.fresh
+            chunk
+            for chunk in self.chunks[low:high]
+            if chunk.first < stop + chunk.fresh and chunk.next > first - chunk.fresh
         ]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True  # Part of it was confirmed, which fixes the rest in its place.
@@ -346,14 +347,17 @@ class FileState:
             merged.places += chunk.places
             merged.place_next = chunk.place_next
         if merged.next < stop:
-            following = next(
-                (one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None
-            )
+            near = self.chunks[low : high + 1]
+            following = next((chunk.place_first for chunk in near if chunk.first >= stop), None)
             self._append(merged, seen[merged.next - first :], following)
-        kept = [one for one in self.chunks[low:high] if not any(one is other for other in touching)]
+        kept = [
+            chunk
+            for chunk in self.chunks[low:high]
+            if not any(chunk is other for other in touching)
+        ]
         self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
 
-    def _near(self, first: int, stop: int) -> tuple[int, int]:
+    def _find_near_chunks(self, first: int, stop: int) -> tuple[int, int]:
         """Return the index range of the chunks that overlap or meet lines between two numbers."""
         low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
         return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
@@ -367,7 +371,7 @@ class FileState:
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
         """Append lines that no agent made to a chunk."""
         if seen:
-            chunk.places += self.base.settled(
+            chunk.places += self.base.settle_places(
                 [0] * len(seen), seen, chunk.place_next - PLACE_SPACING, high
             )
             chunk.makers += [0] * len(seen)
@@ -527,7 +531,7 @@ class TrackedFile:
     """Whether these sessions created it, so that git does not track it."""
     drifted: bool = False
     """Whether somebody else changed it, and may have committed the change."""
-    held: dict[tuple[int, str], str] = field(default_factory=dict)
+    host_texts: dict[tuple[int, str], str] = field(default_factory=dict)
     """The text that a host keeps of it, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
     loose: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)

@@ -35,29 +35,25 @@ def _restore_line_tabs(
         for text in (edit.old, edit.new)
         for line in text.split("\n")
     }
-    number, found = max(hunk.old_first, 1), []
+    number = max(hunk.old_first, 1)
+    rows = []
     for line in hunk.lines:
         text, before = strip_line_end(line[1:]), None
         if line[:1] != "+":
             before, number = known(number), number + 1
-        exact = (
-            strip_line_end(before)
-            if before is not None and _expand_leading_tabs(strip_line_end(before)) == text
-            else written.get(text)
-        )
-        found.append((line, text, exact))
-    exact_ones = [*written.values(), *(exact for _, _, exact in found if exact)]
-    tabbed = any(one.startswith("\t") for one in exact_ones) and not any(
-        one.startswith("  ") for one in exact_ones
-    )
-    for line, text, exact in found:
-        spelled = (
-            exact
-            if exact is not None
-            else _LEADING_SPACE_PAIRS.sub(_replace_space_pairs, text, count=1)
-            if tabbed and text[:1] == " "
-            else text
-        )
+        exact = written.get(text)
+        if before is not None and _expand_leading_tabs(strip_line_end(before)) == text:
+            exact = strip_line_end(before)
+        rows.append((line, text, exact))
+    exact_lines = [*written.values(), *(exact for _, _, exact in rows if exact)]
+    has_tabs = any(exact.startswith("\t") for exact in exact_lines)
+    has_spaces = any(exact.startswith("  ") for exact in exact_lines)
+    for line, text, exact in rows:
+        spelled = text
+        if exact is not None:
+            spelled = exact
+        elif has_tabs and not has_spaces and text[:1] == " ":
+            spelled = _LEADING_SPACE_PAIRS.sub(_replace_space_pairs, text, count=1)
         yield line[:1] + spelled + line[1 + len(text) :]
 
 

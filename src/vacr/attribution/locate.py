@@ -1,4 +1,4 @@
-"""The place of an edit in a file of which only parts are known.
+"""The place of an edit in a partly known file.
 
 A successful call that names a text once proves that the file contained it once. So a single place
 in the known lines is the place, however little of the file is known. Several places, or none, prove
@@ -17,6 +17,7 @@ that the known lines are outdated: then the place is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from vacr.attribution.chunks import Chunk, LineRanges, group_line_ranges
 from vacr.attribution.file_state import FileState
@@ -75,7 +76,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
     text = file.text
     if text is not None:
         for edit in edits:
-            old, new = edit.old, file.spelled(edit.new)
+            old, new = edit.old, file.spell_line_ends(edit.new)
             if old not in text:
                 old, new = old.replace("\n", "\r\n"), _convert_to_crlf(edit.new)
             if old not in text:
@@ -108,7 +109,7 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
-        Edit(edit.old, file.spelled(edit.new), edit.every),
+        Edit(edit.old, file.spell_line_ends(edit.new), edit.every),
         Edit(_convert_to_crlf(edit.old), _convert_to_crlf(edit.new), edit.every),
     ):
         hits = list(file.find(spelled.old))
@@ -127,7 +128,7 @@ def _convert_to_crlf(text: str) -> str:
 def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> bool:
     """Return whether the edit would join two lines.
 
-    Hardly anybody wants that, so there must be an empty line that is not known.
+    An agent rarely wants that, so there must be an empty line that is not known.
     """
     return (
         edit.old[:1] == "\n" != edit.new[:1]
@@ -146,12 +147,12 @@ def _rewrite_hits(
         places = [at for other, at in hits if other is chunk]
         start, stop = places[0], places[-1] + len(edit.old)
         text = chunk.text[start:stop].replace(edit.old, edit.new) if len(places) > 1 else edit.new
-        made += file.change(chunk, lambda: chunk.rewrite(start, stop, text, maker))  # noqa: B023
+        made += file.change(chunk, partial(chunk.rewrite, start, stop, text, maker))
     return made
 
 
 def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
-    """Return whether the whole file is known, and is what the hunks expect."""
+    """Return whether the whole file is known, and has the lines that the hunks expect."""
     if not file.is_whole:
         return False
     lines = [strip_line_end(line) for line in file.chunks[0].lines] if file.chunks else []
@@ -225,15 +226,15 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
         release_reverted_lines(file)  # Do so before the layout of lines changes.
     made: LineRanges = []
     moved: dict[int, int] = {}
-    for chunk, found, old, lines in places:
-        at = found + moved.get(id(chunk), 0)
+    for chunk, unmoved_at, old, lines in places:
+        at = unmoved_at + moved.get(id(chunk), 0)
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
             if file.shaken and strip_line_end(chunk.lines[i]) != line:
                 # The agent spells the line as it is, so its layout changed since it was seen.
                 reformat_line(file, chunk, i, line + _get_line_end(chunk, i))
         new = [line + _get_line_end(chunk, at) for line in lines]
-        made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
+        made += file.change(chunk, partial(chunk.splice, at, at + len(old), new, maker))
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
     return made + _end_last_line(file, maker)
 

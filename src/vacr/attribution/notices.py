@@ -62,27 +62,23 @@ def remember_host_text(
     else:
         return
     if text is None:
-        tracked.held.pop(by, None)
+        tracked.host_texts.pop(by, None)
     else:
-        tracked.held[by] = text
+        tracked.host_texts[by] = text
 
 
 def apply_change_notice(
     replay: Replay, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
 ) -> None:
-    """Take a notice in: all of the file where the text is known that it differs from, else the
-    hunks whose places are.
-    """
+    """Apply a notice: to the whole file if the host's text is known, else at the known places."""
     by = (replay.record, step.chain)
-    held = tracked.held.pop(by, None)
-    new = (
-        apply_notice_hunks(render_as_host(held), notice.parts)
-        if held is not None and notice.whole
-        else None
-    )
+    host_text = tracked.host_texts.pop(by, None)
+    new = None
+    if host_text is not None and notice.whole:
+        new = apply_notice_hunks(render_as_host(host_text), notice.parts)
     if new is not None:
         text, ended = new
-        tracked.held[by] = text
+        tracked.host_texts[by] = text
         file, lines = tracked.file, split_keeping_ends(text)
         replay.look(
             tracked,
@@ -100,8 +96,9 @@ def apply_change_notice(
 
 
 def _place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator[NoticeHunk]:
-    """Give hunks with the numbers they have now, up to the first behind which it is not known how
-    far lines have moved.
+    """Yield hunks with their present line numbers.
+
+    Stop after the first hunk where it is unknown how far the lines after it have moved.
     """
     moved = 0
     for number, (first, shown) in enumerate(parts):
@@ -111,22 +108,19 @@ def _place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterato
             takewhile(lambda line: line is not None, (file.line(at) for at in range(first, limit)))
         )
         old = [strip_line_end(render_as_host(line)) for line in known if line is not None]
-        stop = (
-            _find_hunk_end(old, 0, len(old), shown, is_last=False)
-            if shown[:_CONTEXT_LINES] == old[:_CONTEXT_LINES] or first == 1
-            else None
-        )
+        if first != 1 and shown[:_CONTEXT_LINES] != old[:_CONTEXT_LINES]:
+            return
+        stop = _find_hunk_end(old, 0, len(old), shown, is_last=False)
         if stop is None:
             return
         moved += len(shown) - stop
 
 
 def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, bool] | None:
-    """Put the hunks of a notice into the text that they differ from; `None` when they do not fit,
-    or in more ways than one.
+    """Apply a notice to the host's earlier text; return `None` unless it fits in one way only.
 
-    Gives also whether it is known how the last line ends: a hunk that goes on to the end of the
-    file does not show that.
+    Also return whether it is known how the last line ends: a hunk that reaches the end of the file
+    does not show that.
     """
     lines = split_keeping_ends(text)
     old = [strip_line_end(line) for line in lines]
@@ -136,9 +130,9 @@ def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, boo
         start = max(first - 1, 0)
         is_last = number == len(parts) - 1
         limit = len(old) if is_last else parts[number + 1][0] - 1
-        if not at <= start <= limit <= len(old) or (
-            start and shown[:_CONTEXT_LINES] != old[start : start + _CONTEXT_LINES]
-        ):
+        if not at <= start <= limit <= len(old):
+            return None
+        if start and shown[:_CONTEXT_LINES] != old[start : start + _CONTEXT_LINES]:
             return None
         stop = _find_hunk_end(old, start, limit, shown, is_last=is_last)
         if stop is None:
@@ -152,22 +146,18 @@ def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, boo
 def _find_hunk_end(
     old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is_last: bool
 ) -> int | None:
-    """Find where a hunk ends in the old lines: after the lines around its last change, or with the
-    file.
-    """
+    """Return where a hunk ends in the old lines: after its last context lines, or with the file."""
     around = list(shown[-_CONTEXT_LINES:])
     stops = [
         stop
         for stop in range(start + len(around), limit + 1)
         if list(old[stop - len(around) : stop]) == around and list(old[start:stop]) != list(shown)
     ]
-    if len(around) == _CONTEXT_LINES and len(stops) == 1:
-        # Lines that were taken away behind them, at the end of the file, would not show.
-        return stops[0] if not is_last or len(old) - stops[0] > 2 * _CONTEXT_LINES else None
-    return (
-        len(old)
-        if is_last
-        and not (len(around) == _CONTEXT_LINES and stops)
-        and list(old[start:]) != list(shown)
-        else None
-    )
+    has_context = len(around) == _CONTEXT_LINES
+    if has_context and len(stops) == 1:
+        # Lines that were removed after them, at the end of the file, would not show.
+        is_clear = not is_last or len(old) - stops[0] > 2 * _CONTEXT_LINES
+        return stops[0] if is_clear else None
+    is_ambiguous = has_context and bool(stops)
+    reaches_end = is_last and not is_ambiguous and list(old[start:]) != list(shown)
+    return len(old) if reaches_end else None

@@ -44,52 +44,61 @@ def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
     `makers` are the makers of the known lines.
     """
     old, new = [strip_line_end(line) for line in known], [strip_line_end(line) for line in seen]
-    found = find_line_origins(old, new)
-    _slide_loose_matches(found, old, new)
-    for at, stop, low, high in _find_new_line_gaps(found, len(known)):
+    origins = find_line_origins(old, new)
+    _slide_loose_matches(origins, old, new)
+    for at, stop, low, high in _find_new_line_gaps(origins, len(known)):
         if low < high:
             same = _match_same_tokens(known[low:high], seen[at:stop], makers[low:high])
-            found[at:stop] = [NO_ORIGIN if i == NO_ORIGIN else i + low for i in same]
-    return found
+            origins[at:stop] = [NO_ORIGIN if i == NO_ORIGIN else i + low for i in same]
+    return origins
 
 
-def _slide_loose_matches(found: list[int], old: Sequence[str], new: Sequence[str]) -> None:
+def _slide_loose_matches(origins: list[int], old: Sequence[str], new: Sequence[str]) -> None:
     """Match lines without a matched neighbour before them to the lines next to the one after them.
 
     An empty line, for example, could be any empty line.
     """
-    stop = len(found) - 1
+    stop = len(origins) - 1
     while stop >= 0:
         start = stop
-        while start > 0 and found[start - 1] != NO_ORIGIN and found[start - 1] == found[start] - 1:
+        while (
+            start > 0
+            and origins[start - 1] != NO_ORIGIN
+            and origins[start - 1] == origins[start] - 1
+        ):
             start -= 1
         by = (
-            found[stop + 1] - found[stop] - 1
-            if stop + 1 < len(found) and NO_ORIGIN not in (found[stop], found[stop + 1])
+            origins[stop + 1] - origins[stop] - 1
+            if stop + 1 < len(origins) and NO_ORIGIN not in (origins[stop], origins[stop + 1])
             else 0
         )
-        alone = start == 0 or found[start - 1] == NO_ORIGIN
+        alone = start == 0 or origins[start - 1] == NO_ORIGIN
         if (
             by > 0
             and alone
-            and new[start : stop + 1] == old[found[start] + by : found[stop] + by + 1]
+            and new[start : stop + 1] == old[origins[start] + by : origins[stop] + by + 1]
         ):
-            found[start : stop + 1] = [i + by for i in found[start : stop + 1]]
+            origins[start : stop + 1] = [i + by for i in origins[start : stop + 1]]
         stop = start - 1
 
 
-def _find_new_line_gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
+def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
     """Return each run of new lines, with the range of known lines between its neighbours."""
     gaps, at = [], 0
-    while at < len(found):
-        if found[at] != NO_ORIGIN:
+    while at < len(origins):
+        if origins[at] != NO_ORIGIN:
             at += 1
             continue
         stop = at
-        while stop < len(found) and found[stop] == NO_ORIGIN:
+        while stop < len(origins) and origins[stop] == NO_ORIGIN:
             stop += 1
         gaps.append(
-            (at, stop, found[at - 1] + 1 if at else 0, found[stop] if stop < len(found) else count)
+            (
+                at,
+                stop,
+                origins[at - 1] + 1 if at else 0,
+                origins[stop] if stop < len(origins) else count,
+            )
         )
         at = stop
     return gaps
@@ -102,10 +111,10 @@ def _match_same_tokens(
     old, new = [_split_tokens(line) for line in known], [_split_tokens(line) for line in seen]
     if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
         return _match_reformatted_lines(old, new, makers)
-    found = find_line_origins(
+    origins = find_line_origins(
         [" ".join(tokens) for tokens in old], [" ".join(tokens) for tokens in new]
     )
-    return [NO_ORIGIN if i == NO_ORIGIN or not old[i] else i for i in found]
+    return [NO_ORIGIN if i == NO_ORIGIN or not old[i] else i for i in origins]
 
 
 def _split_tokens(line: str) -> list[str]:
@@ -115,7 +124,7 @@ def _split_tokens(line: str) -> list[str]:
 def _match_reformatted_lines(
     old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines that a formatter laid out anew.
+    """Match lines that a formatter laid out differently.
 
     A line that joins lines of several makers has no origin, and neither has a new empty line.
     """
@@ -138,13 +147,13 @@ def _match_reformatted_lines(
 
 
 def find_replaced_lines(
-    found: Sequence[int], apart: Callable[[int, int], bool], count: int
+    origins: Sequence[int], apart: Callable[[int, int], bool], count: int
 ) -> dict[int, range]:
     """Return the new lines that replaced known ones, each with the range of those.
 
     Where unknown lines may lie between the neighbours of a new line, it may be one of them.
     """
-    gaps = [gap for gap in _find_new_line_gaps(found, count) if not apart(gap[2] - 1, gap[3])]
+    gaps = [gap for gap in _find_new_line_gaps(origins, count) if not apart(gap[2] - 1, gap[3])]
     return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
 
 
@@ -171,14 +180,14 @@ class LineRun:
 
 
 def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
-    """Release lines that are again what they were before an agent changed them.
+    """Release lines that are again as before an agent changed them.
 
     `ended` when it is known how the lines end.
     """
     for chunk in file.chunks:
         _release_unmoved_lines(file, chunk, ended=ended)
         low, at = chunk.place_first - PLACE_SPACING, 0
-        ordered = not any(chunk.makers) or all(one < other for one, other in pairwise(chunk.places))
+        ordered = not any(chunk.makers) or all(low < high for low, high in pairwise(chunk.places))
         while at < len(chunk.makers):
             if not chunk.makers[at]:
                 low, at = chunk.places[at], at + 1
@@ -273,12 +282,12 @@ def realign_lines(
         (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))
     ]
     numbers = [chunk.first + i for chunk, i in known]
-    found = align_lines(
+    origins = align_lines(
         [chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known]
     )
     window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
     laid_out: dict[int, int] = {}
-    for at, origin in enumerate(found):
+    for at, origin in enumerate(origins):
         if origin != NO_ORIGIN:
             chunk, i = known[origin]
             window.makers[at] = chunk.makers[i]
@@ -287,7 +296,7 @@ def realign_lines(
             else:
                 laid_out[at] = chunk.places[i]  # No agent made it, in either layout.
     theirs = find_replaced_lines(
-        found, _is_never_apart if whole else _make_gap_check(numbers), len(known)
+        origins, _is_never_apart if whole else _make_gap_check(numbers), len(known)
     )
     for chunk in fresh:
         for number in range(max(chunk.first, first), min(chunk.next, window.next)):
@@ -296,7 +305,7 @@ def realign_lines(
     _drop_descending_places(window.places)
     after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
     low = file.place_before(first, next((place for place in window.places if place), None))
-    window.places = file.base.settled(window.places, seen, low, after[0] if after else None)
+    window.places = file.base.settle_places(window.places, seen, low, after[0] if after else None)
     for at, place in laid_out.items():
         if place in file.outside:
             file.outside[window.places[at]] = file.outside[place]
@@ -315,7 +324,7 @@ def realign_lines(
         file,
         known,
         numbers,
-        [(i, origin) for i, origin in enumerate(found) if origin != NO_ORIGIN],
+        [(i, origin) for i, origin in enumerate(origins) if origin != NO_ORIGIN],
         first,
     )
 
@@ -325,7 +334,7 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
-        (chunk.places[i],) = file.base.settled([0], [line], place, above)
+        (chunk.places[i],) = file.base.settle_places([0], [line], place, above)
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
     chunk.spell(i, line)
@@ -355,8 +364,8 @@ def _keep_stale_neighbours(
     else:
         low = high = sum(number < first for number in numbers)
         up = down = 0
-    moved = [(n + up, one) for n, one in zip(numbers[:low], known[:low], strict=True)]
-    moved += [(n + down, one) for n, one in zip(numbers[high:], known[high:], strict=True)]
+    moved = [(n + up, line) for n, line in zip(numbers[:low], known[:low], strict=True)]
+    moved += [(n + down, line) for n, line in zip(numbers[high:], known[high:], strict=True)]
     pieces: list[Chunk] = []
     for number, (chunk, i) in moved:
         if number < 1 or any(other.first <= number < other.next for other in file.chunks):
@@ -413,7 +422,7 @@ def _is_never_apart(_low: int, _high: int) -> bool:
 
 
 def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
-    """Return a function that tells whether unknown lines may lie between two known ones."""
+    """Return a check of whether unknown lines may lie between two known ones."""
 
     def apart(low: int, high: int) -> bool:
         if low < 0 or high >= len(numbers):

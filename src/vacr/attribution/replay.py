@@ -1,4 +1,4 @@
-"""Sessions replayed over files of which only parts are known.
+"""Sessions replayed over partly known files.
 
 The replay applies each successful call to what is known of its files, and checks that knowledge
 against everything the session shows. A line is the agent's only while an entry proves it; whatever
@@ -122,7 +122,7 @@ class Replay:
 
     @property
     def root(self) -> str:
-        """The project folder of the session at hand."""
+        """The project folder of the current session."""
         return self.roots[self.record]
 
     def run(self, records: Sequence[dict[str, Any]], steps: Sequence[list[SessionStep]]) -> None:
@@ -204,7 +204,7 @@ class Replay:
     # --- files and makers ---
 
     def track(self, path: str, folder: str) -> TrackedFile:
-        """Return the tracked file of a path; the first time, with what the base has of it."""
+        """Return the tracked file of a path; the first time, with its lines in the base."""
         name = make_absolute_path(path, folder)
         tracked = self.files.get(make_path_key(name))
         if tracked is not None:
@@ -302,9 +302,9 @@ class Replay:
         observe: Callable[[int], bool],
         kind: str = "",
     ) -> None:
-        """Compare a file with what a step shows of it, and attribute the difference.
+        """Compare a file with the lines that a step shows, and attribute the difference.
 
-        What is new since the last look was done by whoever could have done it: a command that ran
+        New lines since the last look are attributed to the possible author: a command that ran
         meanwhile, the user, or somebody unknown. `observe` takes the number of that maker.
         """
         if self.touched > tracked.looked:
@@ -385,7 +385,7 @@ class Replay:
             tracked.created = tracked.created or is_new
             tracked.file, tracked.gone = FileState(length=0), False
         if not action.append:
-            text = action.text if action.by_shell else tracked.file.spelled(action.text)
+            text = action.text if action.by_shell else tracked.file.spell_line_ends(action.text)
             return tracked.file.write(text, maker)
         known = tracked.file.text if not tracked.dirty else None
         return None if known is None else tracked.file.write(known + action.text, maker)
@@ -457,6 +457,6 @@ def _are_fresh(file: FileState, ranges: LineRanges) -> bool:
 
 
 def _hides_earlier_lines(tracked: TrackedFile, write: FileWrite) -> bool:
-    """Return whether a write replaced a file of which nobody knows the earlier lines."""
+    """Return whether a write replaced a file whose earlier lines are unknown."""
     is_overwrite = write.created is False and not write.append
     return is_overwrite and tracked.file.is_unseen

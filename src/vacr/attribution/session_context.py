@@ -1,8 +1,8 @@
 """The context of a session's steps: the prompts, the newest commit, and the shell's folder.
 
-Shells of most agents begin anew with each call. Where an agent keeps its shell, a `cd` lasts. Such
+Most agents start a new shell for each call. Where an agent keeps its shell, a `cd` lasts. Such
 an agent may state the folder in each entry, and the next call runs there, unless the call failed.
-But there are stretches in which the stated folder does not follow the commands, and a sub-agent's
+But for stretches of a session the stated folder does not follow the commands, and a sub-agent's
 shell may be put back silently. Where commands and stated folders disagree, the folder is unknown
 until an entry states another one, or until both agree again.
 
@@ -36,18 +36,29 @@ from vacr.attribution.shell.git_commands import parse_git_arguments
 from vacr.attribution.shell.parser import ShellScript, parse_shell_script
 from vacr.edits import make_absolute_path, make_path_key
 
+_COMMIT_OUTPUT = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.MULTILINE)
+_FULL_HASH_LINE = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
+_LOG_COMMIT = re.compile(r"\A(?:commit )?([0-9a-f]{7,64})\b")
+_FULL_HASH = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
+_PLAIN_LOG_OPTION = re.compile(
+    r"--oneline|-\d+|-n\d*|\d+|--stat|--no-color|--decorate\S*|-p|HEAD|--no-pager"
+)
+_FOLDER_CHANGE_COMMAND = re.compile(
+    r"(?<![\w-])(?:cd|pushd|popd|Set-Location|chdir)(?![\w-])", re.IGNORECASE
+)
+_GREP_OUTPUT_LINE = re.compile(r"\d+[:-]|--$")
+
 
 def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
     """Return the prompt before each entry, by the entry's id or JSON Pointer."""
     agent = find_record_agent(record)
-    found: dict[str, str] = {}
+    prompts: dict[str, str] = {}
     prompt = ""
-    for name, entry in _walk_named_entries(
-        record["session"].get("entries", ()), "/session/entries"
-    ):
+    entries = record["session"].get("entries", ())
+    for name, entry in _walk_named_entries(entries, "/session/entries"):
         prompt = agent.prompt_text(entry) or prompt
-        found.setdefault(name, prompt)
-    return found
+        prompts.setdefault(name, prompt)
+    return prompts
 
 
 def _walk_named_entries(entries: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -57,150 +68,119 @@ def _walk_named_entries(entries: Any, place: str) -> Iterator[tuple[str, dict[st
             yield from _walk_named_entries(entry.get("children"), f"{place}/{i}/children")
 
 
-_COMMIT_OUTPUT = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.MULTILINE)
-_FULL_HASH_LINE = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
-_LOG_COMMIT = re.compile(r"\A(?:commit )?([0-9a-f]{7,64})\b")
-_FULL_HASH = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
-_PLAIN_LOG_OPTION = re.compile(
-    r"--oneline|-\d+|-n\d*|\d+|--stat|--no-color|--decorate\S*|-p|HEAD|--no-pager"
-)
-
-
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
     """Return the last commit that a session made or showed, in full where it is spelled out."""
     newest: str | None = None
-    whole: dict[str, str] = {}
+    full_hashes: dict[str, str] = {}
     for step in steps:
         if not isinstance(step, ToolCall) or not step.output:
             continue
         text, _ = extract_command(step.input)
         if text is None or "git" not in text:
             continue
-        whole |= {name[:7]: name for name in _FULL_HASH.findall(step.output)}
-        for found in _list_shown_commits(text, step):
-            newest = found
-    full = whole.get(newest[:7]) if newest else None
+        full_hashes |= {name[:7]: name for name in _FULL_HASH.findall(step.output)}
+        for commit in _list_shown_commits(text, step):
+            newest = commit
+    full = full_hashes.get(newest[:7]) if newest else None
     return full if newest and full and full.startswith(newest) else newest
 
 
 def _list_shown_commits(text: str, call: ToolCall) -> Iterator[str]:
     """Yield the commits that a script's output shows as the newest."""
     script = parse_shell_script(text)
-    verbs = [
+    git_commands = [
         [word or "" for word in parse_git_arguments(command.words)[1]]
         for command in script.commands
         if command.name == "git"
     ]
-    for verb in verbs:
-        if (
-            verb[:1] == ["commit"]
-            and call.state != CALL_FAILED
-            and (made := _COMMIT_OUTPUT.findall(call.output))
-        ):
-            yield made[-1]
-        elif (
-            verb == ["rev-parse", "HEAD"]
-            and len(found := _FULL_HASH_LINE.findall(call.output)) == 1
-        ):
-            yield found[0]
-        elif (
-            verb[:1] == ["log"]
-            and len(script.commands) == 1
-            and all(_PLAIN_LOG_OPTION.fullmatch(word) for word in verb[1:])
-        ):
-            yield from _LOG_COMMIT.findall(call.output)
-
-
-_FOLDER_CHANGE_COMMAND = re.compile(
-    r"(?<![\w-])(?:cd|pushd|popd|Set-Location|chdir)(?![\w-])", re.IGNORECASE
-)
-_GREP_OUTPUT_LINE = re.compile(r"\d+[:-]|--$")
+    for words in git_commands:
+        if words[:1] == ["commit"] and call.state != CALL_FAILED:
+            yield from _COMMIT_OUTPUT.findall(call.output)[-1:]
+        elif words == ["rev-parse", "HEAD"]:
+            hashes = _FULL_HASH_LINE.findall(call.output)
+            if len(hashes) == 1:
+                yield hashes[0]
+        elif words[:1] == ["log"] and len(script.commands) == 1:
+            is_plain = all(_PLAIN_LOG_OPTION.fullmatch(word) for word in words[1:])
+            yield from _LOG_COMMIT.findall(call.output) if is_plain else ()
 
 
 def locate_session_steps(record: dict[str, Any]) -> list[SessionStep]:
     """Return the steps of a record, marked where the folder of their shell is unknown."""
-    agent, found = find_record_agent(record), list(walk_session_steps(record))
+    agent, steps = find_record_agent(record), list(walk_session_steps(record))
     if agent.shell.keeps_folder:
         shells: dict[str, _PersistentShell] = {}
-        for step in found:
+        for step in steps:
             shell = shells.setdefault(step.chain, _PersistentShell(agent))
             if isinstance(step, ShownEntry):
-                shell.hears(step)
+                shell.follow_entry(step)
             elif step.state != CALL_PENDING:
-                shell.runs(step, is_shell=agent.tool_effect(step) is ToolEffect.SHELL)
-    return found
+                shell.follow_call(step, is_shell=agent.tool_effect(step) is ToolEffect.SHELL)
+    return steps
 
 
 class _PersistentShell:
-    """A shell that lasts from call to call.
-
-    `stuck` tells whether the stated folder does not follow the commands; `None` until that shows.
-    """
+    """A shell that lasts from call to call, and the folder that the entries state for it."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
+        # Whether the stated folder does not follow the commands; `None` until that shows.
         self.stuck = None if agent.shell.reports_folder else True
-        self.told: str | None = None
-        self.moved = 0
+        self.stated: str | None = None
+        self.moved = 0  # The number of calls begun when the folder last moved.
         self.lost = False
-        self.early: list[
-            ToolCall
-        ] = []  # calls of a session that goes on from another, before it is known where it is
-        self.continued = False
+        self.continued = False  # Whether the session continues another one, in a folder unknown.
+        self.early_calls: list[ToolCall] = []  # The calls of a continued session so far.
         self.calls = 0
 
-    def hears(self, shown: ShownEntry) -> None:
-        """Take in an entry that is not a call."""
+    def follow_entry(self, shown: ShownEntry) -> None:
+        """Take over the folder that an entry states, and notice restarts of the shell."""
         summary = self.agent.is_summary(shown.value)
         self.continued = self.continued or (summary and not self.calls)
-        self._tell(shown.folder)
+        self._state_folder(shown.folder)
         if self.agent.restarts_shell(shown.value):
             self.lost = self.continued = False  # Each turn begins in the session's folder.
 
-    def _tell(self, folder: str) -> None:
-        if self.told is not None and folder != self.told:
+    def _state_folder(self, folder: str) -> None:
+        if self.stated is not None and folder != self.stated:
             self.lost = False
-        self.told = folder
+        self.stated = folder
 
-    def runs(self, call: ToolCall, *, is_shell: bool) -> None:
-        """Take in a call that ended."""
+    def follow_call(self, call: ToolCall, *, is_shell: bool) -> None:
+        """Mark a call that ended where its folder is unknown, and follow the folder it left."""
         self.calls += 1
         if call.began <= self.moved:
             # It ran at the same time as the call that changed the folder.
-            call.lost = call.lost or call.folder != self.told
+            call.lost = call.lost or call.folder != self.stated
         else:
-            self._tell(call.folder)
+            self._state_folder(call.folder)
         call.lost = call.lost or self.lost
         if self.continued:
-            self.early.append(call)
+            self.early_calls.append(call)
         if not is_shell:
             return
         if call.left != call.folder:
-            self._follows(call)
+            self._move_folder(call)
             return
         entered, folder = _find_left_folder(self.agent, call)
         reset = self.agent.shell.reset_message
-        if (reset is not None and reset in call.output) or (
-            entered and folder == make_path_key(make_absolute_path(call.folder, ""))
-        ):
+        was_reset = reset is not None and reset in call.output
+        if was_reset or (entered and folder == make_path_key(make_absolute_path(call.folder, ""))):
             self.lost = False
         elif entered and (folder is not None or self.stuck):
-            self._doubts()
+            self._doubt_folder()
 
-    def _follows(self, call: ToolCall) -> None:
-        self.stuck, self.lost, self.told, self.early, self.continued = (
-            False,
-            False,
-            call.left,
-            [],
-            False,
-        )
-        self.moved = call.ended
+    def _move_folder(self, call: ToolCall) -> None:
+        """Follow a call after which the entries state another folder."""
+        self.stated, self.moved = call.left, call.ended
+        self.stuck = self.lost = self.continued = False
+        self.early_calls = []
 
-    def _doubts(self) -> None:
-        """Doubt the folder; in a continued session, also that of the calls before."""
-        for call in self.early if self.stuck is None else ():
-            call.lost = True
+    def _doubt_folder(self) -> None:
+        """Doubt the folder; in a continued session, also for the calls before."""
+        if self.stuck is None:
+            for call in self.early_calls:
+                call.lost = True
         self.stuck, self.lost, self.continued = True, True, False
 
 
@@ -213,24 +193,19 @@ def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
     if run is None:
         return False, None
     script, result = parse_run_script(run), run.result
-    place = WorkingFolder(
-        None if call.lost else run.folder or "", call.folder, lost=has_cd_error(result)
-    )
-    certain = assess_certainty(script, result)
+    start = None if call.lost else run.folder or ""
+    place = WorkingFolder(start, call.folder, lost=has_cd_error(result))
+    certainties = assess_certainty(script, result)
     entered = sum(
-        place.follow(command, ran=certain[number].ran)
-        for number, command in enumerate(script.commands)
+        place.follow(command, ran=certainty.ran)
+        for command, certainty in zip(script.commands, certainties, strict=True)
     )
-    hidden = (
-        script.opaque and len(_FOLDER_CHANGE_COMMAND.findall(text)) > entered
-    )  # in what is not read
-    if (
-        hidden
-        or call.state != CALL_DONE
-        or place.folder is None
-        or _may_have_failed(agent, script, result.text)
-    ):
+    # The part of the script that is not parsed may change the folder too.
+    hidden = script.opaque and len(_FOLDER_CHANGE_COMMAND.findall(text)) > entered
+    if hidden or place.folder is None:
         return hidden or entered > 0, None
+    if call.state != CALL_DONE or _may_have_failed(agent, script, result.text):
+        return entered > 0, None
     return entered > 0, make_path_key(make_absolute_path(place.folder, call.folder))
 
 

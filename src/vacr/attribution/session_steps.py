@@ -1,4 +1,4 @@
-"""The steps of a session, in the order in which they took effect.
+"""The steps of a session, ordered by when they took effect.
 
 A call takes effect when its result is recorded, so the walk pairs calls with results and yields a
 call where its result stands. Entries that are not calls are steps too, because agents show files in
@@ -75,7 +75,7 @@ def get_entry_name(entry: dict[str, Any], pointer: str) -> str:
 
 
 class _SessionWalk:
-    """What is known at one point of a session: folder, model, time, and the open calls."""
+    """The state at one point of a session: folder, model, time, and the open calls."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         session = record["session"]

@@ -101,7 +101,7 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def move_path(replay: Replay, source: str, target: str, *, copied: bool, reported: bool) -> None:
-    """Give a file or a folder another name, or a second one.
+    """Move or copy a file or a folder.
 
     A move that git only `reported` is already done: it is taken over where nothing is known of the
     target.
@@ -142,7 +142,7 @@ def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> Non
     source_has_suffix = bool(posixpath.splitext(source)[1])
     is_known = make_path_key(source) in replay.files or _is_in_base(replay, source)
     if not is_known and not source_has_suffix:
-        # The source may be a folder of which nothing is known.
+        # The source may be an unknown folder.
         known = replay.track(target, "")
         known.file, known.gone, known.dirty = FileState(), False, True
         return
@@ -151,7 +151,7 @@ def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> Non
         old.file, old.gone = FileState(), False  # It exists, or it could not be moved.
     target_is_free = known is None or known.gone
     if source_has_suffix and not posixpath.splitext(target)[1] and target_is_free:
-        # The target may be a folder of which nothing is known.
+        # The target may be an unknown folder.
         if inside is not None:
             inside.file, inside.gone, inside.dirty = FileState(), False, True
         if not copied:
@@ -257,7 +257,7 @@ class VersionControlState:
 
 
 def get_version_control(replay: Replay) -> VersionControlState:
-    """Return the state of git for the session at hand."""
+    """Return the state of git for the current session."""
     return replay.controls.setdefault(replay.root, VersionControlState())
 
 
@@ -314,7 +314,7 @@ def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
 
 
 def _doubt_file(tracked: TrackedFile) -> None:
-    """Keep what is known of a file as a guess."""
+    """Keep the known lines of a file as a guess."""
     tracked.file.shake()
     if tracked.gone:
         tracked.file, tracked.gone = FileState(), False
@@ -378,7 +378,7 @@ def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> No
                 restored = _overlay_known_lines(tracked.file, restored)
             tracked.file, tracked.gone, tracked.dirty = restored, state.gone, state.dirty
             tracked.swept, tracked.waiting = False, []
-        # Of what was staged and removed, something may come back.
+        # Files that were staged and removed may come back.
         may_come_back = bool(control.stagings) and state.gone
         if not is_unchanged or control.stagings != stash.stagings or may_come_back:
             _doubt_file(tracked)

@@ -1,1 +1,1 @@
-"""Shell commands: which files a command changed or showed, as far as its text proves it."""
+"""Shell commands: the files that a command changed or showed, as far as its text proves it."""

@@ -1,8 +1,8 @@
 """The effects of shell calls on files, and the file contents that their output shows.
 
 Only effects that the text of a command proves are applied: writing a here-document or a literal,
-removing, moving, copying, restoring by git. A command that may have changed files for all its text
-says yields a `PossibleChange`, so that the next look at the file decides.
+removing, moving, copying, restoring by git. Any other command that can change files yields a
+`PossibleChange`, so that the next look at the file decides.
 
     >>> from vacr.agents import ShellResult
     >>> from vacr.attribution.shell.effects import derive_script_events
@@ -98,7 +98,7 @@ _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 
 def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
-    """Yield what the script of a shell call did to files, and what it showed of them."""
+    """Yield the effects of a shell call on files, and the lines of files that it showed."""
     script, result, folder = parse_run_script(run), run.result, run.folder
     if run.is_powershell:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
@@ -132,9 +132,9 @@ def _has_unknown_target(command: ShellCommand) -> bool:
 def derive_script_events(
     script: ShellScript, result: ShellResult, folder: str | None, session: str = "", top: str = ""
 ) -> Iterator[FileAction]:
-    """Yield the effects of a script that ran in a folder, and what its output shows.
+    """Yield the effects of a script that ran in a folder, and the lines of files that it printed.
 
-    `session` is the session's folder at that time, `top` the one in which the session began.
+    `session` is the session's folder at that time, `top` the session's first folder.
     """
     certainties = assess_certainty(script, result)
     observations = derive_output_events(script, result, certainties)
@@ -173,7 +173,7 @@ def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
 def _resolve_observations(
     place: WorkingFolder, command: ShellCommand, events: Sequence[FileAction]
 ) -> Iterator[FileAction]:
-    """Yield what a command's output shows; diffs and porcelain output name paths from the top."""
+    """Yield the observations of one command; git's reports name paths from the top."""
     porcelain = "--porcelain" in command.words
     git_events = [event for event in events if porcelain or isinstance(event, ObservedDiff)]
     if git_events:

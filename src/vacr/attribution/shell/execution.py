@@ -1,9 +1,9 @@
-"""How the commands of a script ran: which of them succeeded, and in which folder.
+"""How the commands of a script ran: their success, and their working folder.
 
-The exit code of a script is that of its last command. Commands joined to it by `&&` succeeded if
-it did. A command before a `;` counts as successful only if it prints an error when it fails, and
-none was printed. A `cd` moves all commands after it, so paths are relative to the folder at that
-point. Once that folder is unknown, a relative path could be any file of that name.
+A script exits with the code of its last command. Commands joined to it by `&&` succeeded if it did.
+A command before a `;` counts as successful only if it prints an error when it fails, and printed no
+error. A `cd` moves all commands after it, so paths are relative to the folder at that point. Once
+that folder is unknown, a relative path could be any file of that name.
 
     >>> from vacr.agents import ShellResult
     >>> from vacr.attribution.shell.execution import WorkingFolder, assess_certainty
@@ -124,14 +124,14 @@ def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | 
 
 
 class WorkingFolder:
-    """The folder in which the commands of a script run, `None` once it is unknown."""
+    """The current folder of a script, command by command; `None` once it is unknown."""
 
     def __init__(
         self, folder: str | None, session: str, top: str = "", *, lost: bool = False
     ) -> None:
-        """Start in a folder, which may be relative to that of the session.
+        """Start in a folder, which may be relative to the session's folder.
 
-        `top` is the folder in which the session began; `lost` when some `cd` of the script failed.
+        `top` is the session's first folder; `lost` when some `cd` of the script failed.
         """
         self.folder = folder
         self.previous = folder
@@ -161,7 +161,7 @@ class WorkingFolder:
         return True
 
     def enter_git_folder(self, command: ShellCommand) -> "WorkingFolder":
-        """Return the folder in which a command works: `git -C` has its own."""
+        """Return the working folder of a command: `git -C` has its own."""
         if command.name != "git":
             return self
         folder, _ = parse_git_arguments(command.words)
@@ -197,8 +197,8 @@ class WorkingFolder:
     def _find_work_tree_top(self, folder: str, events: Sequence[FileAction]) -> str:
         """Guess the top of the work tree that a folder belongs to.
 
-        It is the linked work tree around the folder, if there is one. Otherwise it is the folder in
-        which the session began, where the paths of git say so, or in which the script started.
+        It is the linked work tree around the folder, if there is one. Otherwise it is the session's
+        first folder, if the paths of git fit it, or else the folder where the script started.
         """
         here = make_absolute_path(folder, self.session)
         below = make_relative_path(here, self.top) if self.top else None

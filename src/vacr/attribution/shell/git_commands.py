@@ -1,7 +1,7 @@
 """The effects of git commands on the files of a work tree.
 
-Most verbs of git change no file. Those that do either restore the base version of files, put
-changes aside and bring them back, or move and remove files. An effect counts as certain only for
+Most verbs of git change no file. The others restore the base version of files, put changes aside
+and bring them back, or move and remove files. An effect counts as certain only for
 a command that surely succeeded and has no unknown words; otherwise files may have changed.
 
     >>> from vacr.attribution.shell.git_commands import derive_git_events
@@ -28,7 +28,7 @@ from vacr.edits import (
     Unstash,
 )
 
-# Verbs that change no file, and no state from which a file could be restored.
+# Verbs that change neither files nor the state that git restores files from.
 _READ_ONLY_VERB_NAMES = """
 blame branch cat-file check-ignore config count-objects describe diff fetch for-each-ref grep
 help log ls-files ls-remote ls-tree merge-base name-rev push reflog remote rev-list rev-parse
@@ -202,7 +202,7 @@ def _restores_only_index(rest: Sequence[str]) -> bool:
 
 
 def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield what a command may have done that failed, or is not understood in every word."""
+    """Yield the possible effects of a command that may have failed or has unknown words."""
     yield PossibleChange("")
     yield from _derive_possible_reverts(verb, rest)
     if verb == "clean" and not _is_dry_run(rest):
@@ -240,7 +240,7 @@ def _derive_stash_events(
         yield Unstash(".", bring=verb != "drop", keep=verb == "apply", known=newest)
     elif verb in ("push", "save"):
         if "No local changes to save" not in printed:
-            # The operands of `save` are a message, those of `push` are paths.
+            # The operands of `save` are a message, but the operands of `push` are paths.
             yield _parse_git_stash_push(
                 options, printed, certain=certain, takes_paths=verb == "push"
             )

@@ -1,10 +1,18 @@
-"""What commands print whose text says it all. Step: attribute.
+"""The output of a script, split among its commands.
 
-Which lines of a shell call's output are which lines of which file. Step: attribute.
+A script often prints several files with a line of `echo` between them. Each command that prints
+gets its part of the output where that part is certain. After an unknown amount of output, the next
+line that an `echo` printed tells the place again.
 
-A script often shows several files, with a line of `echo` between them. Each command that prints is
-given its part of the output where that part is certain; what follows an unknown amount of output is
-found again at the next line that an `echo` printed.
+    >>> from vacr.agents import ShellResult
+    >>> from vacr.attribution.shell.execution import assess_certainty
+    >>> from vacr.attribution.shell.outputs import derive_output_events
+    >>> from vacr.attribution.shell.parser import parse_shell_script
+    >>> script = parse_shell_script("ls; echo --- b.py; head -2 b.py")
+    >>> result = ShellResult(0, True, "a.py\\nb.py\\n--- b.py\\nx = 1\\ny = 2\\n")
+    >>> events = derive_output_events(script, result, assess_certainty(script, result))
+    >>> {number: [(event.path, event.lines) for event in own] for number, own in events.items()}
+    {2: [('b.py', ['x = 1\\n', 'y = 2\\n'])]}
 """
 
 import re
@@ -15,89 +23,32 @@ from vacr.agents import ShellResult
 from vacr.attribution.shell.execution import CommandCertainty
 from vacr.attribution.shell.git_commands import is_silent_git_command, prints_no_diff
 from vacr.attribution.shell.parser import ShellCommand, ShellScript
-from vacr.attribution.shell.views import FileLinesView, GitReportView, OutputView, build_output_view
+from vacr.attribution.shell.views import (
+    FileLinesView,
+    GitReportView,
+    OutputView,
+    SearchView,
+    build_output_view,
+)
 from vacr.edits import FileAction, ObservedLines
 
 _PRINTF_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", '\\"': '"', "%%": "%"}
 _PRINTF_DIRECTIVE = re.compile(r"\\.|%.?", re.DOTALL)
+_ECHO_OPTION = re.compile(r"-[neE]+")
 
-
-def predict_output(words: Sequence[str | None], given: str | None) -> str | None:
-    """Give what a command prints, where its words and what it is given to read say it; else
-    `None`.
-    """
-    if list(words) in (["cat"], ["cat", "-"]):
-        return given
-    known = [word for word in words if word is not None]
-    if len(known) != len(words):
-        return None
-    if not known or known in ([":"], ["true"]):
-        return ""
-    if known[0] == "echo":
-        return _predict_echo_output(known[1:])
-    if known[0] == "printf":
-        return _predict_printf_output(known[1:])
-    return None
-
-
-def _predict_echo_output(words: Sequence[str]) -> str | None:
-    end, escapes = "\n", False
-    while words and re.fullmatch(r"-[neE]+", words[0]):
-        end = "" if "n" in words[0] else end
-        escapes = escapes or "e" in words[0]
-        words = words[1:]
-    text = " ".join(words)
-    if "\\" not in text:
-        return text + end
-    # Without -e, shells do not agree on what a backslash means.
-    return None if not escapes or "%%" in text else _replace_escapes(text + end)
-
-
-def _replace_escapes(text: str) -> str | None:
-    """Put escapes in their place; `None` when one is not known."""
-    marks = re.findall(r"\\.?", text, re.DOTALL)
-    if any(mark not in _PRINTF_ESCAPES for mark in marks):
-        return None
-    return re.sub(r"\\.", lambda found: _PRINTF_ESCAPES[found[0]], text, flags=re.DOTALL)
-
-
-def _predict_printf_output(words: Sequence[str]) -> str | None:
-    if not words or words[0].startswith("-"):
-        return None
-    form, values = words[0], list(words[1:])
-    marks = _PRINTF_DIRECTIVE.findall(form)
-    if any(mark not in _PRINTF_ESCAPES and mark != "%s" for mark in marks) or (
-        values and "%s" not in marks
-    ):
-        return None
-    out = []
-    while True:
-        out.append(
-            _PRINTF_DIRECTIVE.sub(
-                lambda found: (
-                    (values.pop(0) if values else "")
-                    if found[0] == "%s"
-                    else _PRINTF_ESCAPES[found[0]]
-                ),
-                form,
-            )
-        )
-        if not values:
-            return "".join(out)
-
-
-_MIN_DISTINCTIVE_LENGTH = 3  # a shorter line may be anybody's
-_MAX_OUTPUT_PARTS = 100  # parts of one output; nobody reads more
+_MIN_DISTINCTIVE_LENGTH = 3  # A shorter line may come from any command.
+_MAX_OUTPUT_PARTS = 100
 _SILENT_COMMAND_NAMES = (
     "cd chmod cp export false kill mkdir mv pushd rm rmdir set sleep test "
     "touch true unset wait : Set-Location ["
 )
 _SILENT_COMMANDS = frozenset(_SILENT_COMMAND_NAMES.split())
 _DIFFLESS_COMMAND_NAMES = """
-biome bun bunx cargo date docker du eslint find go jq ls make node npm npx pnpm prettier pwd pytest python python3 ruff stat tree
-tsc wc which yarn
+biome bun bunx cargo date docker du eslint find go jq ls make node npm npx pnpm prettier pwd
+pytest python python3 ruff stat tree tsc wc which yarn
 """
 _DIFFLESS_COMMANDS = frozenset(_DIFFLESS_COMMAND_NAMES.split())
+_DIFF_LIKE_SUFFIXES = (".diff", ".patch", ".md", ".txt", ".snap")
 _ERROR_PREFIXES = (
     "bash: ",
     "sh: ",
@@ -113,109 +64,178 @@ _ERROR_PREFIXES = (
 )
 
 
+# --- predicted output ---
+
+
+def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None:
+    """Return the output of a command where its words and input determine it, else `None`."""
+    if list(words) in (["cat"], ["cat", "-"]):
+        return stdin
+    known = [word for word in words if word is not None]
+    if len(known) != len(words):
+        return None
+    if not known or known in ([":"], ["true"]):
+        return ""
+    if known[0] == "echo":
+        return _predict_echo_output(known[1:])
+    if known[0] == "printf":
+        return _predict_printf_output(known[1:])
+    return None
+
+
+def _predict_echo_output(words: Sequence[str]) -> str | None:
+    end, escapes = "\n", False
+    while words and _ECHO_OPTION.fullmatch(words[0]):
+        end = "" if "n" in words[0] else end
+        escapes = escapes or "e" in words[0]
+        words = words[1:]
+    text = " ".join(words)
+    if "\\" not in text:
+        return text + end
+    # Without -e, shells do not agree on the meaning of a backslash.
+    return None if not escapes or "%%" in text else _replace_escapes(text + end)
+
+
+def _replace_escapes(text: str) -> str | None:
+    """Return a text with its escapes replaced, or `None` where one is unknown."""
+    escapes = re.findall(r"\\.?", text, re.DOTALL)
+    if any(escape not in _PRINTF_ESCAPES for escape in escapes):
+        return None
+    return re.sub(r"\\.", lambda escape: _PRINTF_ESCAPES[escape[0]], text, flags=re.DOTALL)
+
+
+def _predict_printf_output(words: Sequence[str]) -> str | None:
+    if not words or words[0].startswith("-"):
+        return None
+    form, values = words[0], list(words[1:])
+    directives = _PRINTF_DIRECTIVE.findall(form)
+    if any(mark not in _PRINTF_ESCAPES and mark != "%s" for mark in directives):
+        return None
+    if values and "%s" not in directives:
+        return None
+
+    def fill_directive(mark: re.Match[str]) -> str:
+        if mark[0] != "%s":
+            return _PRINTF_ESCAPES[mark[0]]
+        return values.pop(0) if values else ""
+
+    output = _PRINTF_DIRECTIVE.sub(fill_directive, form)
+    while values:  # The format is used again until all values are printed.
+        output += _PRINTF_DIRECTIVE.sub(fill_directive, form)
+    return output
+
+
+# --- parts of the output ---
+
+
 @dataclass(slots=True)
 class _OutputPart:
-    """What one pipeline prints: known lines, or those of a view, or an unknown amount, at most
-    `count` if that is told.
-    """
+    """The output of one pipeline: known lines, the lines of a view, or an unknown amount."""
 
     number: int
+    """The number of the pipeline's first command."""
     name: str
     literal: list[str] | None = None
     view: OutputView | None = None
     count: int | None = None
-    plain_git: bool = False  # a git command that prints no diff
-    sure: bool = False  # whether it surely succeeded
+    """How many lines there are at most, if that is known."""
+    is_diffless_git: bool = False
+    succeeded: bool = False
+    """Whether the pipeline surely succeeded."""
 
 
 def derive_output_events(
-    script: ShellScript, result: ShellResult, certain: Sequence[CommandCertainty]
+    script: ShellScript, result: ShellResult, certainties: Sequence[CommandCertainty]
 ) -> dict[int, list[FileAction]]:
-    """Give the events that the output of a script shows, by the number of the command."""
-    full = not result.cut and not result.stripped
-    if not result.text and not (full and result.done):
+    """Return the observations in the output of a script, by the number of the command."""
+    complete = not result.cut and not result.stripped
+    if not result.text and not (complete and result.done):
         return {}
-    parts = list(_predict_output_parts(script, certain))
+    parts = list(_predict_output_parts(script, certainties))
     if script.opaque:
         parts.append(_OutputPart(-1, "opaque"))
-    elif (
-        result.code == 1
-        and parts
-        and parts[-1].name in ("grep", "egrep", "rg")
-        and len(script.commands) - 1 == parts[-1].number
-    ):
-        parts.pop()  # it found nothing
+    elif parts and _has_no_match(script, result, parts[-1]):
+        parts.pop()
     lines = result.text.split("\n")
     if not lines[-1]:
         lines.pop()
-    return _OutputSplitter(
-        parts[:_MAX_OUTPUT_PARTS], lines, result, whole=len(parts) <= _MAX_OUTPUT_PARTS, full=full
-    ).events()
+    return _OutputSplitter(parts, lines, result, complete=complete).derive_events()
+
+
+def _has_no_match(script: ShellScript, result: ShellResult, last_part: _OutputPart) -> bool:
+    """Return whether a script ended with a search that matched nothing."""
+    is_last_command = last_part.number == len(script.commands) - 1
+    return result.code == 1 and is_last_command and last_part.name in ("grep", "egrep", "rg")
 
 
 def _predict_output_parts(
-    script: ShellScript, certain: Sequence[CommandCertainty]
+    script: ShellScript, certainties: Sequence[CommandCertainty]
 ) -> Iterator[_OutputPart]:
-    pipelines: list[list[tuple[int, ShellCommand]]] = []
-    for number, command in enumerate(script.commands):
-        if command.joined == "|" and pipelines:
-            pipelines[-1].append((number, command))
-        else:
-            pipelines.append([(number, command)])
-    for pipeline in pipelines:
-        number = pipeline[0][0]
-        part = _predict_pipeline_part(number, [command for _, command in pipeline])
+    number = 0
+    for pipeline in _list_pipelines(script):
+        members = certainties[number : number + len(pipeline)]
+        part = _predict_pipeline_part(number, pipeline)
+        number += len(pipeline)
         if part is None:
             continue
-        if pipeline[-1][1].background:
-            yield _OutputPart(number, "opaque")
+        if pipeline[-1].background:
+            yield _OutputPart(part.number, "opaque")
             return
-        if not certain[number].ran:  # it may have printed nothing
-            count = (
-                len(part.literal)
-                if part.literal is not None
-                else part.view.count
-                if part.view is not None
-                else None
-            )
-            part = _OutputPart(number, part.name, count=count)
-        part.sure = all(certain[one].succeeded for one, _ in pipeline)
+        if not members[0].ran:  # It may have printed nothing.
+            part = _OutputPart(part.number, part.name, count=_count_lines(part))
+        part.succeeded = all(certainty.succeeded for certainty in members)
         yield part
 
 
+def _list_pipelines(script: ShellScript) -> list[list[ShellCommand]]:
+    pipelines: list[list[ShellCommand]] = []
+    for command in script.commands:
+        if command.joined == "|" and pipelines:
+            pipelines[-1].append(command)
+        else:
+            pipelines.append([command])
+    return pipelines
+
+
+def _count_lines(part: _OutputPart) -> int | None:
+    """Return how many lines a part has at most, or `None` where that is unknown."""
+    return part.count if part.literal is None else len(part.literal)
+
+
 def _predict_pipeline_part(number: int, pipeline: Sequence[ShellCommand]) -> _OutputPart | None:
-    """Say what a pipeline prints; `None` for one that prints nothing."""
+    """Return the output of a pipeline, or `None` where it prints nothing."""
     first, last = pipeline[0], pipeline[-1]
-    if any(redirect.writes for redirect in last.redirects) or (
-        not first.words and len(pipeline) == 1
-    ):
+    is_single = len(pipeline) == 1
+    if any(redirect.writes for redirect in last.redirects):
         return None
-    if len(pipeline) == 1 and (
-        first.name in _SILENT_COMMANDS or is_silent_git_command(first.words)
-    ):
+    if is_single and _is_silent(first):
         return None
-    if any(
-        redirect.operator.startswith("<") or redirect.writes
-        for command in pipeline[:-1]
-        for redirect in command.redirects
-    ):
+    if any(_has_redirected_data(command) for command in pipeline[:-1]):
         return _OutputPart(number, first.name)
-    text = predict_output(first.words, None) if len(pipeline) == 1 else None
+    text = predict_output(first.words, None) if is_single else None
     if text is not None:
-        return _make_literal_part(number, first.name, text)
-    view = (
-        build_output_view(pipeline)
-        if not any(one.operator.startswith("<") for one in last.redirects)
-        else None
-    )
-    part = _OutputPart(
-        number, first.name, view=view, count=view.count if view is not None else None
-    )
-    part.plain_git = first.name == "git" and prints_no_diff(first.words)
+        return _build_literal_part(number, first.name, text)
+    reads_redirect = any(redirect.operator.startswith("<") for redirect in last.redirects)
+    view = None if reads_redirect else build_output_view(pipeline)
+    part = _OutputPart(number, first.name, view=view)
+    part.count = None if view is None else view.count
+    part.is_diffless_git = first.name == "git" and prints_no_diff(first.words)
     return part
 
 
-def _make_literal_part(number: int, name: str, text: str) -> _OutputPart | None:
+def _is_silent(command: ShellCommand) -> bool:
+    if not command.words or command.name in _SILENT_COMMANDS:
+        return True
+    return is_silent_git_command(command.words)
+
+
+def _has_redirected_data(command: ShellCommand) -> bool:
+    return any(
+        redirect.operator.startswith("<") or redirect.writes for redirect in command.redirects
+    )
+
+
+def _build_literal_part(number: int, name: str, text: str) -> _OutputPart | None:
     if not text:
         return None
     if not text.endswith("\n"):
@@ -224,19 +244,19 @@ def _make_literal_part(number: int, name: str, text: str) -> _OutputPart | None:
 
 
 def _cannot_be_diff(part: _OutputPart) -> bool:
-    """Tell whether what a part prints cannot be taken for a diff of the files as they are."""
+    """Return whether a part cannot be mistaken for a diff against the work tree."""
     if isinstance(part.view, FileLinesView):
-        return not part.view.path.endswith((".diff", ".patch", ".md", ".txt", ".snap"))
-    return (
-        part.literal is not None
-        or part.view is not None
-        or part.name in _DIFFLESS_COMMANDS
-        or part.plain_git
-    )
+        return not part.view.path.endswith(_DIFF_LIKE_SUFFIXES)
+    if part.literal is not None or part.view is not None:
+        return True
+    return part.name in _DIFFLESS_COMMANDS or part.is_diffless_git
 
 
 class _OutputSplitter:
-    """Gives each part its lines."""
+    """Assigns the lines of an output to its parts, from the first part to the last.
+
+    `at` is the place in the lines, `None` after a part of unknown length.
+    """
 
     def __init__(
         self,
@@ -244,171 +264,164 @@ class _OutputSplitter:
         lines: list[str],
         result: ShellResult,
         *,
-        whole: bool,
-        full: bool,
+        complete: bool,
     ) -> None:
-        self.parts = parts
+        self.parts = parts[:_MAX_OUTPUT_PARTS]
+        self.has_all_parts = len(parts) <= _MAX_OUTPUT_PARTS
         self.lines = lines
         self.stripped, self.trimmed = result.stripped, result.trimmed
+        self.complete = complete
+        self.lacks_last_newline = complete and not result.text.endswith("\n")
         self.at: int | None = 0
-        self.found: dict[int, list[FileAction]] = {}
-        self.whole = whole
-        self.full = full  # nothing is missing at its end
-        self.unended = full and not result.text.endswith("\n")  # its last line has no end
+        self.events: dict[int, list[FileAction]] = {}
 
-    def events(self) -> dict[int, list[FileAction]]:
+    def derive_events(self) -> dict[int, list[FileAction]]:
         for number, part in enumerate(self.parts):
             if part.literal is not None:
-                if not self._pass(part.literal):
-                    return self.found
+                if not self._skip_literal(part.literal):
+                    break
             elif isinstance(part.view, GitReportView):
-                self._tell(number, part)
+                self._read_git_report(number, part, part.view)
             elif part.view is None or self.at is None:
                 self.at = None
             else:
-                end = self._end(number, part, self.at)
+                end = self._find_end(number, part, self.at)
                 if end is not None:
-                    self._show(part, self.at, end)
+                    self._read_view(part, part.view, self.at, end)
                 self.at = end
-        return self.found
+        return self.events
 
-    def _pass(self, literal: list[str]) -> bool:
-        """Pass over lines that an `echo` printed; `False` when they are not there."""
+    # --- literal lines ---
+
+    def _skip_literal(self, literal: list[str]) -> bool:
+        """Skip lines that an `echo` printed; return whether they are there."""
         if self.at == 0 and self.stripped:
             while literal and not literal[0] and self.lines[:1] != [""]:
                 literal = literal[1:]
         if self.at is None:
-            self.at = self._again(literal)
+            self.at = self._find_literal_end(literal)
             return True
         if self.lines[self.at : self.at + len(literal)] != literal:
             return False
         self.at += len(literal)
         return True
 
-    def _again(self, literal: Sequence[str]) -> int | None:
-        """Find the place after lines that were printed; they must stand there once, and say
-        something.
-        """
-        telling = max((line for line in literal), key=lambda line: len(line.strip()), default="")
-        if len(telling.strip()) < _MIN_DISTINCTIVE_LENGTH:
+    def _find_literal_end(self, literal: list[str]) -> int | None:
+        """Return the place after lines that occur once and are distinctive, else `None`."""
+        longest = max(literal, key=lambda line: len(line.strip()), default="")
+        if len(longest.strip()) < _MIN_DISTINCTIVE_LENGTH:
             return None
-        ends = [n for n, line in enumerate(self.lines) if line.endswith(telling)]
-        start = ends[0] - list(literal).index(telling) if len(ends) == 1 else -1
-        return (
-            start + len(literal)
-            if start >= 0 and self.lines[start : start + len(literal)] == list(literal)
-            else None
-        )
+        places = [number for number, line in enumerate(self.lines) if line.endswith(longest)]
+        if len(places) != 1:
+            return None
+        start = places[0] - literal.index(longest)
+        end = start + len(literal)
+        return end if start >= 0 and self.lines[start:end] == literal else None
 
-    def _end(self, number: int, part: _OutputPart, at: int) -> int | None:
-        """Find where the output of a part ends; `None` when that is not certain."""
+    # --- the end of a part ---
+
+    def _find_end(self, number: int, part: _OutputPart, at: int) -> int | None:
+        """Return the place where the output of a part ends, or `None` where it is uncertain."""
         following = self.parts[number + 1 :]
+        remaining = len(self.lines) - at
         if not following:
-            left = len(self.lines) - at
-            return (
-                len(self.lines)
-                if self.whole and (part.count is None or left <= part.count)
-                else None
-            )
-        if (
-            following[0].literal is not None
-            and (end := self._before(following[0].literal, part, at)) is not None
-        ):
-            return end
-        if (
-            isinstance(part.view, FileLinesView)
-            and (end := part.view.take(self.lines, at))
-            and self._turns(following[0].view, end, end - at)
-        ):
-            return end
-        # When all that follows is there in full, so is each of its parts.
-        counts = [
-            len(one.literal) if one.literal is not None else one.count for one in (part, *following)
-        ]
-        full = sum(count for count in counts if count is not None)
-        return (
-            at + counts[0]
-            if counts[0] is not None and None not in counts and full == len(self.lines) - at
-            else None
-        )
+            fits = part.count is None or remaining <= part.count
+            return len(self.lines) if self.has_all_parts and fits else None
+        if following[0].literal is not None:
+            end = self._find_end_before(following[0].literal, part, at)
+            if end is not None:
+                return end
+        if isinstance(part.view, FileLinesView):
+            end = part.view.find_numbered_end(self.lines, at)
+            if end and end > at and self._begins_numbers(following[0].view, end):
+                return end
+        # If the rest of the output is as long as all parts can be, each has its full length.
+        counts = [_count_lines(later) for later in (part, *following)]
+        known_counts = [count for count in counts if count is not None]
+        if len(known_counts) < len(counts) or sum(known_counts) != remaining:
+            return None
+        return at + known_counts[0]
 
-    def _before(self, literal: list[str], part: _OutputPart, at: int) -> int | None:
-        """Find the lines of an `echo` that can end a part, if there is one place for them; the line
-        before may lack its end.
+    def _find_end_before(self, literal: list[str], part: _OutputPart, at: int) -> int | None:
+        """Return the end of a part before the lines of an `echo`, if there is one place for them.
+
+        The last line of the part may lack its newline: then the first line of the `echo` follows
+        on the same line, and the two are split.
         """
-        stop = len(self.lines) if part.count is None else min(len(self.lines), at + part.count + 1)
+        if at == 0 and self.stripped and self._may_follow_stripped_lines(literal):
+            return None
         head = literal[0]
-        if at == 0 and self.stripped and not head:
-            told = literal[next((n for n, line in enumerate(literal) if line), len(literal)) :]
-            if self.lines[: len(told)] == told:
-                return None  # the part may have printed nothing, and the empty line is not told
+        stop = len(self.lines) if part.count is None else min(len(self.lines), at + part.count + 1)
         places = [
-            n
-            for n in range(at, stop)
-            if (self.lines[n].endswith(head) if head else not self.lines[n])
-            and self._continues(n, literal)
+            place
+            for place in range(at, stop)
+            if (self.lines[place].endswith(head) if head else not self.lines[place])
+            and self.lines[place + 1 : place + len(literal)] == literal[1:]
         ]
         if len(places) != 1:
             return None
-        rest = self.lines[places[0]].removesuffix(head)
+        place = places[0]
+        rest = self.lines[place].removesuffix(head)
         if not rest:
-            return places[0]
-        self.lines[places[0] : places[0] + 1] = [rest, head]
-        return places[0] + 1
+            return place
+        self.lines[place : place + 1] = [rest, head]
+        return place + 1
 
-    def _continues(self, place: int, literal: Sequence[str]) -> bool:
-        return self.lines[place + 1 : place + len(literal)] == list(literal[1:])
-
-    def _turns(self, view: OutputView | None, end: int, count: int) -> bool:
-        """Tell whether lines with numbers end where others begin to count; else the last line may
-        have run into the next one.
-        """
-        if (
-            not isinstance(view, FileLinesView)
-            or view.form is None
-            or not view.spans
-            or end >= len(self.lines)
-        ):
+    def _may_follow_stripped_lines(self, literal: list[str]) -> bool:
+        """Return whether an `echo` may begin with empty lines that the output has lost."""
+        if literal[0]:
             return False
-        found = view.form.match(self.lines[end])
-        return count > 0 and found is not None and int(found[1]) == view.spans[0][0]
+        blank = next((number for number, line in enumerate(literal) if line), len(literal))
+        visible = literal[blank:]
+        return self.lines[: len(visible)] == visible
 
-    def _tell(self, number: int, part: _OutputPart) -> None:
-        """Read what git tells, if nothing else in the output can be taken for it."""
-        alone = (
-            not part.view.diff or all(map(_cannot_be_diff, self.parts))
-            if isinstance(part.view, GitReportView)
-            else False
-        )
-        start, end = self.at, None if self.at is None else self._end(number, part, self.at)
-        if part.view is not None and (alone or end is not None):
-            seen = self.lines if alone else self.lines[start:end]
-            self.found.setdefault(part.number, []).extend(part.view.shows(seen))
+    def _begins_numbers(self, view: OutputView | None, at: int) -> bool:
+        """Return whether the numbered lines of a view begin at a place.
+
+        Otherwise the last line before it may have run into the next one.
+        """
+        if not isinstance(view, FileLinesView) or view.form is None or not view.spans:
+            return False
+        number = view.form.match(self.lines[at]) if at < len(self.lines) else None
+        return number is not None and int(number[1]) == view.spans[0][0]
+
+    # --- what a part shows ---
+
+    def _read_git_report(self, number: int, part: _OutputPart, view: GitReportView) -> None:
+        """Read a report of git: from all lines, if no other part can be mistaken for it."""
+        is_unmistakable = not view.diff or all(map(_cannot_be_diff, self.parts))
+        start, end = self.at, None
+        if start is not None:
+            end = self._find_end(number, part, start)
+        if is_unmistakable or end is not None:
+            lines = self.lines if is_unmistakable else self.lines[start:end]
+            self.events.setdefault(part.number, []).extend(view.derive_events(lines))
         self.at = end
 
-    def _show(self, part: _OutputPart, at: int, end: int) -> None:
-        seen = self.lines[at:end]
-        complaints = (f"{part.name}: ", *_ERROR_PREFIXES)
-        if not seen and not part.sure:
+    def _read_view(
+        self, part: _OutputPart, view: FileLinesView | SearchView, at: int, end: int
+    ) -> None:
+        lines = self.lines[at:end]
+        if not lines and not part.succeeded:
             return
-        if part.view is None or any(line.startswith(complaints) for line in seen):
+        error_prefixes = (f"{part.name}: ", *_ERROR_PREFIXES)
+        if any(line.startswith(error_prefixes) for line in lines):
             return
+        if isinstance(view, SearchView):
+            events = list(view.derive_events(lines))
+        else:
+            events = self._read_file_lines(part, view, lines, at)
+        if self.lacks_last_newline and end == len(self.lines):
+            events = [replace(event, unended=True) if event.last else event for event in events]
+        self.events.setdefault(part.number, []).extend(events)
+
+    def _read_file_lines(
+        self, part: _OutputPart, view: FileLinesView, lines: Sequence[str], at: int
+    ) -> list[ObservedLines]:
         slack: int | None = 0
         if at == 0 and self.stripped:
-            slack = None if part.count is None else part.count - len(seen)
-        events = list(part.view.shows(seen, slack, full=self.full))
-        if (
-            at == 0
-            and self.trimmed
-            and isinstance(part.view, FileLinesView)
-            and part.view.form is None
-        ):
-            events[:1] = [
-                replace(one, trimmed=True) for one in events[:1] if isinstance(one, ObservedLines)
-            ]
-        unended = self.unended and end == len(self.lines)
-        shown = [
-            replace(one, unended=unended) if isinstance(one, ObservedLines) and one.last else one
-            for one in events
-        ]
-        self.found.setdefault(part.number, []).extend(shown)
+            slack = None if part.count is None else part.count - len(lines)
+        events = list(view.derive_events(lines, slack, complete=self.complete))
+        if at == 0 and self.trimmed and view.form is None:
+            events[:1] = [replace(event, trimmed=True) for event in events[:1]]
+        return events

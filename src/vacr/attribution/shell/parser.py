@@ -300,7 +300,7 @@ class _Lexer:
         return closing >= 0 and not any(blank in between for blank in " \t\n")
 
     def _parse_quoted(self, word: _Word, char: str) -> bool:
-        """Parse an escape, a quote or an expansion, whichever begins with `char`."""
+        """Parse the escape, quote or expansion that begins with `char`."""
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             word.quoted = word.quoted or following != "\n"

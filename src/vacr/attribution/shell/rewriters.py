@@ -1,7 +1,7 @@
 """Commands that may change files without naming the new content.
 
 Formatters change how text is laid out and keep its tokens. Given a folder, or nothing, they rewrite
-whatever they find; so do tasks named after formatting, code generators, and commands that get their
+all files there; so do tasks named after formatting, code generators, and commands that get their
 files from `xargs` or `find`. Editors such as `sed -i` may change anything in the files they name,
 and a program may change the files that its code names. A formatter that reports that it left all
 files unchanged has rewritten none.
@@ -22,8 +22,8 @@ from vacr.edits import PossibleChange
 CommandWords = Sequence[str | None]
 """The words of a command, `None` where only the shell knows the value."""
 
-# The words of which any makes a formatter write. A formatter without such words writes, unless an
-# option makes it only check.
+# Words that make a formatter write; one of them is enough. A formatter without such words writes,
+# unless an option makes it only check.
 _WRITES_BY_DEFAULT: tuple[str, ...] = ()
 _FORMATTERS: dict[str, tuple[str, ...]] = {
     "autopep8": ("-i", "--in-place"),
@@ -269,7 +269,7 @@ def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
     """Return the files and folders that a formatter names, and the current folder if needed.
 
     A word after an option may be the value of that option. Unless some word surely is a path, the
-    formatter may also have run on the folder in which it was started.
+    formatter may also have run on its working folder.
     """
     flags = (*_FORMATTERS[name], *_VALUELESS_FLAGS)
     paths, names_path, previous = [], False, ""

@@ -1,9 +1,15 @@
-"""What lines of a file a command prints. Step: attribute.
+"""Views: the lines of files that a command prints.
 
-A view is made by the first command of a pipeline and narrowed by those after it. It is given the
-lines that were printed and says what they show; what it cannot say for certain it does not say.
+A view is built from the first command of a pipeline and narrowed by the commands after it. Given
+the printed lines, it yields the lines of files that they show, as far as that is certain.
 
-Which commands print lines of files, and which lines. Step: attribute.
+    >>> from vacr.attribution.shell.parser import parse_shell_script
+    >>> from vacr.attribution.shell.views import build_output_view
+    >>> view = build_output_view(parse_shell_script("cat -n a.py | sed -n '2,3p'").commands)
+    >>> view.path, view.spans
+    ('a.py', ((2, 3),))
+    >>> [(event.first, event.lines) for event in view.derive_events(["2\\tx = 1", "3\\ty = 2"])]
+    [(2, ['x = 1\\n', 'y = 2\\n'])]
 """
 
 import re
@@ -25,26 +31,71 @@ from vacr.edits import (
 )
 
 LineSpan = tuple[int, int | None]
+"""The numbers of the first and the last line; `None` for the end of the file."""
+LineSlice = tuple[int, int | None]
+"""A slice of printed lines, from 0; the start is negative when it counts from the end."""
 
+_UNBOUNDED_SLACK = 1 << 20
 _COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*[mK]")
 _RENAME_LINE = re.compile(r"(?:R[ MD] |\s+renamed:\s+)(.+?) -> (.+)$")
 _LINE_NUMBER_PREFIX = re.compile(r"(\d{1,7})[:-]")
 _PATH_AND_NUMBER_PREFIX = re.compile(r"((?:[A-Za-z]:)?[^:\n]+?):(\d{1,7}):")
+_CONTEXT_LINE_NUMBER = re.compile(r"-(\d{1,7})-")
+_MAX_CONTEXT_PATH_LENGTH = 1000
+
+_LINE_COUNT_OPTION = re.compile(
+    r"-n ?([+-]?)(\d{1,7})(?= |$)|-([+-]?)(\d{1,7})(?= |$)|--lines=([+-]?)(\d{1,7})(?= |$)"
+)
+_DEFAULT_LINE_COUNT = 10
+_SED_PRINT_COMMAND = re.compile(r"(\d{1,7})(?:,(\d{1,7}|\$|\+\d{1,7}))?p")
+_SED_QUIT_COMMAND = re.compile(r"(\d{1,7})q")
+_GET_CONTENT_ARGUMENTS = re.compile(
+    r"(?:-(?:totalcount|head|first) (\d{1,7}) )?(\S+)"
+    r"(?: -(?:totalcount|head|first) (\d{1,7}))?",
+    re.IGNORECASE,
+)
+_PLAIN_GET_CONTENT_WORDS = ("-path", "-literalpath", "-encoding", "utf8", "utf-8")
+
+_GREP_LETTERS = frozenset("EFGHIPRaeinrsvwx")
+_RIPGREP_LETTERS = frozenset("FHPSeinsuvwx.")
+_FILTER_LETTERS = frozenset("EFGPivwe")
+_RECURSIVE_LETTERS = frozenset("rR")
+_GREP_LONG_OPTION = re.compile(
+    r"--(?:include|exclude|exclude-dir|glob|iglob|type|type-not|max-count|color|colour)=.*"
+    r"|--(?:line-number|ignore-case|with-filename|no-heading|hidden|no-ignore|fixed-strings"
+    r"|word-regexp|recursive|extended-regexp|perl-regexp|smart-case|case-sensitive|sort=path"
+    r"|color=never|no-messages|invert-match)"
+)
+_GREP_LONG_OPTION_LETTERS = {"--line-number": "n", "--with-filename": "H"}
+_GREP_COUNT_OPTION = re.compile(r"-[ABCm]\d{1,5}|-\d{1,5}")
+_GREP_SHORT_OPTIONS = re.compile(r"-([a-zA-Z]+?)([ABCm]\d{0,5})?")
+_GREP_VALUE_OPTION_NAMES = (
+    "-A -B -C -m -g -t -T --glob --iglob --type --type-not --include --exclude"
+)
+_GREP_VALUE_OPTIONS = frozenset(_GREP_VALUE_OPTION_NAMES.split())
+
+_DIFF_ARGUMENT = re.compile(
+    r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff"
+    r"|--minimal|--patience|-p"
+)
+# With a colon it would be a file in a commit, with two dots a range of commits.
+_FILE_ARGUMENT = re.compile(r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)")
 
 
 @dataclass(frozen=True, slots=True)
 class FileLinesView:
-    """Lines of one file: the spans of their numbers in order, bare or numbered."""
+    """Lines of one file, in order, bare or numbered."""
 
     path: str
     spans: tuple[LineSpan, ...] = ((1, None),)
     form: re.Pattern[str] | None = None
+    """The pattern of the line numbers, if they are printed."""
     least: int = 0
-    apart = False
+    """The view is right only if the file has at least this many lines."""
 
     @property
     def count(self) -> int | None:
-        """How many lines it prints at most."""
+        """How many lines it prints at most, or `None` for no limit."""
         total = 0
         for first, last in self.spans:
             if last is None:
@@ -52,19 +103,15 @@ class FileLinesView:
             total += last - first + 1
         return total
 
-    def cut(self, start: int, stop: int | None) -> "FileLinesView":
-        """Leave only the lines printed from one place to another, counted from 0."""
+    def keep_range(self, start: int, stop: int | None) -> "FileLinesView":
+        """Keep only a slice of the printed lines."""
         spans: list[LineSpan] = []
         passed = 0
         for first, last in self.spans:
-            low = first + max(0, start - passed)
-            high = (
-                last
-                if stop is None
-                else first + stop - passed - 1
-                if last is None
-                else min(last, first + stop - passed - 1)
-            )
+            low, high = first + max(0, start - passed), last
+            if stop is not None:
+                limit = first + stop - passed - 1
+                high = limit if last is None else min(last, limit)
             if high is None or low <= high:
                 spans.append((low, high))
             if last is None:
@@ -72,110 +119,104 @@ class FileLinesView:
             passed += last - first + 1
         return replace(self, spans=tuple(spans))
 
-    def tail(self, count: int) -> "FileLinesView | None":
-        """Leave the last lines; where they begin is known only of a file that goes on to the end of
-        the spans.
-        """
-        total = self.count
+    def keep_last(self, count: int) -> "FileLinesView | None":
+        """Keep the last lines; bare ones have known numbers only if the file reaches the spans."""
         if self.form is not None:
             return self
-        return (
-            None
-            if total is None
-            else replace(self.cut(max(0, total - count), total), least=self.spans[-1][1] or 0)
-        )
+        total = self.count
+        if total is None:
+            return None
+        tail = self.keep_range(max(0, total - count), total)
+        return replace(tail, least=self.spans[-1][1] or 0)
 
-    def shows(
-        self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False
-    ) -> Iterator[FileAction]:
-        """Say what the printed lines show; `slack` is how many empty ones may be missing before
-        them, `None` without bound.
+    def derive_events(
+        self, lines: Sequence[str], slack: int | None = 0, *, complete: bool = False
+    ) -> Iterator[ObservedLines]:
+        """Yield the lines of the file that the printed lines show.
 
-        When they are in `full` all that was printed, the file ends where they end before their span
-        does.
+        `slack` is how many empty lines may be missing before them, `None` for no limit. With
+        `complete` output, a file whose lines stop before their span does ends there.
         """
         if self.form is not None:
-            numbers = [int(found[1]) for line in lines if (found := self.form.match(line))]
-            if len(numbers) < len(lines) or any(low >= high for low, high in pairwise(numbers)):
-                return
-            for first, seen in parse_numbered_lines(lines, self.form):
-                if any(
-                    low <= first and (high is None or first + len(seen) - 1 <= high)
-                    for low, high in self.spans
-                ):
-                    yield ObservedLines(self.path, first, seen)
+            yield from self._derive_numbered_events(lines, self.form)
             return
         if slack != 0 and len(self.spans) > 1:
             return
+        missing = _UNBOUNDED_SLACK if slack is None else slack
         at = 0
         for first, last in self.spans:
             part = lines[at : None if last is None else at + last - first + 1]
-            if part or (full and first == 1):
-                missing = slack if slack is not None else 1 << 20
+            if part or (complete and first == 1):
+                stops_early = last is None or first + len(part) <= last
+                ends = complete and not self.least and stops_early
                 shown = [line + "\n" for line in part]
-                ends = full and not self.least and (last is None or first + len(part) <= last)
                 yield ObservedLines(
                     self.path, first, shown, last=ends, least=self.least, slack=missing
                 )
             at += len(part)
 
-    def take(self, lines: Sequence[str], at: int) -> int | None:
-        """Find where the lines end that carry numbers; `None` when they carry none."""
+    def _derive_numbered_events(
+        self, lines: Sequence[str], form: re.Pattern[str]
+    ) -> Iterator[ObservedLines]:
+        numbers = [int(prefix[1]) for line in lines if (prefix := form.match(line))]
+        if len(numbers) < len(lines) or any(low >= high for low, high in pairwise(numbers)):
+            return
+        for first, shown in parse_numbered_lines(lines, form):
+            last = first + len(shown) - 1
+            if any(low <= first and (high is None or last <= high) for low, high in self.spans):
+                yield ObservedLines(self.path, first, shown)
+
+    def find_numbered_end(self, lines: Sequence[str], at: int) -> int | None:
+        """Return where the numbers stop counting on, or `None` where no numbers are printed."""
         if self.form is None or len(self.spans) != 1:
             return None
         number = self.spans[0][0]
-        while at < len(lines) and (found := self.form.match(lines[at])) and int(found[1]) == number:
+        while at < len(lines):
+            prefix = self.form.match(lines[at])
+            if not prefix or int(prefix[1]) != number:
+                break
             at, number = at + 1, number + 1
         return at
 
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """Lines that a search found, each with its number, and with its file's name where there are
-    several.
-    """
+    """Lines that a search matched, with their numbers, and with paths if it has several files."""
 
-    named: tuple[str, ...]
-    names: bool | None  # whether names are printed; `None` when only the output tells
+    searched: tuple[str, ...]
+    """The files and folders that were searched."""
+    prints_paths: bool | None
+    """Whether paths are printed; `None` where only the output shows that."""
     count: int | None = None
-    least: int = 0
-    apart = False
 
-    def shows(
-        self,
-        lines: Sequence[str],
-        slack: int | None = 0,  # noqa: ARG002
-        *,
-        full: bool = False,  # noqa: ARG002
-    ) -> Iterator[FileAction]:
-        """Say what the printed lines show, if they are all of the form that a search prints."""
+    def derive_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
+        """Yield the lines that the output shows, if all of it has the form of a search."""
         plain = [_COLOUR_CODE.sub("", line) for line in lines if line != "--"]
-        if (
-            self.names is not True
-            and len(self.named) == 1
-            and all(_LINE_NUMBER_PREFIX.match(line) for line in plain)
-        ):
-            last = 0
-            for line in plain:
-                number = _LINE_NUMBER_PREFIX.match(line)
-                if number is None or int(number[1]) <= last:
-                    return
-                last = int(number[1])
-            for first, seen in parse_numbered_lines(plain, _LINE_NUMBER_PREFIX):
-                yield ObservedLines(self.named[0], first, seen)
-        elif self.names is not False:
-            yield from self._several(plain)
+        single = len(self.searched) == 1 and self.prints_paths is not True
+        if single and all(_LINE_NUMBER_PREFIX.match(line) for line in plain):
+            yield from self._derive_single_file_events(plain)
+        elif self.prints_paths is not False:
+            yield from self._derive_many_file_events(plain)
 
-    def _several(self, lines: Sequence[str]) -> Iterator[FileAction]:
-        matches = [_PATH_AND_NUMBER_PREFIX.match(line) for line in lines]
-        known = {found[1] for found in matches if found and self._under(found[1])}
+    def _derive_single_file_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
+        previous = 0
+        for line in lines:
+            number = _LINE_NUMBER_PREFIX.match(line)
+            if number is None or int(number[1]) <= previous:
+                return
+            previous = int(number[1])
+        for first, shown in parse_numbered_lines(lines, _LINE_NUMBER_PREFIX):
+            yield ObservedLines(self.searched[0], first, shown)
+
+    def _derive_many_file_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
+        prefixes = [_PATH_AND_NUMBER_PREFIX.match(line) for line in lines]
+        known = {prefix[1] for prefix in prefixes if prefix and self._is_searched(prefix[1])}
         rows = []
-        for line, found in zip(lines, matches, strict=True):
-            row = (
-                (found[1], int(found[2]), line[found.end() :])
-                if found and found[1] in known
-                else _parse_context_line(line, known)
-            )
+        for line, prefix in zip(lines, prefixes, strict=True):
+            if prefix and prefix[1] in known:
+                rows.append((prefix[1], int(prefix[2]), line[prefix.end() :]))
+                continue
+            row = _parse_context_line(line, known)
             if row is None:
                 return
             rows.append(row)
@@ -183,10 +224,9 @@ class SearchView:
             if len(text) < MIN_CUT_LINE_LENGTH:
                 yield ObservedLines(path, number, [text + "\n"])
 
-    def _under(self, path: str) -> bool:
-        """Tell whether a file is one that was searched."""
+    def _is_searched(self, path: str) -> bool:
         plain = path.removeprefix("./").replace("\\", "/")
-        for name in self.named or (".",):
+        for name in self.searched or (".",):
             folder = name.replace("\\", "/").removeprefix("./").rstrip("/")
             if folder in ("", ".") and not plain.startswith("/"):
                 return True
@@ -196,43 +236,32 @@ class SearchView:
 
 
 def _parse_context_line(line: str, known: set[str]) -> tuple[str, int, str] | None:
-    """Read `path-12-text`, a line beside one that was found."""
-    fits = [
-        found
-        for found in re.finditer(r"-(\d{1,7})-", line[:1000])
-        if line[: found.start()] in known
+    """Parse `path-12-text`, a line before or after a match in a known file."""
+    marks = [
+        mark
+        for mark in _CONTEXT_LINE_NUMBER.finditer(line[:_MAX_CONTEXT_PATH_LENGTH])
+        if line[: mark.start()] in known
     ]
-    return (
-        (line[: fits[0].start()], int(fits[0][1]), line[fits[0].end() :])
-        if len(fits) == 1
-        else None
-    )
+    if len(marks) != 1:
+        return None
+    mark = marks[0]
+    return line[: mark.start()], int(mark[1]), line[mark.end() :]
 
 
 @dataclass(frozen=True, slots=True)
 class GitReportView:
-    """What git tells in a form of its own, wherever it stands in an output: a diff, or the renames
-    of a status.
-    """
+    """A report in a form of git's own, recognizable anywhere: a diff, or renames in a status."""
 
     diff: bool
     count: int | None = None
-    least: int = 0
-    apart = True
 
-    def shows(
-        self,
-        lines: Sequence[str],
-        slack: int | None = 0,  # noqa: ARG002
-        *,
-        full: bool = False,  # noqa: ARG002
-    ) -> Iterator[FileAction]:
-        """Say what the printed lines show."""
+    def derive_events(self, lines: Sequence[str]) -> Iterator[FileAction]:
+        """Yield the diffs or the renames that the printed lines show."""
         plain = [_COLOUR_CODE.sub("", line) for line in lines]
         if self.diff:
-            for path, found in parse_unified_diff("\n".join(plain)):
+            for path, hunks in parse_unified_diff("\n".join(plain)):
                 if path is not None:
-                    yield ObservedDiff(path, found)
+                    yield ObservedDiff(path, hunks)
             return
         for line in plain:
             renamed = _RENAME_LINE.match(line)
@@ -243,53 +272,16 @@ class GitReportView:
 OutputView = FileLinesView | SearchView | GitReportView
 
 
-_SED_PRINT_COMMAND = re.compile(r"(\d{1,7})(?:,(\d{1,7}|\$|\+\d{1,7}))?p")
-_GREP_LETTERS = frozenset("EFGHIPRaeinrsvwx")
-_RIPGREP_LETTERS = frozenset("FHPSeinsuvwx.")
-_FILTER_LETTERS = frozenset("EFGPivwe")
-_GREP_LONG_OPTION = re.compile(
-    r"--(?:include|exclude|exclude-dir|glob|iglob|type|type-not|max-count|color|colour)=.*"
-    r"|--(?:line-number|ignore-case|with-filename|no-heading|hidden|no-ignore|fixed-strings|word-regexp|recursive"
-    r"|extended-regexp|perl-regexp|smart-case|case-sensitive|sort=path|color=never|no-messages|invert-match)"
-)
-_GREP_VALUE_OPTIONS = frozenset(
-    [
-        "-A",
-        "-B",
-        "-C",
-        "-m",
-        "-g",
-        "-t",
-        "-T",
-        "--glob",
-        "--iglob",
-        "--type",
-        "--type-not",
-        "--include",
-        "--exclude",
-    ]
-)
-_DIFF_ARGUMENT = re.compile(
-    r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff|--minimal|--patience|-p"
-)
-_FILE_ARGUMENT = re.compile(
-    r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)"
-)  # with a colon it is a file of a commit
-
-
 def build_output_view(pipeline: Sequence[ShellCommand]) -> OutputView | None:
-    """Say what lines of files a pipeline prints; `None` when that is not known."""
+    """Return the view of the lines that a pipeline prints, or `None` where they are unknown."""
     first = pipeline[0]
     words = _list_known_words(first.words)
-    maker = _VIEW_MAKERS.get(first.name)
-    view = maker(words) if words is not None and maker is not None else None
+    build_view = _VIEW_BUILDERS.get(first.name)
+    view = build_view(words) if words is not None and build_view is not None else None
     for command in pipeline[1:]:
         words = _list_known_words(command.words)
-        if (
-            view is None
-            or words is None
-            or any(one.operator.startswith("<") for one in command.redirects)
-        ):
+        reads_other = any(redirect.operator.startswith("<") for redirect in command.redirects)
+        if view is None or words is None or reads_other:
             return None
         view = _narrow_view(view, words)
     return view
@@ -300,29 +292,29 @@ def _list_known_words(words: Sequence[str | None]) -> list[str] | None:
     return known if len(known) == len(words) else None
 
 
+# --- commands that narrow a view ---
+
+
 def _narrow_view(view: OutputView, words: Sequence[str]) -> OutputView | None:
-    """Say what a command leaves of what it is given to read."""
+    """Return the view of the lines that a command lets through."""
     if list(words) in (["cat"], ["cat", "-"], ["less"], ["more"]):
         return view
     if words[0] in ("grep", "egrep", "fgrep", "rg"):
         return _narrow_by_search(view, words)
-    piece = _parse_line_range(words)
-    if piece is None:
+    line_range = _parse_line_range(words)
+    if line_range is None:
         return None
-    (start, stop), rest = piece
-    if rest:
+    (start, stop), files = line_range
+    if files:
         return None
     if isinstance(view, FileLinesView):
-        return view.tail(-start) if start < 0 else view.cut(start, stop)
-    if isinstance(view, SearchView) and start >= 0 and stop is not None:
-        return replace(
-            view, count=stop - start if view.count is None else min(view.count, stop - start)
-        )
-    return (
-        view
-        if isinstance(view, SearchView) or (start == 0 and isinstance(view, GitReportView))
-        else None
-    )
+        return view.keep_last(-start) if start < 0 else view.keep_range(start, stop)
+    if isinstance(view, GitReportView):
+        return view if start == 0 else None
+    if start >= 0 and stop is not None:
+        limit = stop - start
+        return replace(view, count=limit if view.count is None else min(view.count, limit))
+    return view
 
 
 def _narrow_by_search(view: OutputView, words: Sequence[str]) -> OutputView | None:
@@ -332,118 +324,157 @@ def _narrow_by_search(view: OutputView, words: Sequence[str]) -> OutputView | No
     letters, arguments = options
     if len(arguments) > 1:
         return None
-    if (
-        isinstance(view, FileLinesView)
-        and view.form is None
-        and view.spans == ((1, None),)
-        and "n" in letters
-        and "H" not in letters
-    ):
-        return SearchView((view.path,), names=False)
-    filters = letters <= _FILTER_LETTERS
-    if filters and isinstance(view, SearchView):
-        return replace(view, count=None)
-    return view if filters and isinstance(view, FileLinesView) and view.form is not None else None
+    only_filters = letters <= _FILTER_LETTERS
+    if isinstance(view, SearchView):
+        return replace(view, count=None) if only_filters else None
+    if not isinstance(view, FileLinesView):
+        return None
+    if view.form is not None:
+        return view if only_filters else None
+    is_whole_file = view.spans == ((1, None),)
+    if is_whole_file and "n" in letters and "H" not in letters:
+        return SearchView((view.path,), prints_paths=False)
+    return None
 
 
-def _parse_line_range(words: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | None:
-    """Read `head`, `tail` or `sed` that leave one piece: from and to which line, counted from 0,
-    and the files they name.
-    """
+# --- commands that print a range of lines ---
+
+
+def _build_range_view(words: Sequence[str]) -> OutputView | None:
+    line_range = _parse_line_range(words)
+    if line_range is None:
+        return None
+    (start, stop), files = line_range
+    return (
+        FileLinesView(files[0]).keep_range(start, stop) if len(files) == 1 and start >= 0 else None
+    )
+
+
+def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
+    """Return the slice that `head`, `tail`, `sed` or `Select-Object` keeps, and its files."""
     name, rest = words[0], list(words[1:])
     if name == "sed":
-        spans = _parse_sed_ranges(rest)
-        if spans is None or len(spans[0]) != 1:
+        ranges = _parse_sed_ranges(rest)
+        if ranges is None or len(ranges[0]) != 1:
             return None
-        (first, last), files = spans[0][0], spans[1]
+        ((first, last),), files = ranges
         return (first - 1, last), files
     if name == "Select-Object":
         return _parse_select_object(rest)
-    if name not in ("head", "tail"):
+    return _parse_head_or_tail(name, rest) if name in ("head", "tail") else None
+
+
+def _parse_head_or_tail(name: str, rest: list[str]) -> tuple[LineSlice, list[str]] | None:
+    sign, count, files = "", _DEFAULT_LINE_COUNT, rest
+    option = _LINE_COUNT_OPTION.match(" ".join(rest[:2]))
+    if option:
+        sign, digits = (group for group in option.groups() if group is not None)
+        count = int(digits)
+        files = rest[option[0].count(" ") + 1 :]
+    if any(word.startswith("-") for word in files):
         return None
-    number, files = 10, []
-    signed = ""
-    text = " ".join(rest[:2])
-    found = re.match(
-        r"-n ?([+-]?)(\d{1,7})(?= |$)|-([+-]?)(\d{1,7})(?= |$)|--lines=([+-]?)(\d{1,7})(?= |$)",
-        text,
-    )
-    if found:
-        used = found[0].count(" ") + 1
-        signed, number = next(
-            (found[i], int(found[i + 1])) for i in (1, 3, 5) if found[i + 1] is not None
-        )
-        rest = rest[used:]
-    files = rest
-    if any(word.startswith("-") for word in files) or (signed and (name, signed) != ("tail", "+")):
+    if sign and (name, sign) != ("tail", "+"):
         return None
     if name == "head":
-        return (0, number), files
-    return ((max(number, 1) - 1, None) if signed else (-number, None)), files
+        return (0, count), files
+    return ((max(count, 1) - 1, None) if sign else (-count, None)), files
+
+
+def _parse_select_object(rest: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
+    """Parse `Select-Object -Skip a -First b`."""
+    if len(rest) % 2 or any(not re.fullmatch(r"\d{1,7}", value) for value in rest[1::2]):
+        return None
+    options = {name.lower(): int(value) for name, value in zip(rest[::2], rest[1::2], strict=True)}
+    if not options or not set(options) <= {"-skip", "-first"}:
+        return None
+    start = options.get("-skip", 0)
+    return (start, start + options["-first"] if "-first" in options else None), []
+
+
+def _build_sed_view(words: Sequence[str]) -> OutputView | None:
+    ranges = _parse_sed_ranges(words[1:])
+    if ranges is None:
+        return None
+    spans, files = ranges
+    return FileLinesView(files[0], tuple(spans)) if len(files) == 1 else None
 
 
 def _parse_sed_ranges(rest: Sequence[str]) -> tuple[list[LineSpan], list[str]] | None:
-    """Read `sed -n 'a,bp;c,dp'`, with `-e` too, and `sed 10q`; gives the spans and the files."""
-    scripts, files, silent, expects = [], [], False, False
+    """Parse `sed -n 'a,bp;c,dp'`, also with `-e`, and `sed 10q`; return the spans and the files."""
+    arguments = _parse_sed_arguments(rest)
+    if arguments is None:
+        return None
+    scripts, files, silent = arguments
+    commands = [
+        command.strip().replace(" ", "")
+        for script in scripts
+        for command in re.split(r"[;\n]", script)
+        if command.strip()
+    ]
+    quit_command = _SED_QUIT_COMMAND.fullmatch(commands[-1]) if commands else None
+    quit_line = int(quit_command[1]) if quit_command else None
+    if not silent:
+        only_quits = quit_line is not None and len(commands) == 1
+        return ([(1, quit_line)], files) if only_quits else None
+    spans = _parse_sed_spans(commands if quit_line is None else commands[:-1])
+    if not spans or spans[0][0] < 1:
+        return None
+    if quit_line is not None and quit_line < (spans[-1][1] or 0):
+        return None
+    return spans, files
+
+
+def _parse_sed_arguments(rest: Sequence[str]) -> tuple[list[str], list[str], bool] | None:
+    """Return the scripts, the files, and whether `-n` is given; `None` for other options."""
+    scripts: list[str] = []
+    files: list[str] = []
+    silent = expects_script = False
     for word in rest:
-        if expects:
+        if expects_script:
             scripts.append(word)
-            expects = False
+            expects_script = False
         elif word in ("-n", "--quiet", "--silent", "-nE", "-En"):
             silent = True
         elif word in ("-e", "-ne"):
-            silent, expects = silent or "n" in word, True
+            silent, expects_script = silent or "n" in word, True
         elif word in ("-E", "-r", "--"):
-            pass
+            continue
         elif word.startswith("-"):
             return None
         else:
             files.append(word)
     if not scripts and files:
         scripts.append(files.pop(0))
-    parts = [
-        part.strip().replace(" ", "")
-        for script in scripts
-        for part in re.split(r"[;\n]", script)
-        if part.strip()
-    ]
-    quits = re.fullmatch(r"(\d{1,7})q", parts[-1]) if parts else None
-    if not silent:
-        return ([(1, int(quits[1]))], files) if quits and len(parts) == 1 else None
+    return scripts, files, silent
+
+
+def _parse_sed_spans(commands: Sequence[str]) -> list[LineSpan] | None:
+    """Return the spans that `p` commands print, or `None` where they overlap or are others."""
     spans: list[LineSpan] = []
-    for part in parts[:-1] if quits else parts:
-        found = _SED_PRINT_COMMAND.fullmatch(part)
-        if not found or (spans and (spans[-1][1] is None or int(found[1]) <= spans[-1][1])):
+    for command in commands:
+        printed = _SED_PRINT_COMMAND.fullmatch(command)
+        if not printed:
             return None
-        first, end = int(found[1]), found[2]
-        last = (
-            first
-            if not end
-            else None
-            if end == "$"
-            else first + int(end[1:])
-            if end[0] == "+"
-            else max(first, int(end))
-        )
-        spans.append((first, last))
-    if not spans or spans[0][0] < 1 or (quits and int(quits[1]) < (spans[-1][1] or 0)):
+        first, end = int(printed[1]), printed[2]
+        previous = spans[-1][1] if spans else 0
+        if previous is None or (spans and first <= previous):
+            return None
+        spans.append((first, _parse_sed_end(first, end)))
+    return spans
+
+
+def _parse_sed_end(first: int, end: str | None) -> int | None:
+    if not end:
+        return first
+    if end == "$":
         return None
-    return spans, files
+    return first + int(end[1:]) if end[0] == "+" else max(first, int(end))
 
 
-def _make_sed_view(words: Sequence[str]) -> OutputView | None:
-    read = _parse_sed_ranges(words[1:])
-    return FileLinesView(read[1][0], tuple(read[0])) if read and len(read[1]) == 1 else None
+# --- commands that print whole files ---
 
 
-def _make_range_view(words: Sequence[str]) -> OutputView | None:
-    piece = _parse_line_range(words)
-    if piece is None or len(piece[1]) != 1 or piece[0][0] < 0:
-        return None
-    return FileLinesView(piece[1][0]).cut(*piece[0])
-
-
-def _make_cat_view(words: Sequence[str]) -> OutputView | None:
+def _build_cat_view(words: Sequence[str]) -> OutputView | None:
     files = [word for word in words[1:] if not word.startswith("-") and word != "--"]
     options = [word for word in words[1:] if word.startswith("-") and word != "--"]
     if len(files) != 1 or options not in ([], ["-n"]):
@@ -451,132 +482,112 @@ def _make_cat_view(words: Sequence[str]) -> OutputView | None:
     return FileLinesView(files[0], form=ARROW_LINE_NUMBER if options else None)
 
 
-def _make_nl_view(words: Sequence[str]) -> OutputView | None:
-    rest = words[2:] if words[1:2] == ["-ba"] else words[3:] if words[1:3] == ["-b", "a"] else None
-    return (
-        FileLinesView(rest[0], form=ARROW_LINE_NUMBER)
-        if rest and len(rest) == 1 and not rest[0].startswith("-")
-        else None
-    )
-
-
-def _parse_select_object(rest: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | None:
-    """Read `Select-Object -Skip a -First b`."""
-    if len(rest) % 2 or any(not re.fullmatch(r"\d{1,7}", value) for value in rest[1::2]):
+def _build_nl_view(words: Sequence[str]) -> OutputView | None:
+    if words[1:2] == ["-ba"]:
+        files = words[2:]
+    elif words[1:3] == ["-b", "a"]:
+        files = words[3:]
+    else:
+        return None  # Without `-b a`, empty lines are not numbered.
+    if len(files) != 1 or files[0].startswith("-"):
         return None
-    given = {name.lower(): int(value) for name, value in zip(rest[::2], rest[1::2], strict=True)}
-    if not given or not set(given) <= {"-skip", "-first"}:
-        return None
-    start = given.get("-skip", 0)
-    return (start, start + given["-first"] if "-first" in given else None), []
+    return FileLinesView(files[0], form=ARROW_LINE_NUMBER)
 
 
-def _make_get_content_view(words: Sequence[str]) -> OutputView | None:
-    rest = [
-        word
-        for word in words[1:]
-        if word.lower() not in ("-path", "-literalpath", "-encoding", "utf8", "utf-8")
-    ]
-    found = re.fullmatch(
-        (
-            r"(?:-(?:totalcount|head|first) (\d{1,7}) )?(\S+)(?: -(?:totalcount|head|first) "
-            r"(\d{1,7}))?"
-        ),
-        " ".join(rest),
-        re.IGNORECASE,
-    )
-    if (
-        not found
-        or found[2].startswith("-")
-        or len(rest) not in (1, 3)
-        or re.search(r"[*?\[]", found[2])
-    ):
+def _build_get_content_view(words: Sequence[str]) -> OutputView | None:
+    rest = [word for word in words[1:] if word.lower() not in _PLAIN_GET_CONTENT_WORDS]
+    arguments = _GET_CONTENT_ARGUMENTS.fullmatch(" ".join(rest))
+    if not arguments or len(rest) not in (1, 3):
         return None
-    count = found[1] or found[3]
-    return FileLinesView(found[2]).cut(0, int(count) if count else None)
+    path, count = arguments[2], arguments[1] or arguments[3]
+    if path.startswith("-") or re.search(r"[*?\[]", path):
+        return None
+    return FileLinesView(path).keep_range(0, int(count) if count else None)
+
+
+# --- searches ---
+
+
+def _build_grep_view(words: Sequence[str]) -> OutputView | None:
+    options = _parse_grep_options(words[1:])
+    if options is None:
+        return None
+    letters, arguments = options
+    if "n" not in letters or not arguments:
+        return None
+    files = arguments[1:]
+    is_ripgrep = words[0] == "rg"
+    if not letters <= (_RIPGREP_LETTERS if is_ripgrep else _GREP_LETTERS):
+        return None
+    searches_folders = is_ripgrep or bool(letters & _RECURSIVE_LETTERS)
+    if not files and not searches_folders:
+        return None
+    prints_paths: bool | None = "H" in letters or len(files) != 1
+    if not prints_paths and searches_folders:
+        prints_paths = None  # They are printed if the operand is a folder.
+    return SearchView(tuple(files), prints_paths)
 
 
 def _parse_grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | None:
-    """Give the letters of a search's options and its other arguments; `None` when one is
-    not known.
-    """
+    """Return the option letters of a search and its operands, or `None` for unknown options."""
     letters: set[str] = set()
-    arguments: list[str] = []
-    skip = pattern = options = False
+    operands: list[str] = []
+    skips_value = has_pattern_option = options_ended = False
     for word in rest:
-        if skip:
-            skip = False
-        elif options or not word.startswith("-") or word == "-":
-            arguments.append(word)
+        if skips_value:
+            skips_value = False
+        elif options_ended or not word.startswith("-") or word == "-":
+            operands.append(word)
         elif word == "--":
-            options = True
+            options_ended = True
         elif word in _GREP_VALUE_OPTIONS:
-            skip = True
+            skips_value = True
         elif word in ("-e", "--regexp"):
-            skip = pattern = True
-        elif re.fullmatch(r"-[ABCm]\d{1,5}|-\d{1,5}", word) or _GREP_LONG_OPTION.fullmatch(word):
-            letters |= (
-                {"n"} if word == "--line-number" else {"H"} if word == "--with-filename" else set()
-            )
-        elif found := re.fullmatch(r"-([a-zA-Z]+?)([ABCm]\d{0,5})?", word):
-            letters |= set(found[1])
-            skip = bool(found[2]) and len(found[2]) == 1
+            skips_value = has_pattern_option = True
+        elif _GREP_COUNT_OPTION.fullmatch(word) or _GREP_LONG_OPTION.fullmatch(word):
+            letters.update(_GREP_LONG_OPTION_LETTERS.get(word, ""))
+        elif short := _GREP_SHORT_OPTIONS.fullmatch(word):
+            letters.update(short[1])
+            skips_value = bool(short[2]) and len(short[2]) == 1
         else:
             return None
-    if pattern:
-        arguments.insert(0, "")
-    return letters, arguments
+    if has_pattern_option:
+        operands.insert(0, "")  # The pattern is the first operand elsewhere.
+    return letters, operands
 
 
-def _make_grep_view(words: Sequence[str]) -> OutputView | None:
-    options = _parse_grep_options(words[1:])
-    if options is None or "n" not in options[0] or not options[1]:
-        return None
-    letters, (_, *files) = options[0], options[1]
-    ripgrep = words[0] == "rg"
-    if not letters <= (_RIPGREP_LETTERS if ripgrep else _GREP_LETTERS):
-        return None
-    if not files and not ripgrep and not letters & {"r", "R"}:
-        return None
-    names = (
-        True
-        if "H" in letters or len(files) != 1
-        else None
-        if ripgrep or letters & {"r", "R"}
-        else False
-    )
-    return SearchView(tuple(files), names)
+# --- git ---
 
 
-def _make_git_view(words: Sequence[str]) -> OutputView | None:
-    """Read `git status` and a diff whose new side is the work tree.
+def _build_git_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `git status`, or of a diff whose new side is the work tree.
 
-    `git show HEAD:file`, `git cat-file` and a diff of two commits show what was committed. The file
-    may differ from it in any line, and what it was before the session is what the first look at it
-    or a base says, so they prove nothing.
+    `git show HEAD:file`, `git cat-file` and a diff of two commits show committed content. The file
+    may differ from it in any line, and its content before the session comes from the first look at
+    it or from a base. So they prove nothing.
     """
     _, rest = parse_git_arguments(words)
     if rest[:1] == ["status"]:
         return GitReportView(diff=False)
     if rest[:1] != ["diff"]:
         return None
-    named = rest[rest.index("--") :] if "--" in rest else []
-    for word in rest[1 : len(rest) - len(named)]:
+    before_paths = rest[1 : rest.index("--")] if "--" in rest else rest[1:]
+    for word in before_paths:
         if not word or not (_DIFF_ARGUMENT.fullmatch(word) or _FILE_ARGUMENT.fullmatch(word)):
             return None
     return GitReportView(diff=True)
 
 
-_VIEW_MAKERS: dict[str, Callable[[Sequence[str]], OutputView | None]] = {
-    "sed": _make_sed_view,
-    "head": _make_range_view,
-    "tail": _make_range_view,
-    "cat": _make_cat_view,
-    "nl": _make_nl_view,
-    "grep": _make_grep_view,
-    "egrep": _make_grep_view,
-    "rg": _make_grep_view,
-    "git": _make_git_view,
-    "Get-Content": _make_get_content_view,
-    "gc": _make_get_content_view,
+_VIEW_BUILDERS: dict[str, Callable[[Sequence[str]], OutputView | None]] = {
+    "sed": _build_sed_view,
+    "head": _build_range_view,
+    "tail": _build_range_view,
+    "cat": _build_cat_view,
+    "nl": _build_nl_view,
+    "grep": _build_grep_view,
+    "egrep": _build_grep_view,
+    "rg": _build_grep_view,
+    "git": _build_git_view,
+    "Get-Content": _build_get_content_view,
+    "gc": _build_get_content_view,
 }
