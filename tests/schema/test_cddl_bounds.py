@@ -20,9 +20,10 @@ NESTED_STRINGS = [
 
 @pytest.fixture(autouse=True)
 def quick():
-    started = time.monotonic()
+    """Fail a test that computes for long; waiting for a busy machine does not count."""
+    started = time.process_time()
     yield
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("cddl", NESTED_STRINGS)
