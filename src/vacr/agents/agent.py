@@ -220,9 +220,6 @@ class Agent:
         """Yield the records of the conversations in a source."""
         raise NotImplementedError
 
-    formats_with_separate_calls: frozenset[str] = frozenset()
-    """Formats that hold calls and reasoning beside the content of a message, not inside it."""
-
     # --- where sessions lie ---
 
     stores: Sequence[SessionStore] = ()

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from vacr.edits.listings import gather_uncut_lines as gather_uncut_lines
     from vacr.edits.listings import parse_listing as parse_listing
     from vacr.edits.listings import parse_numbered_lines as parse_numbered_lines
-    from vacr.edits.listings import parse_opencode_grep as parse_opencode_grep
     from vacr.edits.patch import FilePatch as FilePatch
     from vacr.edits.patch import Hunk as Hunk
     from vacr.edits.patch import PatchHunk as PatchHunk
@@ -98,7 +97,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "gather_uncut_lines",
             "parse_listing",
             "parse_numbered_lines",
-            "parse_opencode_grep",
         ),
         "patch": (
             "FilePatch",

@@ -91,14 +91,3 @@ def _add_to_runs(runs: list[NumberedRun], number: int, line: str) -> None:
         runs[-1][1].append(line + "\n")
     else:
         runs.append((number, [line + "\n"]))
-
-
-def parse_opencode_grep(lines: Iterable[str]) -> Iterator[tuple[str, NumberedRun]]:
-    """Yield path and line of each match of OpenCode's grep: `path:`, then `  Line 12: text`."""
-    path: str | None = None
-    for line in lines:
-        match = re.match(r"  Line (\d{1,7}): ", line)
-        if match and path is not None and len(line) < MIN_CUT_LINE_LENGTH:
-            yield path, (int(match[1]), [line[match.end() :] + "\n"])
-        elif line.endswith(":") and not line.startswith(" "):
-            path = line[:-1]

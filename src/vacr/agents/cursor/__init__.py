@@ -25,7 +25,6 @@ class Cursor(Agent):
 
     name = reader.name
     formats = reader.formats
-    formats_with_separate_calls = frozenset(["cursor-vscdb"])
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED

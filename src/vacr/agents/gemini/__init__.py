@@ -24,7 +24,6 @@ class Gemini(Agent):
 
     name = reader.name
     formats = reader.formats
-    formats_with_separate_calls = frozenset(["gemini-json", "gemini-jsonl"])
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED

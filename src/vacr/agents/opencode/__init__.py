@@ -25,7 +25,6 @@ class OpenCode(Agent):
 
     name = reader.name
     formats = reader.formats
-    formats_with_separate_calls = frozenset(["opencode-json", "opencode-export", "opencode-sqlite"])
     stores = reader.STORES
     databases = reader.DATABASES
     folder = reader.FOLDER
