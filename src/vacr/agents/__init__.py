@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from vacr.agents.tool_calls import ShownEntry as ShownEntry
     from vacr.agents.tool_calls import ToolCall as ToolCall
     from vacr.agents.tool_calls import ToolEffect as ToolEffect
+    from vacr.agents.tool_calls import dict_or_empty as dict_or_empty
     from vacr.agents.tool_calls import extract_command as extract_command
     from vacr.agents.tool_calls import extract_result_text as extract_result_text
     from vacr.agents.tool_calls import get_text_argument as get_text_argument
@@ -129,6 +130,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ShownEntry",
             "ToolCall",
             "ToolEffect",
+            "dict_or_empty",
             "extract_command",
             "extract_result_text",
             "get_text_argument",

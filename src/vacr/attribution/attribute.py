@@ -23,7 +23,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.agents import SessionStep, ToolCall, find_record_agent, is_unknown_file_tool
+from vacr.agents import (
+    SessionStep,
+    ToolCall,
+    dict_or_empty,
+    find_record_agent,
+    is_unknown_file_tool,
+)
 from vacr.attribution.base import BaseFiles, find_base_root
 from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
@@ -323,7 +329,7 @@ def _add_attribution(
     unknown = count_unknown_tools(replay, number)
     if unknown:
         evidence["unknown-tools"] = unknown
-    ours = {**_dict_or_empty(record.get("vacr")), "attribution": evidence}
+    ours = {**dict_or_empty(record.get("vacr")), "attribution": evidence}
     inputs: dict[str, Any] = {}
     if base is not None:
         inputs["base"] = {"type": "git", "revision": base.revision}
@@ -336,16 +342,12 @@ def _add_attribution(
             str(other.get("id", "")) for other in records if other is not record
         )
     if inputs:
-        ours["inputs"] = {**_dict_or_empty(ours.get("inputs")), **inputs}
+        ours["inputs"] = {**dict_or_empty(ours.get("inputs")), **inputs}
     attributed = {**record, "file-attribution": attribution, "vacr": ours}
     revision = find_newest_revision(replay.steps[number])
     if revision is not None:
         attributed["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
     return attributed
-
-
-def _dict_or_empty(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -21,7 +21,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vacr.agents import SessionStep, ShownEntry, ToolCall, find_record_agent
+from vacr.agents import (
+    SessionStep,
+    ShownEntry,
+    ToolCall,
+    dict_or_empty,
+    find_record_agent,
+)
 from vacr.attribution import (
     EVIDENCE_CONTENT_ONLY,
     BaseFiles,
@@ -168,8 +174,8 @@ def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str,
     for record in records:
         key: tuple[Any, ...] = (find_record_agent(record).project_folder(record),)
         if "file-attribution" in record:
-            inputs = _dict_or_empty(_dict_or_empty(record.get("vacr")).get("inputs"))
-            revision = str(_dict_or_empty(inputs.get("base")).get("revision", ""))
+            inputs = dict_or_empty(dict_or_empty(record.get("vacr")).get("inputs"))
+            revision = str(dict_or_empty(inputs.get("base")).get("revision", ""))
             others = inputs.get("records")
             if isinstance(others, list) and others:
                 key += (revision, len(others))
@@ -177,10 +183,6 @@ def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str,
                 key += (revision, _get_session_id(record))
         groups.setdefault(key, []).append(record)
     yield from groups.values()
-
-
-def _dict_or_empty(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 # The attribution that a record holds
