@@ -208,14 +208,16 @@ def test_search_and_filters(browser, tmp_path):
     page.keyboard.press("/")
     page.keyboard.type("PRINTED 12")
     page.wait_for_selector(".count:has-text('1 of 160')")
+    page.wait_for_selector('.row[data-anchor="c12"]')
     wait_count(page, ".row", 1)
-    assert page.locator(".row").get_attribute("data-anchor") == "c12"
     page.click("text=Show all")
+    page.wait_for_selector(".count:has-text('160 of 160')")
     page.click(".kinds button:has-text('Failures')")
     page.wait_for_selector(".count:has-text('1 of 160')")
+    page.wait_for_selector('.row[data-anchor="c7"]')
     wait_count(page, ".row", 1)
-    assert page.locator(".row").get_attribute("data-anchor") == "c7"
     page.click("text=Show all")
+    page.wait_for_selector(".count:has-text('160 of 160')")
     page.click(".kinds button:has-text('Answers')")
     page.wait_for_selector(".count:has-text('40 of 160')")
     page.select_option("select[aria-label=Detail]", "brief")
