@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.conftest import EXAMPLES
 
 # Modules that run as scripts, or need a package that not everybody installs.
 _NOT_IMPORTED = {"vacr.__main__", "vacr.capture.hook"}
-_NAMES = sorted(
+_NAMES = ["vacr"] + sorted(
     module.name
     for module in pkgutil.walk_packages(vacr.__path__, "vacr.")
     if module.name not in _NOT_IMPORTED
@@ -33,6 +34,7 @@ def _find_examples(name):
 def test_example_of_module_holds(name, tmp_path, monkeypatch):
     example = _find_examples(name)
     shutil.copytree(EXAMPLES, tmp_path / "examples")
+    shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "session.jsonl")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VACR_STATE", str(tmp_path / "state"))
     report = []
@@ -41,5 +43,17 @@ def test_example_of_module_holds(name, tmp_path, monkeypatch):
     assert runner.summarize(verbose=False).failed == 0, "".join(report)
 
 
-def test_examples_are_found():
-    assert any(_find_examples(name).examples for name in _NAMES)
+def _count_lines(name):
+    return Path(importlib.import_module(name).__file__).read_text().count("\n")
+
+
+def test_long_modules_open_with_an_example():
+    facades = {
+        package.name
+        for package in pkgutil.walk_packages(vacr.__path__, "vacr.")
+        if package.ispkg and not package.name.startswith(("vacr.agents.", "vacr.cli"))
+    }
+    chapters = [name for name in _NAMES if name not in facades]
+    long = [name for name in chapters if _count_lines(name) > 150]
+    assert len(long) > 50
+    assert [name for name in long if not _find_examples(name).examples] == []

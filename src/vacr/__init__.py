@@ -1,17 +1,23 @@
 """Verifiable Agent Conversation Records: what an AI coding agent did, as evidence.
 
-    import vacr
-    for record in vacr.read("session.jsonl"):            # native file, database or folder → records
-        vacr.validate(record).raise_for_errors()
-        record = vacr.attribute(record)                  # with the lines that the agent wrote
-        data = vacr.encode(record, "json")               # canonical bytes; decode is its inverse
-        older = vacr.convert(record, "v2")               # in another version of the format
-        statement = vacr.sign(data, signer)              # COSE_Sign1, as bytes
-        receipt = vacr.register(statement, service)      # of a transparency service, by its address
-        vacr.verify(statement, policy, payload=data)     # returns what was verified, or raises
+Read a session, check its record, name the lines that the agent wrote, sign, and verify:
 
-    for sealed in vacr.seal("session.jsonl", signer=signer, log=service):    # all of it at once
-        ...
+    >>> import vacr
+    >>> from vacr.signing import KeySigner, generate_key
+    >>> signer = KeySigner(generate_key("eddsa"))
+    >>> (record,) = vacr.read("session.jsonl")
+    >>> vacr.validate(record).raise_for_errors()
+    >>> data = vacr.encode(vacr.attribute(record), "json")
+    >>> statement = vacr.sign(data, signer)
+    >>> policy = vacr.Policy(keys=(signer.public_key,))
+    >>> vacr.verify(statement, policy, payload=data).record["id"] == vacr.decode(data)["id"]
+    True
+
+`vacr.seal` does all of this in one call, and with `log=` registers the statement too:
+
+    >>> (sealed,) = vacr.seal("session.jsonl", signer=signer)
+    >>> vacr.verify(sealed.statement, policy, payload=sealed.data).record["version"]
+    '3.0.0-draft'
 
 Everything is loaded when it is first used, so that importing the package costs nothing.
 """

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 import vacr
-from tests.sources.cursor_databases import editor
+from tests.discovery.cursor_databases import editor
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
 
 ROOT = "/home/mira/app"

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.sources.opencode_database import SESSION, filled
+from tests.discovery.opencode_database import SESSION, filled
 from vacr.agents.documents import encode_session_rows
 from vacr.capture.history import restore_first_seen_parts
 from vacr.capture.journal import Journal

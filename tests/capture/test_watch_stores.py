@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager
 import pytest
 
 from tests.conftest import FIXTURES, ROOT
-from tests.sources import cursor_databases, homes, writer
-from tests.sources.opencode_database import CHILD, SESSION, filled
-from tests.sources.test_cursor_editor import CID, FORMS
+from tests.discovery import cursor_databases, homes, writer
+from tests.discovery.opencode_database import CHILD, SESSION, filled
+from tests.discovery.test_cursor_editor import CID, FORMS
 from vacr.capture.following import export_store_parts, list_stored_sessions
 from vacr.capture.session_places import SessionPlace
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES
-from tests.schema.test_schema_v1 import RECORD as V1
+from tests.record.test_schema_v1 import RECORD as V1
 from vacr.record.encoding import encode
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"

@@ -14,8 +14,8 @@ from contextlib import closing
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from tests.sources import homes
-from tests.sources.opencode_database import CHILD, SESSION, START, OpenCode
+from tests.discovery import homes
+from tests.discovery.opencode_database import CHILD, SESSION, START, OpenCode
 
 STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 # Where the machine that runs the tests has its own sessions.

@@ -12,7 +12,7 @@ import pytest
 
 from tests.log.scrapi import Scrapi
 from tests.log.test_client import certified
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority
 from tests.vectors.statements import Key
 from vacr.registration.outbox import Outbox

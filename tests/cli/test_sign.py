@@ -13,7 +13,7 @@ import cbor2
 import pytest
 from cryptography import x509
 
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
 from tests.vectors.timestamps import TimeAuthority

@@ -10,9 +10,9 @@ import shutil
 from pathlib import Path
 
 from tests.conftest import EXAMPLES, FIXTURES
-from tests.sources import homes
-from tests.sources.cursor_databases import editor
-from tests.sources.opencode_database import OpenCode
+from tests.discovery import homes
+from tests.discovery.cursor_databases import editor
+from tests.discovery.opencode_database import OpenCode
 
 GEMINI = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
 EDITED = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"

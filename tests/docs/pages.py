@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 README = ROOT / "README.md"
 SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
-"""What these tell of happens elsewhere; tests/action runs it."""
+"""What these tell of happens elsewhere; tests/app runs it."""
 GUIDES = [
     ROOT / "docs" / "getting-started.md",
     *sorted(

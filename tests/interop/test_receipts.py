@@ -8,7 +8,7 @@ import cbor2
 import pytest
 
 from tests.interop.test_peers import ask
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import sign

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import cbor2
 
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from vacr.signing.keys import build_cose_key
 
 COSE = "application/cose"

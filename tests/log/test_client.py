@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tests.log.scrapi import Scrapi
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority, name_of, with_key_identifiers
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement, Unreachable, UsageError

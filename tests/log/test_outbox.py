@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from vacr.errors import UnreadableInput
 from vacr.registration.outbox import Outbox, OutboxItem, compute_entry_digest, find_outbox_folder
 from vacr.signing.keys import KeySigner, generate_key

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import cbor2
 
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import NOW, Key, message
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.receipts.logs import Log
+from tests.transparency.logs import Log
 from vacr.errors import InvalidStatement
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, generate_key

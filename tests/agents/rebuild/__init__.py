@@ -1,0 +1,84 @@
+"""The way back: native values from records, to show that nothing was lost. Independent of the
+readers' own tables.
+
+What cannot come back are members that were null where an object was taken apart: the format leaves
+them out. The `native` functions take them from a native value likewise. Nor does the order of a
+dump's documents, which means nothing.
+"""
+
+import base64
+import copy
+
+from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
+from tests.agents.rebuild.claude_code import claude_line
+from tests.agents.rebuild.codex_cli import codex_line
+from tests.agents.rebuild.comparing import comparable, without_nulls
+
+__all__ = ["assert_same", "comparable", "lines", "text", "values", "without_nulls"]
+
+LINES = {
+    "claude-jsonl": claude_line,
+    "codex-jsonl": codex_line,
+    "cursor-jsonl": cursor_transcripts.line,
+}
+# Format → the values of a record; a native value without what the format leaves out.
+WHOLE = {
+    "gemini-json": (gemini_cli.values, gemini_cli.native),
+    "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
+    "opencode-export": (open_code.exported, open_code.native),
+    "opencode-json": (open_code.values, open_code.native),
+}
+UNORDERED = {"opencode-json"}
+
+text = cursor_transcripts.text
+
+
+def lines(record: dict) -> list:
+    """Give the native lines that a record was made of, and the bytes of those that could not be
+    decoded.
+    """
+    back = LINES[format_of(record)]
+    found = []
+    for entry in copy.deepcopy(record["session"]["entries"]):
+        ours = entry.get("vacr", {})
+        if entry.get("event-type") == "undecodable" and ours.get("encoding") == "base64":
+            found.append(base64.b64decode(entry["data"]["bytes"]))
+        elif "repaired" not in ours:
+            found.append(entry["data"]["value"] if "not-an-object" in ours else back(entry))
+    return found
+
+
+def format_of(record: dict) -> str:
+    return record["vacr"]["source"]["format"]
+
+
+def values(records: list[dict]) -> list:
+    """Give the native values that the records of one source were made of, and the bytes that could
+    not be decoded.
+    """
+    found = []
+    for record in copy.deepcopy(records):
+        back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
+        found += back(record)
+    return (
+        open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
+    )
+
+
+def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) -> None:
+    """Show that the native values come back from the records of a source.
+
+    With the bytes of what could not be decoded they come back in another order, for those go to the
+    end of a session.
+    """
+    found = [value for value in values(records) if with_bytes or not isinstance(value, bytes)]
+    back, there = (list(map(normal_of(format_of(records[0])), some)) for some in (found, native))
+    if with_bytes or any(format_of(record) in UNORDERED for record in records):
+        back, there = sorted(back, key=repr), sorted(there, key=repr)
+    assert back == there
+
+
+def normal_of(form: str):
+    """Give what makes native values of a format comparable."""
+    normal = WHOLE[form][1] if form in WHOLE else without_nulls
+    return lambda value: value if isinstance(value, bytes) else comparable(normal(value))

@@ -1,0 +1,285 @@
+"""Any native lines, even ones no agent has written yet: their values come back from the record."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.agents import natives, rebuild
+from tests.conftest import record_of, records_of
+from tests.record.value_strategies import JSON, TEXT
+from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
+from vacr.agents.codex.items import CODEX_TOOL_ITEMS
+from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES
+from vacr.agents.registry import load_agents
+from vacr.model import CANONICAL_ENTRY_MEMBERS
+from vacr.record.validation import validate
+
+STAMPS = st.sampled_from(
+    [
+        "2026-03-14T09:26:53.589Z",
+        "2026-03-14T09:26:53+02:00",
+        "yesterday",
+        1773480413589,
+        -1,
+        None,
+        1.5,
+    ]
+)
+# Names that have a meaning of their own in an entry are the ones that could get in each other's
+# way.
+ODD_NAMES = st.sampled_from(
+    sorted(
+        CANONICAL_ENTRY_MEMBERS
+        | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}
+    )
+)
+EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=3)
+IDS = st.sampled_from(["u1", "u2", "u3", None, 7])
+BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            {"type": "text", "text": "hi"},
+            {"type": "thinking", "thinking": "", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/x"}},
+            {"type": "tool_use", "id": 5, "name": 6, "input": None},
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "content": [{"type": "text", "text": "ok"}],
+                "is_error": False,
+            },
+            {"type": "new_block", "value": 1},
+            {"type": ["odd"]},
+            "text",
+            None,
+        ]
+    ),
+    max_size=3,
+)
+USAGE = st.fixed_dictionaries(
+    {"input_tokens": st.integers(0, 99), "output_tokens": st.integers(0, 99) | st.none()},
+    optional={
+        "cache_read_input_tokens": st.integers(0, 9),
+        "input": st.just(3),
+        "service_tier": st.none(),
+    },
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "other", None]),
+        "content": BLOCKS | TEXT | st.none(),
+        "model": st.sampled_from(["claude-opus-5", "<synthetic>", None, 3]),
+        "id": st.sampled_from(["m1", "m2", None]),
+        "usage": USAGE | st.none() | st.integers(),
+        "stop_reason": st.sampled_from(["end_turn", None, 3]),
+    },
+)
+CLAUDE = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(
+                [
+                    "user",
+                    "assistant",
+                    "tool_use",
+                    "tool_result",
+                    *CLAUDE_EVENT_MEMBERS,
+                    "brand-new",
+                    "permission-change",
+                ]
+            )
+        },
+        optional={
+            "uuid": IDS,
+            "parentUuid": IDS,
+            "timestamp": STAMPS,
+            "sessionId": st.just("s1"),
+            "message": MESSAGES | JSON,
+            "data": st.fixed_dictionaries(
+                {"type": st.just("agent_progress"), "message": JSON | MESSAGES}
+            ),
+            "name": TEXT | st.integers(),
+            "input": JSON,
+            "output": JSON,
+        },
+    ),
+    EXTRA,
+)
+ITEM = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(
+                [
+                    "message",
+                    "reasoning",
+                    *CODEX_TOOL_ITEMS,
+                    "brand_new",
+                    "token_count",
+                    "user_message",
+                    "agent_message",
+                ]
+            )
+        },
+        optional={
+            "role": st.sampled_from(["user", "assistant", "developer", "system"]),
+            "content": BLOCKS | TEXT | st.none(),
+            "summary": st.sampled_from([[], [{"type": "summary_text", "text": "s"}], None]),
+            "encrypted_content": st.sampled_from(["gAAA", None]),
+            "name": TEXT | st.integers() | st.none(),
+            "arguments": st.sampled_from(
+                ['{"a":1}', '{ "a" : 1.0 }', "not json", "[1]", {"a": 1}, None, '{"a":1,"a":2}']
+            ),
+            "input": JSON,
+            "output": JSON,
+            "call_id": st.sampled_from(["c1", "c2", 3, None]),
+            "id": st.sampled_from(["i1", "i2", None]),
+            "function": st.sampled_from([{"name": "f"}, "f", None, 1]),
+            "message": TEXT,
+            "info": st.sampled_from(
+                [
+                    None,
+                    {
+                        "last_token_usage": {"input_tokens": 1},
+                        "total_token_usage": {"total_tokens": 1},
+                    },
+                ]
+            ),
+        },
+    ),
+    EXTRA,
+)
+CODEX = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {"type": st.sampled_from([*sorted(CODEX_ENVELOPE_TYPES), "brand_new"]), "payload": ITEM},
+        optional={"timestamp": STAMPS, "ordinal": st.integers(0, 9)},
+    ),
+    st.dictionaries(st.sampled_from(sorted(CANONICAL_ENTRY_MEMBERS)) | TEXT, JSON, max_size=2),
+)
+
+
+def check(native, agent):
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in native)
+    record = record_of(data, agent)
+    assert validate(record).findings == []
+    back = rebuild.lines(record)
+    assert len(back) == len(native)
+    for one, two in zip(back, native, strict=True):
+        assert rebuild.comparable(rebuild.without_nulls(one)) == rebuild.comparable(
+            rebuild.without_nulls(two)
+        )
+
+
+@settings(max_examples=100)
+@given(st.lists(CLAUDE, min_size=1, max_size=5))
+def test_claude_code_values_come_back(native):
+    check(native, "claude-code")
+
+
+@settings(max_examples=100)
+@given(st.lists(CODEX, min_size=1, max_size=5))
+def test_codex_cli_values_come_back(native):
+    check(native, "codex-cli")
+
+
+@settings(max_examples=100)
+@given(st.lists(ITEM, min_size=1, max_size=5))
+def test_bare_codex_cli_values_come_back(native):
+    check(native, "codex-cli")
+
+
+def compact(native) -> bytes:
+    return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in native)
+
+
+def spaced(native) -> bytes:
+    return b"\r\n".join(json.dumps(value, ensure_ascii=False).encode() for value in native)
+
+
+def indented(native) -> bytes:
+    return b"\n".join(json.dumps(value, indent=2, ensure_ascii=False).encode() for value in native)
+
+
+def written(native, layout) -> tuple[bytes, list]:
+    """Write values in a layout; what goes over many lines are objects and arrays with something in
+    them.
+    """
+    if layout is indented:
+        native = [value for value in native if isinstance(value, dict | list) and value]
+    return layout(native), native
+
+
+LAYOUTS = st.sampled_from([compact, spaced, indented])
+
+
+def check_all(native, agent, layout) -> None:
+    data, native = written(native, layout)
+    records = records_of(data, agent)
+    for record in records:
+        assert validate(record).findings == []
+    rebuild.assert_same(records, native)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [natives.LOG, natives.HEADLESS_LOG, natives.SAVED_CHAT],
+    ids=["log", "headless", "saved"],
+)
+def test_gemini_cli_values_come_back(strategy):
+    @settings(max_examples=200)
+    @given(strategy, LAYOUTS)
+    def holds(native, layout):
+        check_all(native, "gemini-cli", layout)
+
+    holds()
+
+
+@settings(max_examples=200)
+@given(natives.HEADER, LAYOUTS)
+def test_gemini_cli_sessions_come_back(native, layout):
+    check_all([native], "gemini-cli", layout)
+
+
+@settings(max_examples=300)
+@given(st.lists(natives.EXPORT, min_size=1, max_size=2), LAYOUTS)
+def test_opencode_exports_come_back(native, layout):
+    check_all(native, "opencode", layout)
+
+
+@settings(max_examples=300)
+@given(natives.DUMP, LAYOUTS)
+def test_opencode_dumps_come_back(native, layout):
+    check_all(native, "opencode", layout)
+
+
+@settings(max_examples=300)
+@given(natives.SAMPLE, LAYOUTS)
+def test_opencode_samples_come_back(native, layout):
+    check_all([native], "opencode", layout)
+
+
+@settings(max_examples=200)
+@given(st.lists(natives.LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_cursor_lines_come_back(native, layout):
+    check_all(native, "cursor", layout)
+
+
+@settings(max_examples=300)
+@given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
+def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
+    data = text.replace("\n", newline).encode()
+    record = record_of(data, "cursor")
+    assert validate(record).findings == []
+    assert rebuild.text(record).encode() == data
+
+
+@settings(max_examples=200)
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_agents())))
+def test_any_json_values_come_back(native, agent):
+    check_all(native, agent, compact)

@@ -1,0 +1,97 @@
+"""A repository with a pull request, in which an agent worked and its session was sealed; and a
+runner for actions.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.github import Runner
+from tests.attribution.acting import Agent, commit, git, repository
+from tests.cli.conftest import vacr  # noqa: F401 - a fixture
+from tests.conftest import ROOT
+
+SUM = (
+    "def total(lines):\n    result = 0\n    for line in lines:\n        result += line.price "
+    "* line.count\n    return result\n"
+)
+
+
+@pytest.fixture
+def runner(tmp_path):
+    """Give a runner on which vacr is installed already, as the action would leave it."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (temporary / "vacr").symlink_to(sys.prefix)
+    (temporary / "vacr.from").write_text(str(ROOT))
+    return Runner(
+        tmp_path / "repo", temporary, {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    )
+
+
+class Pull:
+    """A pull request."""
+
+    def __init__(self, vacr, folder):  # noqa: F811
+        self.vacr, self.folder = vacr, folder
+        self.repo = repository(folder / "repo")
+        assert vacr("key", "generate", "-o", "keys").returncode == 0
+        (self.repo / "keys").mkdir()
+        (self.repo / "keys/team.pem").write_bytes((folder / "keys/signing.pub.pem").read_bytes())
+        (self.repo / "app.py").write_text("def first():\n    return 1\n")
+        self.base = commit(self.repo, "Start")
+        git(self.repo, "checkout", "-q", "-b", "topic")
+
+    def agent(
+        self,
+        path="sums.py",
+        name="one",
+        model="claude-opus-4-6",
+        prompt="Sum up an order",
+        key="keys/signing.pem",
+    ):
+        """Have an agent write a file, seal its session, and commit both."""
+        agent = Agent(self.repo, name, model).asked(prompt).write(path, SUM)
+        session = agent.save(self.folder / "sessions")
+        done = self.vacr("seal", session, "--key", key, "-o", self.repo / "records")
+        assert done.returncode == 0, done.err
+        commit(self.repo, "Add it")
+        return self.repo / "records" / f"{session.stem}.acr.json"
+
+    def by_hand(self, text="written = 'by hand, and nobody saw it'\n", path="hand.py"):
+        """Write a file by hand, and commit it."""
+        (self.repo / path).write_text(text)
+        commit(self.repo, "By hand")
+
+    @property
+    def event(self):
+        """Give what GitHub tells of the pull request."""
+        head = git(self.repo, "rev-parse", "HEAD")
+        return {
+            "event": {"pull_request": {"base": {"sha": self.base}, "head": {"sha": head}}},
+            "sha": "not used",
+        }
+
+
+@pytest.fixture
+def pull(vacr, tmp_path):  # noqa: F811
+    return Pull(vacr, tmp_path)
+
+
+@pytest.fixture
+def audit(runner, pull):
+    """Run the action on the pull request."""
+
+    def run(event=None, **inputs):
+        asked = {"records": "records", "trust": "keys/team.pem"} | {
+            name.replace("_", "-"): one for name, one in inputs.items()
+        }
+        return runner.run("action.yml", asked, pull.event if event is None else event)
+
+    return run
+
+
+def files_in(folder: Path):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,55 @@
+"""The workflows that the documentation shows, and the inputs that it names, are those that there
+are.
+"""
+
+import re
+
+import pytest
+import yaml
+
+from tests.app.github import load
+from tests.conftest import ROOT
+
+PAGES = [
+    (ROOT / "docs/how-to" / name).read_text("utf-8")
+    for name in ("github-action.md", "pre-commit.md")
+]
+SHOWN = [
+    yaml.safe_load(block)
+    for page in PAGES
+    for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+]
+WORKFLOWS = [one for one in SHOWN if "jobs" in one]
+ACTIONS = {"OWNER/vacr@COMMIT": "action.yml", "OWNER/vacr/seal@COMMIT": "seal/action.yml"}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one["name"])
+def test_a_workflow_asks_for_what_there_is_and_for_no_rights(workflow):
+    assert workflow["permissions"] == {"contents": "read"}
+    ((job),) = workflow["jobs"].values()
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert all(name.endswith("@COMMIT") for name in used)
+    assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
+    for step in job["steps"]:
+        if step.get("uses") in ACTIONS:
+            inputs = load(ACTIONS[step["uses"]])["inputs"]
+            assert step["with"].keys() <= inputs.keys()
+            assert {name for name, one in inputs.items() if one.get("required")} <= step[
+                "with"
+            ].keys()
+
+
+def test_each_action_is_shown():
+    assert {
+        step.get("uses")
+        for one in WORKFLOWS
+        for job in one["jobs"].values()
+        for step in job["steps"]
+    } >= ACTIONS.keys()
+
+
+@pytest.mark.parametrize(("action", "part"), [("action.yml", 0), ("seal/action.yml", 1)])
+def test_each_input_and_output_is_named(action, part):
+    told = PAGES[0].split("## Seal sessions in a job")[part]
+    found = load(action)
+    assert [name for name in (*found["inputs"], *found["outputs"]) if f"`{name}`" not in told] == []

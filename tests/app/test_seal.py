@@ -1,0 +1,269 @@
+"""The action that seals sessions, run as GitHub runs it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import files_in
+from tests.app.github import load
+from tests.conftest import EXAMPLES
+from tests.log.scrapi import Scrapi
+from tests.vectors.statements import Key
+from vacr.app.seal_action import _CANCEL_SIGNALS, _exit_on_signal, _run_cancellable
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def service():
+    with Scrapi() as running:
+        yield running
+
+
+@pytest.fixture
+def key(vacr, tmp_path):
+    assert vacr("key", "generate", "-o", "keys").returncode == 0
+    return (tmp_path / "keys/signing.pem").read_text()
+
+
+@pytest.fixture
+def seal(runner, key):
+    """Run the action on a folder with one session."""
+    runner.workspace.mkdir()
+    (runner.workspace / "sessions").mkdir()
+    shutil.copy(EXAMPLES / "claude-code.jsonl", runner.workspace / "sessions/a.jsonl")
+
+    def run(**inputs):
+        asked = {"sessions": "sessions", "key": key} | {
+            name.replace("_", "-"): one for name, one in inputs.items()
+        }
+        ran = runner.run("seal/action.yml", asked)
+        _nothing_is_left_of(asked["key"], runner, ran)
+        return ran
+
+    return run
+
+
+def _nothing_is_left_of(key, runner, ran):
+    """Look for the key wherever it might have been left."""
+    assert {path.name for path in runner.temporary.iterdir()} <= {
+        "vacr",
+        "vacr.from",
+        "vacr-seal-report.json",
+    }
+    secret = key.split("\n")[1] if "\n" in key else None
+    texts = [ran.log, ran.summary, *ran.outputs.values()]
+    texts += [
+        (runner.workspace / name).read_bytes().decode("latin-1")
+        for name in files_in(runner.workspace)
+    ]
+    assert secret is None or not [text for text in texts if secret in text]
+
+
+def verdict(ran):
+    return ran.code, ran.outputs["verdict"], ran.outputs["sealed"], ran.outputs["pending"]
+
+
+def test_sessions_are_sealed_and_registered(seal, service, runner, vacr, tmp_path):
+    log_key = Key(service.log.signer.key).public_pem.decode()
+    ran = seal(
+        service=service.url,
+        log_key=log_key,
+        seal_source="true",
+        issuer="https://example.org/ci",
+        output="out",
+    )
+    assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
+    assert (ran.commands, ran.outputs["output"], len(service.posted)) == ([], "out", 1)
+    assert files_in(runner.workspace / "out") == {
+        "a.acr.json",
+        "a.acr.json.cose",
+        "a.acr.source.zip",
+    }
+    assert (
+        "| <code>sessions/a&#46;jsonl</code> | <code>out/a&#46;acr&#46;json</code> | 6 AI | "
+        "registered |  |"
+    ) in ran.summary
+    (tmp_path / "log.pem").write_text(log_key)
+    trust = (
+        "--trust",
+        "keys/signing.pub.pem",
+        "--log-key",
+        "log.pem",
+        "--issuer",
+        "https://example.org/ci",
+    )
+    assert vacr("verify", runner.workspace / "out", *trust).returncode == 0
+
+
+def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
+    service.plan = ["cut"] * 99
+    ran = seal(service=service.url, patience="0")
+    assert verdict(ran) == (0, "pending", "0", "1"), ran.log
+    ((file, message),) = ran.told("warning")
+    assert (file, message.startswith("signed, and still to be registered")) == (
+        "sealed/a.acr.json.cose",
+        True,
+    )
+    assert ran.outputs["outbox"] == "sealed/outbox"
+    outbox = runner.workspace / "sealed/outbox"
+    assert len(list(outbox.glob("*.json"))) == 1
+    assert seal(service=service.url, patience="0", fail_on="pending").code == 1
+    # Where the folder is brought along and the service is back, what was left goes first.
+    service.plan, service.posted = [], []
+    (runner.workspace / "sessions/a.jsonl").rename(runner.workspace / "sessions/b.jsonl")
+    ran = seal(service=service.url)
+    assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
+    assert (len(service.posted), list(outbox.glob("*.json"))) == (2, [])
+    report = json.loads(Path(ran.outputs["report"]).read_bytes())
+    assert [one["state"] for one in (*report["late"], *report["sealed"])] == [
+        "registered",
+        "registered",
+    ]
+
+
+def test_sessions_may_lie_in_the_home_folder(seal, runner, tmp_path):
+    (tmp_path / "home").mkdir()
+    (runner.workspace / "sessions").rename(tmp_path / "home/sessions")
+    assert verdict(seal(sessions="~/sessions")) == (0, "sealed", "1", "0")
+
+
+def test_a_token_is_in_no_argument(seal, service):
+    service.token = "of-the-team"  # noqa: S105 - not one
+    assert verdict(seal(service=service.url, token="of-the-team"))[:2] == (0, "sealed")  # noqa: S106
+    assert verdict(seal(service=service.url, token="another", output="more"))[:2] == (1, "failed")  # noqa: S106
+
+
+def test_a_key_may_have_a_passphrase(seal, tmp_path):
+    command = [
+        "openssl",
+        "pkcs8",
+        "-topk8",
+        "-in",
+        tmp_path / "keys/signing.pem",
+        "-v2",
+        "aes256",
+        "-passout",
+        "pass: so ",
+    ]
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl: keys are not encrypted")
+    encrypted = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert verdict(seal(key=encrypted, passphrase=" so \n")) == (0, "sealed", "1", "0")  # noqa: S106
+    assert verdict(seal(key=encrypted, output="more"))[:2] == (1, "failed")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message"),
+    [
+        ({"key": ""}, 2, "A pull request from a fork gets no secrets."),
+        ({"sessions": "\n"}, 2, "the input sessions is empty"),
+        ({"fail_on": "x"}, 2, "It is one of: failed, pending, never."),
+        ({"key": "no key"}, 1, "ended with exit code 3"),
+        ({"sessions": "missing.jsonl"}, 1, "not recorded"),
+        ({"sessions": "--help"}, 1, "not recorded"),
+        ({"base": "HEAD"}, 1, "ended with exit code 3"),
+    ],
+)
+def test_what_is_wrong_is_an_annotation(seal, asked, code, message):
+    ran = seal(**asked)
+    ((_, told),) = ran.told("error")
+    assert (ran.code, message in told) == (code, True), ran.log
+    assert code == 2 or seal(**asked, fail_on="never").code == 0
+
+
+def test_a_hostile_name_stays_in_its_place(seal, runner):
+    (runner.workspace / "sessions/a.jsonl").rename(
+        runner.workspace / "sessions/::error::|`\n::warning::$(touch trap).jsonl"
+    )
+    ran = seal(service=NOBODY, patience="0")
+    assert verdict(ran) == (0, "pending", "0", "1"), ran.log
+    assert [name for name, _, _ in ran.commands] == ["warning"]
+    assert not list(runner.workspace.rglob("trap"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it makes the folder
+    """Cancel a job as GitHub does: the first process of the step gets a signal, and no other."""
+    definition = load("seal/action.yml")
+    inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}
+    inputs |= {
+        "sessions": "sessions",
+        "key": key,
+        "service": NOBODY,
+        "passphrase": "unused-passphrase",
+    }
+    out = runner._file("output")
+    started = runner.start(
+        "seal/action.yml", definition["runs"]["steps"][1], {"inputs": inputs}, out, out
+    )
+    try:
+        inner = _the_child_that_seals(started.pid)
+        words, variables = (
+            (Path("/proc") / str(inner) / name).read_bytes() for name in ("cmdline", "environ")
+        )
+        secret = key.split("\n")[1].encode()
+        assert secret not in words + variables
+        assert b"unused-passphrase" not in words + variables
+        (folder,) = (
+            path for path in runner.temporary.iterdir() if path.is_dir() and not path.is_symlink()
+        )
+        assert {oct(path.stat().st_mode)[-3:] for path in (folder, folder / "key")} == {
+            "700",
+            "600",
+        }
+        os.kill(started.pid, number)
+        log = started.communicate(timeout=30)[0].decode()
+    finally:
+        started.kill()
+    assert not folder.exists()
+    assert not (Path("/proc") / str(inner)).exists()
+    assert (started.returncode, secret.decode() in log, "Traceback" in log) == (
+        128 + number,
+        False,
+        False,
+    )
+
+
+def _the_child_that_seals(process):
+    """Wait until the verb runs, and has read the key."""
+    for _ in range(600):
+        for found in _below(process):
+            if b"seal\0--format" in (Path("/proc") / str(found) / "cmdline").read_bytes():
+                return found
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def _below(process):
+    children = (
+        (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
+    )
+    return [one for child in children for one in (child, *_below(child))]
+
+
+def test_a_job_cancelled_while_the_verb_starts_leaves_no_process(monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **settings):
+            super().__init__(*arguments, **settings)
+            started.append(self)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    before = {number: signal.signal(number, _exit_on_signal) for number in _CANCEL_SIGNALS}
+    try:
+        with pytest.raises(SystemExit) as caught:
+            _run_cancellable(["sleep", "600"], dict(os.environ))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert started[0].returncode == -signal.SIGKILL

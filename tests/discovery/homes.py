@@ -1,0 +1,104 @@
+"""A home with sessions of all agents in it, as it is on each operating system."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from tests.conftest import EXAMPLES, FIXTURES
+from tests.discovery import cursor_databases as cursor
+from tests.discovery.opencode_database import filled
+from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
+from tests.discovery.test_cursor_editor import FORMS
+
+CURSOR_USER = {
+    "linux": ".config",
+    "darwin": "Library/Application Support",
+    "win32": "AppData/Roaming",
+}
+CLAUDE = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
+CURSOR = "7e2b9c54-1111-4aaa-8bbb-0123456789ab"
+
+
+def variables(home: Path, system: str = "linux") -> dict[str, str]:
+    """Give the variables that say where a home is."""
+    if system == "win32":
+        return {"USERPROFILE": str(home), "APPDATA": str(home / CURSOR_USER[system])}
+    return {"HOME": str(home)}
+
+
+def put(source: Path, target: Path) -> Path:
+    """Copy a session to where its agent keeps it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy(source, target)
+    return target
+
+
+def claude(folder: Path) -> None:
+    put(FIXTURES / "claude" / "project", folder / "projects" / "-home-nora-till")
+
+
+def codex(folder: Path) -> None:
+    put(
+        EXAMPLES / "codex-cli.jsonl", folder / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
+    )
+
+
+def gemini(folder: Path) -> None:
+    put(FIXTURES / "gemini" / "session.json", folder / "tmp" / "till" / "chats" / "session-1.json")
+
+
+def opencode(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    filled(folder / "opencode.db").close()
+
+
+def cursor_transcripts(folder: Path) -> None:
+    put(
+        FIXTURES / "cursor" / "nested", folder / "projects" / "home-nora-till" / "agent-transcripts"
+    )
+
+
+def cursor_chats(folder: Path) -> None:
+    (folder / "chats" / "0f" / "1").mkdir(parents=True)
+    cursor.command_line(folder / "chats" / "0f" / "1" / "store.db", META, MESSAGES, ROOT)
+
+
+def cursor_editor(folder: Path) -> None:
+    (folder / "User" / "globalStorage").mkdir(parents=True)
+    cursor.editor(folder / "User" / "globalStorage" / "state.vscdb", FORMS["headers"])
+
+
+def fill(home: Path, system: str = "linux") -> Path:
+    """Put sessions of all agents into a home."""
+    claude(home / ".claude")
+    codex(home / ".codex")
+    gemini(home / ".gemini")
+    opencode(home / ".local" / "share" / "opencode")
+    cursor_transcripts(home / ".cursor")
+    cursor_chats(home / ".cursor")
+    cursor_editor(home / CURSOR_USER[system] / "Cursor")
+    return home
+
+
+def claude_session(path: Path, number: int, **members) -> Path:
+    """Write a session of Claude Code's whose last line is of a given minute."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = {
+        "type": "user",
+        "uuid": f"u{number}",
+        "sessionId": path.stem,
+        "cwd": "/home/nora",
+        "version": "2.1.72",
+    }
+    line |= {
+        "timestamp": f"2026-07-25T10:{number:02}:00.000Z",
+        "message": {"role": "user", "content": f"question {number}"},
+    } | members
+    path.write_text(json.dumps(line) + "\n")
+    # When a file was last touched says nothing where the session tells.
+    os.utime(path, (1_000_000_000 - number, 1_000_000_000 - number))
+    return path

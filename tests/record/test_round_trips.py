@@ -1,0 +1,170 @@
+"""Every valid record survives a round trip, and the converted record is valid, too."""
+
+import copy
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import native_files, read_one
+from tests.record.record_strategies import FORMS
+from vacr.errors import InvalidRecord
+from vacr.record.conversion import FORMAT_VERSIONS, convert
+from vacr.record.conversion_marks import find_conversion_mark
+from vacr.record.encoding import decode, encode
+from vacr.record.identity import assign_record_id, compute_record_id
+from vacr.record.validation import load_record_schema, validate
+
+RULES = {
+    "v1": "agent-convo-record",
+    "v2": "verifiable-agent-record",
+    "v3": "verifiable-agent-record",
+}
+WAYS = [("v3", "v2"), ("v2", "v3"), ("v1", "v3"), ("v1", "v2")]
+
+on_each_way = pytest.mark.parametrize(("version", "by"), WAYS, ids=["-".join(way) for way in WAYS])
+in_each_form = pytest.mark.parametrize("json", [True, False], ids=["json", "cbor"])
+
+
+def check(record, version, *, json):
+    assert load_record_schema(version[1]).checker(RULES[version], json=json).findings(record) == []
+
+
+def there_and_back(record, version, by, *, json):
+    """Convert a record and convert it back; its bytes say that not even a type has changed."""
+    before = copy.deepcopy(record)
+    check(record, version, json=json)
+    other = convert(record, by, json=json)
+    check(other, by, json=json)
+    again = convert(other, version, json=json)
+    assert again == record == before
+    form = "json" if json else "cbor"
+    assert encode(again, form) == encode(before, form)
+
+
+@on_each_way
+@in_each_form
+def test_hard_records_round_trip(version, by, json):
+    form = FORMS[not json]
+
+    @settings(max_examples=300)
+    @given(getattr(form, f"records_{version}")())
+    def holds(record):
+        there_and_back(record, version, by, json=json)
+
+    holds()
+
+
+@on_each_way
+@in_each_form
+def test_records_generated_from_the_schema_round_trip(version, by, json):
+    schema = load_record_schema(version[1])
+
+    @settings(max_examples=100)
+    @given(st.integers(0, 2**32))
+    def holds(seed):
+        record = schema.generate(RULES[version], seed=seed, json=json)
+        there_and_back(record | {"version": FORMAT_VERSIONS[version]}, version, by, json=json)
+
+    holds()
+
+
+def with_mark(record, change):
+    return record | {"vacr": record["vacr"] | {"converted": change(record["vacr"]["converted"])}}
+
+
+NEARLY = {
+    "as it is": lambda record: record,
+    "with metadata": lambda record: record | {"metadata": {"vendor": "acme"}},
+    "with metadata of ours": lambda record: (
+        record | {"metadata": {"vendor": "vacr", "data": {"vacr": record["vacr"]}}}
+    ),
+    "with another member": lambda record: record | {"more": 1},
+    "of another version": lambda record: record | {"version": "3.7"},
+    "marked twice": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": mark.get("stubs", ["/x"])[:1] * 2}
+    ),
+    "with less marked": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": mark.get("stubs", [])[1:]}
+    ),
+    "with more marked": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": [*mark.get("stubs", []), "/z"]}
+    ),
+    "with other words in the mark": lambda record: with_mark(
+        record, lambda mark: mark | {"more": 1}
+    ),
+    "with more of ours": lambda record: record | {"vacr": record["vacr"] | {"source": {}}},
+    "with another id": lambda record: record | {"id": "another"},
+}
+
+
+@pytest.mark.parametrize("change", NEARLY.values(), ids=NEARLY)
+@settings(max_examples=60)
+@given(record=FORMS[0].records_v2())
+def test_true_and_false_marks_round_trip(change, record):
+    raised = convert(record, "v3")
+    assume(find_conversion_mark(raised, json=True))
+    there_and_back(change(raised), "v3", "v2", json=True)
+
+
+@settings(max_examples=200)
+@given(FORMS[0].records_v2())
+def test_marks_inside_metadata_round_trip(record):
+    raised = convert(record, "v3")
+    assume(find_conversion_mark(raised, json=True))
+    unmarked = {name: value for name, value in raised.items() if name not in ("vacr", "metadata")}
+    for plain in (convert(unmarked, "v2"), record):
+        there_and_back(
+            plain | {"metadata": {"vendor": "vacr", "data": {"vacr": raised["vacr"]}}},
+            "v2",
+            "v3",
+            json=True,
+        )
+
+
+@pytest.mark.parametrize(
+    "path", [*native_files("claude"), *native_files("codex")], ids=lambda path: path.name
+)
+def test_real_sessions_round_trip(path):
+    record = read_one(path.read_bytes(), name=path.name).record
+    data = b"".join(assign_record_id(record))
+    older = convert(record, "v2")
+    report = validate(decode(encode(older)))
+    assert report.schema == "v2.cddl"
+    assert report.findings == validate(record).findings
+    again = convert(decode(encode(older, "cbor")), "v3")
+    assert encode(again) == data
+    assert compute_record_id(again) == record["id"] == older["id"]
+
+
+def mutated(value, random, replacement):
+    """Change one place of a value."""
+    if isinstance(value, dict) and value and random.random() < 0.9:
+        key = random.choice(list(value))
+        return {**value, key: mutated(value[key], random, replacement)}
+    if isinstance(value, list) and value and random.random() < 0.9:
+        index = random.randrange(len(value))
+        return [*value[:index], mutated(value[index], random, replacement), *value[index + 1 :]]
+    return replacement
+
+
+ANYTHING = FORMS[1].values | st.floats() | st.just(object())
+
+
+@settings(max_examples=300)
+@given(
+    st.one_of([getattr(FORMS[1], f"records_{version}")() for version in FORMAT_VERSIONS]),
+    st.randoms(),
+    ANYTHING,
+    st.sampled_from(list(FORMAT_VERSIONS)),
+    st.booleans(),
+)
+def test_only_our_errors_are_raised(record, random, replacement, to, json):
+    changed = mutated(record, random, replacement)
+    try:
+        converted = convert(changed, to, json=json)
+    except InvalidRecord as error:
+        assert error.where  # noqa: PT017 - most changes make no difference
+        assert error.hint  # noqa: PT017
+    else:
+        check(converted, to, json=json)
