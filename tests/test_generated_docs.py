@@ -22,15 +22,15 @@ clauses = {rows}
 GOOD = [
     "it is so",
     "record/identity.py::compute_record_id record/v3.cddl::entry",
-    "test_identity.py::test_any_change_changes_the_id",
+    "record/test_identity.py::test_any_change_changes_the_id",
 ]
 BAD = {
     "a module": ["it is so", "nowhere.py", GOOD[2]],
     "a function": ["it is so", "record/identity.py::nothing", GOOD[2]],
     "a method": ["it is so", "agents/lift.py::SessionBuilder.nothing", GOOD[2]],
     "a rule": ["it is so", "record/v3.cddl::nothing", GOOD[2]],
-    "a test": ["it is so", GOOD[1], "test_identity.py::test_nothing"],
-    "a file of tests": ["it is so", GOOD[1], "test_nowhere.py::test_any_change_changes_the_id"],
+    "a test": ["it is so", GOOD[1], "record/test_identity.py::test_nothing"],
+    "a file of tests": ["it is so", GOOD[1], "record/test_nowhere.py::test_any_change_changes_the_id"],
     "no function that is a test": ["it is so", GOOD[1], "conftest.py::record_of"],
 }
 UNSAID = {
