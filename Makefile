@@ -100,6 +100,10 @@ demo: $(VENV)/run.stamp
 
 test: check
 
+# All tests that need no component, with few examples of each property: the loop to work in.
+quick: $(VENV)/dev.stamp
+	VACR_TESTS=quick $(BIN)/pytest -q -n $(WORKERS) -m "not component"
+
 check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

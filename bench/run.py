@@ -10,19 +10,19 @@ from __future__ import annotations
 import resource
 import sys
 
+from attribution import attribution
+from capture import capture, journal_verify
+from exchange import exchange
 from hook import hook
 from page import page
 from processes import folders, memory, start
 from records import growth, recording, validation
-from seal import seal
 from sessions import CORPUS
 from show import show
+from signing import signing
 from transparency import log_growth, transparency
 
-from attribution import attribution
-from capture import capture, journal_verify
-from exchange import exchange
-from signing import signing
+from seal import seal
 
 PARTS = {
     part.__name__: part

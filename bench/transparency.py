@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from load import write
+
 from tests.log.postgresql import PostgreSQL, binaries
 from tests.log.running import Running
-
 from vacr.log.folder import LogFolder, create_log
 from vacr.log.keyring import read_log_descriptions
 from vacr.signing.cose import parse_sign1, verify_signature

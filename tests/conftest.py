@@ -16,13 +16,18 @@ from vacr.record.identity import assign_record_id
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
-CORPUS = ROOT.parent / "shared" / "corpus"
+QUICK = os.environ.get("VACR_TESTS") == "quick"
+"""Whether to run few examples of each property, and no real sessions: make quick."""
+CORPUS = ROOT.parent / "shared" / ("no-corpus" if QUICK else "corpus")
+COMPONENT_FOLDERS = ("app", "docs", "faults", "interop", "log")
+"""Folders in which every test starts services, installs packages or needs other programs."""
 
 KEPT_VARIABLES = (
     "PATH",
     "HOME",
     "LANG",
     "TMPDIR",
+    "VACR_TESTS",
     "VACR_FAULTS",
     "VACR_FUZZ_SEEDS",
     "VACR_FUZZ_STEPS",
@@ -61,7 +66,16 @@ os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=200)
-settings.load_profile("default")
+settings.register_profile("quick", deadline=None, max_examples=15)
+settings.load_profile("quick" if QUICK else "default")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of whole folders that need components."""
+    folders = [ROOT / "tests" / name for name in COMPONENT_FOLDERS]
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker(pytest.mark.component)
 
 
 def pytest_runtest_setup(item):

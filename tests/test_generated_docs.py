@@ -11,6 +11,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.component
+
 FOLDERS = ["mapping", "reference", "spec-coverage"]
 CLAUSES = """title = "A document"
 about = "Of one clause."
@@ -30,7 +32,11 @@ BAD = {
     "a method": ["it is so", "agents/lift.py::SessionBuilder.nothing", GOOD[2]],
     "a rule": ["it is so", "record/v3.cddl::nothing", GOOD[2]],
     "a test": ["it is so", GOOD[1], "record/test_identity.py::test_nothing"],
-    "a file of tests": ["it is so", GOOD[1], "record/test_nowhere.py::test_any_change_changes_the_id"],
+    "a file of tests": [
+        "it is so",
+        GOOD[1],
+        "record/test_nowhere.py::test_any_change_changes_the_id",
+    ],
     "no function that is a test": ["it is so", GOOD[1], "conftest.py::record_of"],
 }
 UNSAID = {

@@ -4,7 +4,11 @@ import subprocess
 import sys
 import zipfile
 
+import pytest
+
 from tests.conftest import EXAMPLES, ROOT
+
+pytestmark = pytest.mark.component
 
 
 def test_the_wheel_is_whole(tmp_path):

@@ -14,6 +14,8 @@ from tests.conftest import ROOT
 from vacr.cli import EXIT_CODES, group
 from vacr.errors import VacrError
 
+pytestmark = pytest.mark.component
+
 PAGES = ROOT / "docs" / "reference"
 ELSEWHERE = {
     "COLUMNS": "40",

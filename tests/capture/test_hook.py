@@ -24,6 +24,8 @@ from vacr.capture import hook as script
 from vacr.errors import UsageError
 from vacr.files.state import find_state_folder
 
+pytestmark = pytest.mark.component
+
 EVENT = b'{"session_id":"s-1","hook_event_name":"Stop"}'
 
 

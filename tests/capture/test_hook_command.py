@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.component
+
 SETTINGS = '{\n  "model": "opus"\n}\n'
 
 

@@ -15,6 +15,8 @@ from vacr.capture.session_journal import get_session_journal_path, list_session_
 from vacr.capture.spool import _SPOOL_IDLE_SECONDS, list_spools
 from vacr.capture.watcher import Watcher
 
+pytestmark = pytest.mark.component
+
 
 @pytest.fixture
 def watcher(tmp_path):

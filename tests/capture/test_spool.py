@@ -17,6 +17,8 @@ from vacr.capture.hook import FRAME_MAGIC
 from vacr.capture.spool import Spool, list_spools, read_hook_events
 from vacr.errors import UnreadableInput
 
+pytestmark = pytest.mark.component
+
 
 def frame(payload: bytes, time: int = 1) -> bytes:
     head = FRAME_MAGIC + pack(">IQ", len(payload), time)

@@ -14,6 +14,8 @@ from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_fr
 from vacr.capture.session_journal import encode_journal_note, get_session_journal_path
 from vacr.signing.keys import THUMBPRINT_URI_PREFIX, encode_private_pem, generate_key
 
+pytestmark = pytest.mark.component
+
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory):

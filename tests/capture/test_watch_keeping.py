@@ -3,10 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
 from tests.log.running import Running
 from vacr.log.folder import create_log
+
+pytestmark = pytest.mark.component
 
 
 def test_deleted_journal_does_not_come_back(machine):

@@ -6,6 +6,8 @@ import pytest
 
 from tests.faults.test_full_disk import fill, small_disk
 
+pytestmark = pytest.mark.component
+
 
 def refused(machine, *options, **variables):
     """Run a watcher that must refuse to start, and return its message."""

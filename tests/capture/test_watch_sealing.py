@@ -11,6 +11,8 @@ from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
 from vacr.capture.journal import Journal
 from vacr.capture.session_journal import get_session_journal_path
 
+pytestmark = pytest.mark.component
+
 
 def verified(machine, record):
     """Verify a sealed record by the command, and return it."""

@@ -18,6 +18,8 @@ from tests.discovery.test_cursor_editor import CID, FORMS
 from vacr.capture.following import export_store_parts, list_stored_sessions
 from vacr.capture.session_places import SessionPlace
 
+pytestmark = pytest.mark.component
+
 
 def now(path, agent, session):
     """Return the parts of a session, exported directly from its store."""

@@ -10,6 +10,8 @@ import pytest
 from tests.capture.watching import SESSION, add, line, lines
 from tests.conftest import EXAMPLES
 
+pytestmark = pytest.mark.component
+
 
 def test_growing_session_is_captured(machine, ways):
     path = machine.transcript()

@@ -15,6 +15,8 @@ import pytest
 from tests.cli import gate
 from tests.cli.test_record_folder import SESSIONS, tree
 
+pytestmark = pytest.mark.component
+
 pytest.importorskip("distributed")
 
 WAIT = 120

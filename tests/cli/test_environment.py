@@ -11,6 +11,8 @@ import pytest
 from tests import forking
 from tests.cli.every_verb import VERBS, environment_in
 
+pytestmark = pytest.mark.component
+
 NOWHERE = "/nowhere/at/all"
 
 ODD = {

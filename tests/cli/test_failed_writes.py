@@ -23,6 +23,8 @@ from tests.faults.test_full_disk import fill, small_disk
 from tests.forking import Forking
 from vacr.cli import EXIT_CODES
 
+pytestmark = pytest.mark.component
+
 UNWRITABLE = 3
 CALLS = {verb: [*verb.split(), *arguments] for verb, arguments in VERBS.items()} | {
     "help": ["--help"],

@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import EXAMPLES
 
+pytestmark = pytest.mark.component
+
 SESSION = (EXAMPLES / "claude-code.jsonl").read_bytes()
 VERBS = {
     "show": ["show"],

@@ -19,6 +19,8 @@ from tests.cli import gate
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.files.writing import make_folder_tree
 
+pytestmark = pytest.mark.component
+
 WAIT = 60
 SESSIONS = 240
 """More than are handed out at once."""

@@ -19,6 +19,8 @@ from vacr.registration.outbox import Outbox
 from vacr.signing.cose import parse_sign1
 from vacr.transparency.receipt import parse_receipts
 
+pytestmark = pytest.mark.component
+
 NOBODY = "http://127.0.0.1:1"
 TRUST = ("--trust", "keys/signing.pub.pem")
 SOON = ("--patience", "0")

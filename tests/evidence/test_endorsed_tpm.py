@@ -42,7 +42,7 @@ from vacr.evidence.tpm import Tpm
 from vacr.evidence.tpm_structures import compute_key_name
 from vacr.signing.certificates import parse_pem_certificates
 
-pytestmark = needs_swtpm
+pytestmark = [pytest.mark.component, needs_swtpm]
 
 
 def run(tcti, folder, *arguments):

@@ -20,7 +20,7 @@ from vacr.evidence.tpm_structures import (
     parse_quote,
 )
 
-pytestmark = needs_swtpm
+pytestmark = [pytest.mark.component, needs_swtpm]
 
 
 @pytest.fixture

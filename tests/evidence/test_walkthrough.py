@@ -12,6 +12,8 @@ import pytest
 from tests.conftest import EXAMPLES, ROOT
 from tests.evidence.software_tpm import needs_swtpm
 
+pytestmark = pytest.mark.component
+
 TEXT = (ROOT / "docs" / "evidence.md").read_text("utf-8")
 POLICIES = dict(re.findall(r"```toml\n# (\S+)\n(.*?)```", TEXT, re.DOTALL))
 BLOCKS = re.findall(r"```console( tpm)?\n(.*?)```", TEXT, re.DOTALL)

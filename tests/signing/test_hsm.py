@@ -17,9 +17,12 @@ from vacr.verification.verifying import verify
 MODULE = Path("/usr/lib/softhsm/libsofthsm2.so")
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
-pytestmark = pytest.mark.skipif(
-    not MODULE.exists() or not shutil.which("softhsm2-util"), reason="no SoftHSM"
-)
+pytestmark = [
+    pytest.mark.component,
+    pytest.mark.skipif(
+        not MODULE.exists() or not shutil.which("softhsm2-util"), reason="no SoftHSM"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

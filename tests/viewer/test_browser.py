@@ -34,7 +34,7 @@ from vacr.transparency.tree import hash_children, hash_leaf
 from vacr.viewer.page import PageRecord, PageTrust
 from vacr.viewer.rows import RowFilter
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 NOW = int(datetime.now(UTC).timestamp()) - 60
 

@@ -26,7 +26,7 @@ from vacr.viewer.totals import (
     count_totals,
 )
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 MOST = 6
 NAMES = {

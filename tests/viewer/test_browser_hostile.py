@@ -8,7 +8,7 @@ import pytest
 from tests.viewer.browser import NEEDS_CHROMIUM, opened, record, started, written
 from vacr.viewer.page import PageRecord
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SVG = base64.b64encode(

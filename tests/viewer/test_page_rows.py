@@ -11,7 +11,7 @@ from vacr.errors import VacrError
 from vacr.record.encoding import decode, encode
 from vacr.viewer.rows import RowFilter, build_rows
 
-pytestmark = NEEDS_NODE
+pytestmark = [pytest.mark.component, NEEDS_NODE]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from vacr.signing.keys import build_cose_key, generate_key, parse_public_keys
 from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
-pytestmark = NEEDS_NODE
+pytestmark = [pytest.mark.component, NEEDS_NODE]
 
 FILES = ROOT / "tests" / "vectors" / "files"
 MANIFEST = json.loads((ROOT / "tests" / "vectors" / "manifest.json").read_text())

@@ -27,6 +27,7 @@ def test_any_value_is_told(name):
     assert format_json(value) == expected
 
 
+@pytest.mark.component
 @NEEDS_NODE
 @pytest.mark.parametrize("name", VALUES)
 def test_the_page_tells_the_same(name):

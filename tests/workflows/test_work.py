@@ -4,9 +4,13 @@ no other back.
 
 import json
 
+import pytest
+
 from vacr.files.reading import format_path
 from vacr.workflows import record
 from vacr.workflows.record import RecordingOptions, RecordingTask, record_place
+
+pytestmark = pytest.mark.component
 
 
 def dump(path, count):
