@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.cddl.cbor_items import decode_cbor_item
 from vacr.cddl.schema import compile_cddl
+from vacr.cddl.string_contents import decode_cbor_item
 from vacr.cddl.tokens import CddlError
 from vacr.record.canonical_json import encode_canonical_json
 from vacr.record.validation import load_record_schema

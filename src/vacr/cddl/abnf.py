@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from vacr.cddl.limits import WorkLimitError
+from vacr.cddl.values import WorkLimitError
 
 _MAX_NESTING = 40
 _MAX_REPEATS = 10_000

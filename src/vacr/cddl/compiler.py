@@ -23,10 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vacr.cddl.constants import get_range_bounds
 from vacr.cddl.controls import CONTROL_HELPERS, DecodedStrings, Predicate, write_control_test
-from vacr.cddl.map_members import find_discriminator
-from vacr.cddl.maps import MAP_HELPERS, define_map
+from vacr.cddl.maps import MAP_HELPERS, define_map, find_discriminator
 from vacr.cddl.type_graph import (
     AnyNode,
     AnyType,
@@ -42,6 +40,7 @@ from vacr.cddl.type_graph import (
     TagType,
     TypeNode,
     flatten_choice,
+    get_range_bounds,
     resolve_refs,
 )
 from vacr.cddl.values import (

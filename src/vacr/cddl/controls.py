@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vacr.cddl.cbor_items import decode_cbor_item, decode_cbor_sequence
-from vacr.cddl.constants import COMPUTING_OPERATORS, evaluate_constant
 from vacr.cddl.regexp import PatternError, compile_pattern
-from vacr.cddl.text_codecs import TEXT_DECODERS
+from vacr.cddl.string_contents import BYTE_DECODERS, TEXT_DECODERS
 from vacr.cddl.type_graph import (
+    COMPUTING_OPERATORS,
     ControlType,
     LiteralType,
     MajorType,
     RangeType,
+    evaluate_constant,
     flatten_choice,
 )
 from vacr.cddl.values import LARGEST_UINT
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 
 Predicate: TypeAlias = Callable[[Any], bool]
 
-BYTE_DECODERS: dict[str, Callable[[bytes], Any]] = {
-    "cbor": decode_cbor_item,
-    "cborseq": decode_cbor_sequence,
-}
 _COMPARISON_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _TRANSPARENT_OPERATORS = frozenset({"default", "feature"})
 _CONJUNCTION_OPERATORS = frozenset({"and", "within", "eq"})

@@ -16,8 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.cddl.constants import evaluate_constant
-from vacr.cddl.map_members import MapMember, MemberList
+from vacr.cddl.maps import MapMember, MemberList
 from vacr.cddl.tokens import Scalar
 from vacr.cddl.type_graph import (
     AnyType,
@@ -32,6 +31,7 @@ from vacr.cddl.type_graph import (
     SimpleType,
     TagType,
     TypeNode,
+    evaluate_constant,
 )
 from vacr.cddl.values import LIST_TYPES, as_map, get_simple_number, get_tag, is_undefined
 

@@ -22,10 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from vacr.cddl.cbor_items import MalformedCborError
 from vacr.cddl.compiler import CheckProgram
-from vacr.cddl.constants import evaluate_constant
-from vacr.cddl.controls import BYTE_DECODERS
 from vacr.cddl.descriptions import (
     MAX_SHOWN_NAMES,
     Finding,
@@ -37,8 +34,8 @@ from vacr.cddl.descriptions import (
     format_key,
     format_pointer_step,
 )
-from vacr.cddl.limits import WorkLimitError, run_with_larger_stack
-from vacr.cddl.map_members import MapMember, MemberList, expand_map_group, find_discriminator
+from vacr.cddl.maps import MapMember, MemberList, expand_map_group, find_discriminator
+from vacr.cddl.string_contents import BYTE_DECODERS, MalformedCborError
 from vacr.cddl.type_graph import (
     AnyType,
     ArrayType,
@@ -51,11 +48,20 @@ from vacr.cddl.type_graph import (
     RuleRef,
     TagType,
     TypeNode,
+    evaluate_constant,
     flatten_choice,
     flatten_named_choice,
     resolve_refs,
 )
-from vacr.cddl.values import BIGNUM_TAGS, LIST_TYPES, as_map, get_bignum, get_tag
+from vacr.cddl.values import (
+    BIGNUM_TAGS,
+    LIST_TYPES,
+    WorkLimitError,
+    as_map,
+    get_bignum,
+    get_tag,
+    run_with_larger_stack,
+)
 
 MAX_FINDINGS = 100
 MAX_MAP_PROBLEMS = 200

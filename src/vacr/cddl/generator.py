@@ -33,10 +33,8 @@ from vacr.cddl.abnf import (
     AbnfSequence,
 )
 from vacr.cddl.compiler import CheckProgram
-from vacr.cddl.constants import COMPUTING_OPERATORS, evaluate_constant, get_range_bounds
 from vacr.cddl.descriptions import describe_type
-from vacr.cddl.limits import WorkLimitError
-from vacr.cddl.map_members import MapMember, MemberList, expand_map_group
+from vacr.cddl.maps import MapMember, MemberList, expand_map_group
 from vacr.cddl.regexp import (
     CharacterRanges,
     PatternCharacters,
@@ -47,9 +45,10 @@ from vacr.cddl.regexp import (
     PatternSequence,
     parse_pattern,
 )
-from vacr.cddl.text_codecs import TEXT_DECODERS, TEXT_ENCODERS
+from vacr.cddl.string_contents import TEXT_DECODERS, TEXT_ENCODERS
 from vacr.cddl.tokens import CddlError
 from vacr.cddl.type_graph import (
+    COMPUTING_OPERATORS,
     AnyNode,
     AnyType,
     ArrayType,
@@ -65,7 +64,9 @@ from vacr.cddl.type_graph import (
     SimpleType,
     TagType,
     TypeNode,
+    evaluate_constant,
     flatten_choice,
+    get_range_bounds,
     list_reachable_nodes,
     resolve_refs,
 )
@@ -86,6 +87,7 @@ from vacr.cddl.values import (
     SIMPLE_NULL,
     SIMPLE_TRUE,
     SIMPLE_UNDEFINED,
+    WorkLimitError,
 )
 
 # How much deeper than necessary an instance may be, and how large.

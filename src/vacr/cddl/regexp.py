@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
-from vacr.cddl.limits import WorkLimitError
+from vacr.cddl.values import WorkLimitError
 
 # A set of characters: a sorted tuple of inclusive ranges of code points.
 CharacterRanges: TypeAlias = tuple[tuple[int, int], ...]

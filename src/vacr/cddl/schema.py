@@ -22,11 +22,9 @@ from importlib import resources
 from typing import Any, NoReturn
 
 from vacr.cddl.compiler import CheckProgram
-from vacr.cddl.constants import get_range_bounds
 from vacr.cddl.controls import prepare_control
 from vacr.cddl.descriptions import Finding
-from vacr.cddl.limits import WorkLimitError, run_with_larger_stack
-from vacr.cddl.map_members import expand_map_group
+from vacr.cddl.maps import expand_map_group
 from vacr.cddl.names import NameResolver, RuleTable, build_rule_table
 from vacr.cddl.syntax import parse_rules, parse_type
 from vacr.cddl.tokens import CddlError, CddlSource
@@ -39,8 +37,10 @@ from vacr.cddl.type_graph import (
     RuleRef,
     TypeNode,
     check_no_endless_rules,
+    get_range_bounds,
     list_reachable_nodes,
 )
+from vacr.cddl.values import WorkLimitError, run_with_larger_stack
 
 _MAX_SCHEMA_LENGTH = 5_000_000
 _MAX_EXPANDED_MEMBERS = 200_000

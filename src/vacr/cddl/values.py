@@ -1,4 +1,4 @@
-"""Values of CBOR and JSON as Python holds them.
+"""Decoded values of CBOR and JSON, and the limits of checking one.
 
 A schema speaks of major types, tags and simple values (RFC 8949 section 2); a decoder returns dict,
 list or tuple, str, bytes, int, float, bool, None and the classes of cbor2. These helpers answer the
@@ -13,12 +13,18 @@ questions in between, and generated code calls most of them by name:
 cbor2 is never imported to look at a value: a value of its classes can only exist once somebody else
 has imported it. Values of datetime, Decimal, UUID and the like, which cbor2 makes of some tags on
 request, match `any` and nothing else: decode with tags kept as CBORTag.
+
+A check has limits. It stops with `WorkLimitError` when it would take too long. A value as deep as
+the decoders allow may need more of Python's stack than there is by default, as one level of it can
+take many calls; `run_with_larger_stack` then checks it again in a thread with a larger stack.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 LARGEST_UINT = 2**64 - 1
@@ -35,6 +41,10 @@ BIGNUM_TAGS = (BIGNUM_TAG, NEGATIVE_BIGNUM_TAG)
 LIST_TYPES = (list, tuple)
 
 _FIRST_LONG_ARGUMENT = 24
+
+_MAX_CALLS = 60_000
+_STACK_BYTES = 256 * 1024 * 1024
+_STACK_LOCK = threading.Lock()
 
 
 def as_map(value: Any) -> dict[Any, Any] | None:
@@ -170,3 +180,56 @@ def get_head_argument(value: Any, major: int) -> int | None:
         return measure
     # 24 to 27 announce a measure of 1, 2, 4 or 8 bytes.
     return next(_FIRST_LONG_ARGUMENT + step for step in range(4) if measure < 1 << (8 << step))
+
+
+# Limits.
+
+
+class WorkLimitError(Exception):
+    """A check that would take longer than is allowed; the message names the reason."""
+
+
+def run_with_larger_stack(work: Callable[[], Any]) -> Any:
+    """Call a function, and once more with a larger stack if it needs that.
+
+    Raises:
+        RecursionError: when it needs even more.
+
+    """
+    try:
+        return work()
+    except RecursionError:
+        pass
+    return _run_in_thread(work)
+
+
+def _run_in_thread(work: Callable[[], Any]) -> Any:
+    """Call a function on a large stack, and return its result or raise its error."""
+    results: list[Any] = []
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+            problems.append(error)
+
+    with _STACK_LOCK:
+        calls, size = sys.getrecursionlimit(), threading.stack_size()
+        sys.setrecursionlimit(max(calls, _MAX_CALLS))
+        try:
+            try:
+                threading.stack_size(_STACK_BYTES)
+                thread = threading.Thread(target=run, daemon=True)
+                thread.start()
+            except (ValueError, RuntimeError):
+                raise RecursionError("there is no room for a larger stack") from None
+            finally:
+                threading.stack_size(size)
+            thread.join()
+        finally:
+            sys.setrecursionlimit(calls)
+    if problems:
+        # The traceback of a deep recursion keeps every frame of it alive, with all its values.
+        raise problems[0].with_traceback(None)
+    return results[0]
