@@ -18,7 +18,7 @@ from vacr.agents.tool_calls import (
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
 )
-from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS
+from vacr.record.blocks import BLOCK_VIEWS, UNTYPED_PART_VIEWS
 from vacr.viewer.parts import TEXT_BLOCK_TYPES
 from vacr.viewer.tool_calls import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
@@ -43,7 +43,7 @@ def tables() -> str:
         "telling": DESCRIPTIVE_ARGUMENTS,
         "texts": sorted(TEXT_BLOCK_TYPES),
         "views": sorted(BLOCK_VIEWS),
-        "parts": list(GEMINI_PART_VIEWS),
+        "parts": list(UNTYPED_PART_VIEWS),
     }
     return json.dumps(found, indent=1) + "\n"
 

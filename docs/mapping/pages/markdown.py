@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from vacr.agents.agent import SessionStore
 from vacr.agents.lift import Lift
 from vacr.model import CANONICAL_ENTRY_MEMBERS
-from vacr.record.blocks import BLOCK_VIEWS, GEMINI_PART_VIEWS, BlockView
+from vacr.record.blocks import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
 
 HEAD = """# {title}
 
@@ -59,9 +59,9 @@ def views(kinds: dict[str, BlockView] = BLOCK_VIEWS) -> str:
 
 
 def parts() -> str:
-    """Describe how Gemini's parts are seen."""
+    """Describe how parts without a type are seen."""
     return (
-        views(GEMINI_PART_VIEWS)
+        views(UNTYPED_PART_VIEWS)
         + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
     )
 

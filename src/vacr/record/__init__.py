@@ -7,7 +7,7 @@ from vacr.lazy import export_lazily
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.record.blocks import BLOCK_VIEWS as BLOCK_VIEWS
-    from vacr.record.blocks import GEMINI_PART_VIEWS as GEMINI_PART_VIEWS
+    from vacr.record.blocks import UNTYPED_PART_VIEWS as UNTYPED_PART_VIEWS
     from vacr.record.blocks import NameCounts as NameCounts
     from vacr.record.blocks import build_child_entries as build_child_entries
     from vacr.record.blocks import walk_entries as walk_entries
@@ -71,8 +71,8 @@ __getattr__, __dir__, __all__ = export_lazily(
     {
         "blocks": (
             "BLOCK_VIEWS",
-            "GEMINI_PART_VIEWS",
             "NameCounts",
+            "UNTYPED_PART_VIEWS",
             "build_child_entries",
             "walk_entries",
         ),

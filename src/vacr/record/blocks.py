@@ -43,7 +43,7 @@ _TOOL_RESULT_VIEW = BlockView(
     (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
 )
 
-# The view of each block type, by API: Anthropic's, OpenAI's Responses, and the AI SDK (Cursor).
+# The view of each block type, by API: Anthropic's, OpenAI's Responses, and the AI SDK.
 BLOCK_VIEWS = {
     "tool_use": _TOOL_CALL_VIEW,
     "server_tool_use": _TOOL_CALL_VIEW,
@@ -83,23 +83,23 @@ BLOCK_VIEWS = {
     "redacted-reasoning": BlockView("reasoning", (("encrypted", "data", str),)),
 }
 
-_GEMINI_CALL_VIEW = BlockView(
+_PART_CALL_VIEW = BlockView(
     "tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",)
 )
-_GEMINI_RESPONSE_VIEW = BlockView(
+_PART_RESPONSE_VIEW = BlockView(
     "tool-result", (("output", "response", None), ("call-id", "id", str))
 )
 
-# Gemini's parts have no type. Each has a member that identifies it, and the view applies to the
-# value of that member.
-GEMINI_PART_VIEWS = {
-    "functionCall": _GEMINI_CALL_VIEW,
-    "function_call": _GEMINI_CALL_VIEW,
-    "functionResponse": _GEMINI_RESPONSE_VIEW,
-    "function_response": _GEMINI_RESPONSE_VIEW,
+# Blocks of Google's API have no type: they are parts. Each has a member that identifies it, and the
+# view applies to the value of that member.
+UNTYPED_PART_VIEWS = {
+    "functionCall": _PART_CALL_VIEW,
+    "function_call": _PART_CALL_VIEW,
+    "functionResponse": _PART_RESPONSE_VIEW,
+    "function_response": _PART_RESPONSE_VIEW,
 }
-GEMINI_THOUGHT_VIEW = BlockView("reasoning", (("content", "text", None),))
-PLAIN_GEMINI_PARTS = frozenset(
+_THOUGHT_VIEW = BlockView("reasoning", (("content", "text", None),))
+_PLAIN_PART_MEMBERS = frozenset(
     (
         "text",
         "inlineData",
@@ -111,7 +111,7 @@ PLAIN_GEMINI_PARTS = frozenset(
         "videoMetadata",
     )
 )
-_GEMINI_PART_MEMBERS = PLAIN_GEMINI_PARTS.union(GEMINI_PART_VIEWS)
+_UNTYPED_PART_MEMBERS = _PLAIN_PART_MEMBERS.union(UNTYPED_PART_VIEWS)
 
 FORMATS_WITH_SEPARATE_CALLS = frozenset(
     (
@@ -214,8 +214,8 @@ def build_child_entries(
         if kind == "text" and len(block) == _TEXT_BLOCK_MEMBER_COUNT and "text" in block:
             continue
         if type(kind) is not str:
-            if type(block) is dict and _is_gemini_part(block):
-                children += _build_gemini_children(block)
+            if type(block) is dict and _is_untyped_part(block):
+                children += _build_part_children(block)
                 continue
             kind = f"({type(block).__name__})"
         view = BLOCK_VIEWS.get(kind)
@@ -238,19 +238,19 @@ def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
         yield from walk_entries(entry.get("children", ()))
 
 
-def _is_gemini_part(block: JsonObject) -> bool:
-    """Return whether a block is one of Gemini's parts."""
-    return "type" not in block and not _GEMINI_PART_MEMBERS.isdisjoint(block)
+def _is_untyped_part(block: JsonObject) -> bool:
+    """Return whether a block has no type, but a member that identifies it."""
+    return "type" not in block and not _UNTYPED_PART_MEMBERS.isdisjoint(block)
 
 
-def _build_gemini_children(part: JsonObject) -> list[JsonObject]:
-    """Return the entries for one of Gemini's parts: a call, a response or a thought."""
+def _build_part_children(part: JsonObject) -> list[JsonObject]:
+    """Return the entries for a part without a type: a call, a response or a thought."""
     if part.get("thought") is True and "text" in part:
-        views = [(part, GEMINI_THOUGHT_VIEW)]
+        views = [(part, _THOUGHT_VIEW)]
     else:
         views = [
             (part[name], view)
-            for name, view in GEMINI_PART_VIEWS.items()
+            for name, view in UNTYPED_PART_VIEWS.items()
             if type(part.get(name)) is dict
         ]
     children = [_build_child_entry(block, view) for block, view in views]

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.record import BLOCK_VIEWS, GEMINI_PART_VIEWS
+from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
 
 TEXT_BLOCK_TYPES = frozenset(
     (
@@ -98,7 +98,7 @@ def _has_own_entry(block: Any) -> bool:
         return kind in BLOCK_VIEWS
     if block.get("thought") is True:
         return True
-    return any(isinstance(block.get(name), dict) for name in GEMINI_PART_VIEWS)
+    return any(isinstance(block.get(name), dict) for name in UNTYPED_PART_VIEWS)
 
 
 def _parse_block(block: Any) -> Iterator[ContentPart]:
@@ -109,7 +109,7 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
     if not isinstance(block, dict):
         yield OtherPart(type(block).__name__, block)
         return
-    response = _find_gemini_response(block)
+    response = _find_part_response(block)
     if response is not None:
         yield from _parse_tool_output(response)
     elif (image := _parse_image(block)) is not None:
@@ -121,8 +121,8 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
         yield from _parse_tool_output(block)
 
 
-def _find_gemini_response(block: dict[str, Any]) -> Any:
-    for name in GEMINI_PART_VIEWS:
+def _find_part_response(block: dict[str, Any]) -> Any:
+    for name in UNTYPED_PART_VIEWS:
         if isinstance(block.get(name), dict):
             return block[name].get("response")
     return None
