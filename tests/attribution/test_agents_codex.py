@@ -12,7 +12,7 @@ from vacr.attribution.attribute import (
     list_changed_files,
     replay_records,
 )
-from vacr.attribution.base import BaseFiles
+from vacr.attribution.replay import BaseFiles
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
 UPDATE = (

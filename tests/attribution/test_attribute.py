@@ -12,13 +12,13 @@ from vacr.attribution.attribute import (
     list_applied_changes,
     replay_records,
 )
-from vacr.attribution.base import BaseFiles
 from vacr.attribution.check import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
     JointRecords,
     compare_attribution,
 )
+from vacr.attribution.replay import BaseFiles
 from vacr.record.encoding import encode
 from vacr.record.identity import assign_record_id
 from vacr.record.validation import validate

@@ -8,7 +8,7 @@ import pytest
 import vacr
 from tests.attribution.world import BASE, OTHERS, World
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
-from vacr.attribution.base import BaseFiles
+from vacr.attribution.replay import BaseFiles
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 STEPS = int(os.environ.get("VACR_FUZZ_STEPS", "300"))

@@ -9,7 +9,7 @@ from tests.attribution.told import Told
 from tests.attribution.world.files import diff
 from vacr.agents.claude_code.tools import parse_change_notice
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
-from vacr.attribution.notices import apply_notice_hunks
+from vacr.attribution.locate import apply_notice_hunks
 
 OLD = "".join(f"line {number}\n" for number in range(1, 81))
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from vacr.attribution.session_context import find_newest_revision
-from vacr.attribution.session_steps import walk_session_steps
+from vacr.attribution.session_steps import find_newest_revision, walk_session_steps
 
 A, B = "a1" * 20, "b2" * 20
 

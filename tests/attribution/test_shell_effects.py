@@ -9,11 +9,9 @@ from random import Random
 import pytest
 
 from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
-from vacr.attribution.base import BaseFiles
-from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
-from vacr.attribution.replay import Replay
+from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.edits.actions import (
     FileDeletion,

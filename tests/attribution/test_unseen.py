@@ -12,7 +12,7 @@ from vacr.attribution.attribute import (
     list_changed_files,
     replay_records,
 )
-from vacr.attribution.base import BaseFiles
+from vacr.attribution.replay import BaseFiles
 from vacr.blame.claims import gather_claims
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"

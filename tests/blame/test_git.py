@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from tests.attribution.acting import commit, git, repository
+from vacr.blame.file_blame import list_commit_additions, run_git_blame, unquote_git_name
 from vacr.blame.git import Repository, load_git_base
-from vacr.blame.git_additions import list_commit_additions, run_git_blame, unquote_git_name
 from vacr.errors import UnreadableInput, UsageError
 
 ODD = [

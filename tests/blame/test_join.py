@@ -8,8 +8,9 @@ import pytest
 
 from tests.attribution.test_fuzz import lived, records_of
 from tests.attribution.world import HUMAN, OTHERS
-from vacr.attribution.base import BaseFiles, find_base_root
-from vacr.attribution.session_context import find_entry_prompts
+from vacr.attribution.attribute import find_base_root
+from vacr.attribution.replay import BaseFiles
+from vacr.attribution.session_steps import find_entry_prompts
 from vacr.blame.claims import GatheredClaims, HashedRange, LineClaim, TextPiece, gather_claims
 from vacr.blame.join import ClaimJoiner, FileVersion, is_distinctive, is_partly_kept
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vacr.attribution.attribute import list_applied_changes as list_applied_changes
     from vacr.attribution.attribute import list_changed_files as list_changed_files
     from vacr.attribution.attribute import replay_records as replay_records
-    from vacr.attribution.base import BaseFiles as BaseFiles
     from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
     from vacr.attribution.check import ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS
     from vacr.attribution.check import JointRecords as JointRecords
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
     from vacr.attribution.reconcile import LineRun as LineRun
     from vacr.attribution.reconcile import list_line_runs as list_line_runs
     from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
+    from vacr.attribution.replay import BaseFiles as BaseFiles
     from vacr.attribution.replay import Replay as Replay
-    from vacr.attribution.session_context import find_entry_prompts as find_entry_prompts
+    from vacr.attribution.session_steps import find_entry_prompts as find_entry_prompts
     from vacr.attribution.session_steps import walk_session_steps as walk_session_steps
 
 __getattr__, __dir__, __all__ = export_lazily(
@@ -47,7 +47,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_changed_files",
             "replay_records",
         ),
-        "base": ("BaseFiles",),
         "check": (
             "ATTRIBUTION_DIFFERS",
             "ATTRIBUTION_HOLDS",
@@ -65,8 +64,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_line_runs",
             "release_reverted_lines",
         ),
-        "replay": ("Replay",),
-        "session_context": ("find_entry_prompts",),
-        "session_steps": ("walk_session_steps",),
+        "replay": (
+            "BaseFiles",
+            "Replay",
+        ),
+        "session_steps": (
+            "find_entry_prompts",
+            "walk_session_steps",
+        ),
     },
 )

@@ -4,22 +4,22 @@ The steps of the records are replayed in the order of time; the lines that are a
 become ranges. The schema closes the maps of `file-attribution`, so the evidence for each range is
 in the member `vacr` of the record, by path and range.
 
+    >>> import vacr
     >>> from vacr.attribution.attribute import attribute_records
-    >>> arguments = {"file_path": "/app/a.py", "content": "x = 1\\n"}
-    >>> call = {"type": "tool-call", "call-id": "c1", "name": "Write", "input": arguments}
-    >>> result = {"type": "tool-result", "call-id": "c1", "output": "File created successfully"}
-    >>> session = {"agent-meta": {"cli-name": "claude-code", "model-id": "m"},
-    ...            "environment": {"working-dir": "/app"}, "entries": [call, result]}
-    >>> (record,) = attribute_records([{"session": session}])
+    >>> (record,) = attribute_records(list(vacr.read("session.jsonl")))
     >>> (file,) = record["file-attribution"]["files"]
-    >>> conversation = file["conversations"][0]
-    >>> file["path"], conversation["contributor"], conversation["ranges"][0]["end-line"]
-    ('a.py', {'model-id': 'm', 'type': 'ai'}, 1)
+    >>> (conversation,) = file["conversations"]
+    >>> file["path"], conversation["contributor"]["type"]
+    ('total.py', 'ai')
+    >>> [(lines["start-line"], lines["end-line"]) for lines in conversation["ranges"]]
+    [(1, 5), (7, 7)]
+    >>> record["vacr"]["attribution"]["files"]["total.py"]["ranges"][0]["evidence"]
+    'recorded'
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +30,10 @@ from vacr.agents import (
     find_record_agent,
     is_unknown_file_tool,
 )
-from vacr.attribution.base import BaseFiles, find_base_root
-from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
 from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
-from vacr.attribution.replay import Replay
-from vacr.attribution.session_context import find_newest_revision, locate_session_steps
+from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
+from vacr.attribution.session_steps import find_newest_revision, locate_session_steps
 from vacr.edits import (
     DIFF_ALGORITHM,
     DIFF_VERSION,
@@ -285,6 +283,33 @@ def find_session_root(
                 make_absolute_path(event.path, step.folder) for event in step.events if event.path
             }
     return find_base_root(base, sorted(named), folder)
+
+
+def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
+    """Return the folder on the session's machine that corresponds to the root of the base.
+
+    Files of other projects may have the same names. So a folder that is unrelated to the session's
+    working folder needs more matching files than the session names in its working folder.
+    """
+    home = make_absolute_path(working_dir, "") if working_dir else ""
+    votes: Counter[str] = Counter()
+    at_home = 0
+    for path in named:
+        at_home += bool(home) and _is_under(path, home)
+        parts = path.split("/")
+        for cut in range(1, len(parts)):
+            if "/".join(parts[cut:]) in base.names:
+                votes["/".join(parts[:cut])] += 1
+                break
+    best, count = max(
+        votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
+    )
+    related = best == home or _is_under(best, home) or _is_under(home, best)
+    return best if related or count > at_home else home
+
+
+def _is_under(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
 
 
 def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:

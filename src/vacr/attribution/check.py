@@ -5,7 +5,7 @@ its attribution was made with: the base, and the records that were attributed to
 
     >>> from vacr.attribution.attribute import attribute_records
     >>> from vacr.attribution.check import JointRecords, compare_attribution
-    >>> session = {"session-id": "s", "agent-meta": {"cli-name": "claude-code"}, "entries": []}
+    >>> session = {"session-id": "s", "agent-meta": {"cli-name": "parrot"}, "entries": []}
     >>> (record,) = attribute_records([{"version": "3.0", "session": session}])
     >>> compare_attribution(record, JointRecords([record]), None)[0]
     'holds'
@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from vacr.attribution.attribute import ConversationLinks, attribute_records
-from vacr.attribution.base import BaseFiles
+from vacr.attribution.replay import BaseFiles
 from vacr.errors import InvalidRecord
 from vacr.model import Record
 from vacr.record import compute_record_id, encode_canonical_json, get_vacr_metadata, is_made_by_vacr

@@ -1,8 +1,13 @@
-"""The place of an edit in a partly known file.
+"""The place of a change in a partly known file.
 
 A successful call that names a text once proves that the file contained it once. So a single place
 in the known lines is the place, however little of the file is known. Several places, or none, prove
-that the known lines are outdated: then the place is unknown.
+that the known lines are outdated: then the place is unknown, until the session shows the new lines.
+
+A host may add line numbers: in a hunk that it recorded with the result, or in a notice. Some hosts
+keep the text of each file that they have read as a whole or written, and show the model where the
+file on disk differs from it. Such a notice has hunks with eight lines around each change, as they
+are now, and numbers that count from where the hunk began in the kept text.
 
     >>> from vacr.attribution.file_state import FileState
     >>> from vacr.attribution.locate import apply_edits
@@ -16,8 +21,11 @@ that the known lines are outdated: then the place is unknown.
     True
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 
 from vacr.attribution.chunks import Chunk, LineRanges, group_line_ranges
 from vacr.attribution.file_state import FileState
@@ -32,12 +40,23 @@ from vacr.edits import (
     Replacement,
     find_patch_lines,
     list_hunk_variants,
+    render_as_host,
     split_keeping_ends,
     strip_line_end,
 )
 
 # A shorter text may occur anywhere.
-MIN_DISTINCTIVE_LENGTH = 8
+_MIN_DISTINCTIVE_LENGTH = 8
+_LEADING_TABS = re.compile(r"\t+")
+_LEADING_SPACE_PAIRS = re.compile(r"(?: {2})+")
+_NOTICE_CONTEXT_LINES = 8
+
+NoticeHunk = tuple[int, list[str]]
+"""The number of a hunk's first line in the text that the host kept, and its lines as they are now.
+"""
+
+
+# --- edits by text ---
 
 
 def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
@@ -151,6 +170,24 @@ def _rewrite_hits(
     return made
 
 
+def place_shown_edit(
+    file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
+) -> LineRanges | None:
+    """Apply an edit at the place that the numbered lines of its result show."""
+    for look in seen:
+        text = "".join(look.lines)
+        for edit in edits:
+            if len(edit.new.strip()) >= _MIN_DISTINCTIVE_LENGTH and text.count(edit.new) == 1:
+                file.observe(
+                    look.first, split_keeping_ends(text.replace(edit.new, edit.old)), outside
+                )
+                return apply_edits(file, edits, maker)
+    return None
+
+
+# --- hunks that a host recorded ---
+
+
 def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
     """Return whether the whole file is known, and has the lines that the hunks expect."""
     if not file.is_whole:
@@ -198,19 +235,63 @@ def apply_recorded_hunks(
     return made
 
 
-def place_shown_edit(
-    file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
-) -> LineRanges | None:
-    """Apply an edit at the place that the numbered lines of its result show."""
-    for look in seen:
-        text = "".join(look.lines)
-        for edit in edits:
-            if len(edit.new.strip()) >= MIN_DISTINCTIVE_LENGTH and text.count(edit.new) == 1:
-                file.observe(
-                    look.first, split_keeping_ends(text.replace(edit.new, edit.old)), outside
-                )
-                return apply_edits(file, edits, maker)
-    return None
+def restore_hunk_tabs(
+    hunks: Sequence[Hunk], known: Callable[[int], str | None], edits: Sequence[Edit]
+) -> list[Hunk]:
+    """Return hunks with the tabs of the file; `known` returns an earlier line by its number.
+
+    Some hosts record a patch with two spaces for each tab that indents a line. The known lines of
+    the file, and the text that the call spells, show which lines have tabs.
+    """
+    return [
+        replace(hunk, lines=list(_restore_line_tabs(hunk, known, edits)))
+        if hunk.tabs_as_spaces
+        else hunk
+        for hunk in hunks
+    ]
+
+
+def _restore_line_tabs(
+    hunk: Hunk, known: Callable[[int], str | None], edits: Sequence[Edit]
+) -> Iterator[str]:
+    written = {
+        _expand_leading_tabs(line): line
+        for edit in edits
+        for text in (edit.old, edit.new)
+        for line in text.split("\n")
+    }
+    number = max(hunk.old_first, 1)
+    rows = []
+    for line in hunk.lines:
+        text, before = strip_line_end(line[1:]), None
+        if line[:1] != "+":
+            before, number = known(number), number + 1
+        exact = written.get(text)
+        if before is not None and _expand_leading_tabs(strip_line_end(before)) == text:
+            exact = strip_line_end(before)
+        rows.append((line, text, exact))
+    exact_lines = [*written.values(), *(exact for _, _, exact in rows if exact)]
+    has_tabs = any(exact.startswith("\t") for exact in exact_lines)
+    has_spaces = any(exact.startswith("  ") for exact in exact_lines)
+    for line, text, exact in rows:
+        spelled = text
+        if exact is not None:
+            spelled = exact
+        elif has_tabs and not has_spaces and text[:1] == " ":
+            spelled = _LEADING_SPACE_PAIRS.sub(_replace_space_pairs, text, count=1)
+        yield line[:1] + spelled + line[1 + len(text) :]
+
+
+def _expand_leading_tabs(line: str) -> str:
+    tabs = _LEADING_TABS.match(line)
+    return "  " * len(tabs[0]) + line[tabs.end() :] if tabs else line
+
+
+def _replace_space_pairs(pairs: re.Match[str]) -> str:
+    return "\t" * (len(pairs[0]) // 2)
+
+
+# --- patches without line numbers ---
 
 
 def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -> LineRanges | None:
@@ -283,6 +364,80 @@ def _find_hunk_place(
     return None
 
 
+# --- notices of changed files ---
+
+
+def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, bool] | None:
+    """Apply a notice to the host's earlier text; return `None` unless it fits in one way only.
+
+    Also return whether it is known how the last line ends: a hunk that reaches the end of the file
+    does not show that.
+    """
+    lines = split_keeping_ends(text)
+    old = [strip_line_end(line) for line in lines]
+    new: list[str] = []
+    at = 0
+    for number, (first, shown) in enumerate(parts):
+        start = max(first - 1, 0)
+        is_last = number == len(parts) - 1
+        limit = len(old) if is_last else parts[number + 1][0] - 1
+        if not at <= start <= limit <= len(old):
+            return None
+        if start and shown[:_NOTICE_CONTEXT_LINES] != old[start : start + _NOTICE_CONTEXT_LINES]:
+            return None
+        stop = _find_hunk_end(old, start, limit, shown, is_last=is_last)
+        if stop is None:
+            return None
+        new += lines[at:start] + [line + "\n" for line in shown]
+        at = stop
+    new += lines[at:]
+    return "".join(new), at < len(old)
+
+
+def place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator[NoticeHunk]:
+    """Yield hunks with their present line numbers.
+
+    Stop after the first hunk where it is unknown how far the lines after it have moved.
+    """
+    moved = 0
+    for number, (first, shown) in enumerate(parts):
+        yield first + moved, shown
+        limit = parts[number + 1][0] if number + 1 < len(parts) else first
+        known = list(
+            takewhile(lambda line: line is not None, (file.line(at) for at in range(first, limit)))
+        )
+        old = [strip_line_end(render_as_host(line)) for line in known if line is not None]
+        if first != 1 and shown[:_NOTICE_CONTEXT_LINES] != old[:_NOTICE_CONTEXT_LINES]:
+            return
+        stop = _find_hunk_end(old, 0, len(old), shown, is_last=False)
+        if stop is None:
+            return
+        moved += len(shown) - stop
+
+
+def _find_hunk_end(
+    old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is_last: bool
+) -> int | None:
+    """Return where a hunk ends in the old lines: after its last context lines, or with the file."""
+    around = list(shown[-_NOTICE_CONTEXT_LINES:])
+    stops = [
+        stop
+        for stop in range(start + len(around), limit + 1)
+        if list(old[stop - len(around) : stop]) == around and list(old[start:stop]) != list(shown)
+    ]
+    has_context = len(around) == _NOTICE_CONTEXT_LINES
+    if has_context and len(stops) == 1:
+        # Lines that were removed after them, at the end of the file, would not show.
+        is_clear = not is_last or len(old) - stops[0] > 2 * _NOTICE_CONTEXT_LINES
+        return stops[0] if is_clear else None
+    is_ambiguous = has_context and bool(stops)
+    reaches_end = is_last and not is_ambiguous and list(old[start:]) != list(shown)
+    return len(old) if reaches_end else None
+
+
+# --- edits whose lines are seen later ---
+
+
 def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[Edit]:
     """Return a change whose place is unknown as edits; appended text replaces nothing."""
     if isinstance(event, Replacement):
@@ -329,7 +484,7 @@ def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
 
 def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
     for edit in reversed(edits):
-        if len(edit.new.strip()) < MIN_DISTINCTIVE_LENGTH or text.count(edit.new) != 1:
+        if len(edit.new.strip()) < _MIN_DISTINCTIVE_LENGTH or text.count(edit.new) != 1:
             return None
         if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
             return None  # The empty line at its beginning is gone.

@@ -19,15 +19,21 @@ no call explains came from outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from heapq import merge
 from typing import Any
 
-from vacr.agents import Agent, SessionStep, ToolCall, find_record_agent
-from vacr.attribution.base import BaseFiles
+from vacr.agents import (
+    Agent,
+    RunShell,
+    SessionStep,
+    ToolCall,
+    ToolEffect,
+    find_record_agent,
+)
 from vacr.attribution.chunks import LineRanges
-from vacr.attribution.derive import derive_file_actions
 from vacr.attribution.file_state import (
     EVIDENCE_ANCHORED,
     EVIDENCE_CONTENT_ONLY,
@@ -44,18 +50,20 @@ from vacr.attribution.file_state import (
     has_different_line_count,
     settle_observation,
 )
-from vacr.attribution.hunk_tabs import restore_hunk_tabs
 from vacr.attribution.locate import (
     anchor_loose_edits,
     apply_edits,
+    apply_notice_hunks,
     apply_patch_hunks,
     apply_recorded_hunks,
     confirms_hunk_places,
     convert_to_edits,
     matches_hunks,
+    place_notice_hunks,
     place_shown_edit,
+    restore_hunk_tabs,
 )
-from vacr.attribution.notices import apply_change_notice, remember_host_text
+from vacr.attribution.shell.effects import derive_shell_events
 from vacr.attribution.whole_files import (
     BulkChange,
     VersionControlState,
@@ -92,11 +100,39 @@ from vacr.edits import (
     make_absolute_path,
     make_path_key,
     make_relative_path,
+    render_as_host,
+    split_keeping_ends,
 )
 
 LineChange = Replacement | AppliedPatch | FileWrite
 PlacedChange = tuple[LineRanges | None, str]
 """The line ranges that a change wrote, or `None` where its place is unknown, and the evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFiles:
+    """Files by their paths from a root, and the revision they belong to."""
+
+    revision: str
+    names: Collection[str]
+    read: Callable[[str], bytes]
+
+    def file(self, path: str | None) -> bytes | None:
+        """Return the bytes of a file, or `None` when the base does not have it."""
+        return self.read(path) if path is not None and path in self.names else None
+
+
+def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
+    """Yield the effects of an ended call on files, and the lines of files that it showed.
+
+    The agent knows what its tools do. Only shell scripts are parsed here, because their commands do
+    the same to files, no matter which agent ran them.
+    """
+    for action in agent.file_actions(call):
+        if isinstance(action, RunShell):
+            yield from derive_shell_events(call, action)
+        else:
+            yield action
 
 
 class Replay:
@@ -254,7 +290,7 @@ class Replay:
             case ObservedLines():
                 self._observe_lines(tracked, action, step)
             case ChangeNotice():
-                apply_change_notice(self, tracked, action, step)
+                self._apply_change_notice(tracked, action, step)
             case ObservedDiff(hunks=hunks):
                 for hunk in hunks:
                     observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
@@ -272,7 +308,7 @@ class Replay:
             case Replacement() | AppliedPatch() | FileWrite():
                 if isinstance(step, ToolCall):
                     self._change_file(tracked, action, step)
-        remember_host_text(self, tracked, action, step)
+        self._remember_host_text(tracked, action, step)
 
     def _observe_lines(
         self, tracked: TrackedFile, action: ObservedLines, step: SessionStep
@@ -294,6 +330,55 @@ class Replay:
             # Where it disagrees, the file changed after it was shown.
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
+
+    def _apply_change_notice(
+        self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
+    ) -> None:
+        """Apply a notice: to the whole file if the host's text is known, else at known places."""
+        file, host = tracked.file, (self.record, step.chain)
+        host_text = tracked.host_texts.pop(host, None)
+        new = None
+        if host_text is not None and notice.whole:
+            new = apply_notice_hunks(render_as_host(host_text), notice.parts)
+        if new is not None:
+            text, ended = new
+            tracked.host_texts[host] = text
+            if ended:
+                self.look(tracked, step, partial(file.observe_whole, text), "user")
+            else:
+                self.look(tracked, step, partial(file.observe, 1, split_keeping_ends(text)), "user")
+            return
+        placed = list(place_notice_hunks(file, notice.parts))
+        if not notice.whole or len(placed) < len(notice.parts):
+            file.shake()
+        for first, lines in placed:
+            seen = [line + "\n" for line in lines]
+            self.look(tracked, step, partial(tracked.file.observe, first, seen), "user")
+
+    def _remember_host_text(
+        self, tracked: TrackedFile, action: FileAction, step: SessionStep
+    ) -> None:
+        """Remember the text that the host keeps of a file after an action."""
+        if not self.agent.reports_changes:
+            return
+        effect: ToolEffect | None = ToolEffect.READ
+        if isinstance(step, ToolCall):
+            effect = self.agent.tool_effect(step)
+        is_read = effect is ToolEffect.READ and isinstance(action, ObservedFile | ObservedLines)
+        is_edit = effect in (ToolEffect.REPLACE, ToolEffect.WRITE) and isinstance(
+            action, Replacement | FileWrite
+        )
+        if not is_read and not is_edit:
+            return
+        if is_edit:
+            text = tracked.text
+        else:
+            text = action.text if isinstance(action, ObservedFile) else None
+        host = (self.record, step.chain)
+        if text is None:
+            tracked.host_texts.pop(host, None)
+        else:
+            tracked.host_texts[host] = text
 
     def look(
         self,

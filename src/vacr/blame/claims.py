@@ -8,10 +8,10 @@ was attributed with a base that is not available, only its stored attribution co
 
     >>> import vacr
     >>> from vacr.blame.claims import gather_claims
-    >>> records = list(vacr.read("examples/claude-code.jsonl"))
+    >>> records = list(vacr.read("session.jsonl"))
     >>> piece = gather_claims(records, bases=lambda revision: None).pieces[0]
-    >>> piece.path, piece.lines[0], piece.claim.type, piece.claim.model
-    ('total.py', 'from decimal import Decimal\\n', 'ai', 'anthropic/claude-opus-4-6')
+    >>> piece.path, piece.lines[0], piece.claim.type, piece.claim.evidence
+    ('total.py', 'from decimal import Decimal\\n', 'ai', 'recorded')
 """
 
 from __future__ import annotations

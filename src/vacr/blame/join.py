@@ -10,7 +10,7 @@ is mixed if part of the written text is left.
 
     >>> from vacr.blame.claims import GatheredClaims, LineClaim, TextPiece
     >>> from vacr.blame.join import ClaimJoiner, FileVersion
-    >>> claim = LineClaim("ai", "opus", "session-1", "", "entry-9", "call-3", "", "replayed")
+    >>> claim = LineClaim("ai", "gpt-5", "session-1", "", "entry-9", "call-3", "", "replayed")
     >>> written = ("def total(lines):\\n", "    return sum(lines)\\n")
     >>> claims = GatheredClaims(pieces=[TextPiece(claim, "total.py", written, moment=1)])
     >>> version = FileVersion("total.py", ["import os\\n", *written], added={1, 2, 3}, digest="")

@@ -4,6 +4,9 @@ Only effects that the text of a command proves are applied: writing a here-docum
 removing, moving, copying, restoring by git. Any other command that can change files yields a
 `PossibleChange`, so that the next look at the file decides.
 
+A `cd` moves all commands after it, so paths are relative to the folder at that point. Once that
+folder is unknown, a relative path could be any file of that name.
+
     >>> from vacr.agents import ShellResult
     >>> from vacr.attribution.shell.effects import derive_script_events
     >>> from vacr.attribution.shell.parser import parse_shell_script
@@ -15,15 +18,20 @@ removing, moving, copying, restoring by git. Any other command that can change f
     ('src/b.txt', ['two\\n'])
 """
 
+from __future__ import annotations
+
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from vacr.agents import RunShell, ShellResult, ToolCall, is_absolute_path, parse_patch_actions
-from vacr.attribution.shell.execution import WorkingFolder, assess_certainty
-from vacr.attribution.shell.git_commands import derive_git_events
-from vacr.attribution.shell.outputs import derive_output_events, predict_output
+from vacr.attribution.shell.command_results import (
+    assess_certainty,
+    derive_output_events,
+    predict_output,
+)
+from vacr.attribution.shell.git_commands import derive_git_events, parse_git_arguments
 from vacr.attribution.shell.parser import (
     ShellCommand,
     ShellScript,
@@ -50,7 +58,12 @@ from vacr.edits import (
     FileMove,
     FileWrite,
     ObservedDiff,
+    ObservedLines,
     PossibleChange,
+    Stash,
+    make_absolute_path,
+    make_path_key,
+    make_relative_path,
     parse_apply_patch,
 )
 
@@ -92,6 +105,9 @@ _PLAIN_MOVE_OPTION_NAMES = "-f -v -r -R -a -p -k --force --verbose --recursive -
 _PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
+
+_FOLDER_CHANGING_COMMANDS = frozenset(["cd", "pushd", "popd", "Set-Location"])
+_WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
 
 
 # --- scripts ---
@@ -181,6 +197,134 @@ def _resolve_observations(
         return
     for event in events:
         yield from place.resolve_paths(event)
+
+
+# --- the working folder ---
+
+
+class WorkingFolder:
+    """The current folder of a script, command by command; `None` once it is unknown."""
+
+    def __init__(
+        self, folder: str | None, session: str, top: str = "", *, lost: bool = False
+    ) -> None:
+        """Start in a folder, which may be relative to the session's folder.
+
+        `top` is the session's first folder; `lost` when some `cd` of the script failed.
+        """
+        self.folder = folder
+        self.previous = folder
+        self.start = folder or session
+        self.session = session
+        self.top = top
+        self.lost = lost
+
+    def follow(self, command: ShellCommand, *, ran: bool) -> bool:
+        """Follow a command that changes the folder; return whether the command is one."""
+        if command.name not in _FOLDER_CHANGING_COMMANDS:
+            return False
+        words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
+        known = (
+            ran
+            and len(words) == 1
+            and not self.lost
+            and command.joined not in ("|", "||")
+            and command.name != "popd"
+        )
+        target = words[0] if known else None
+        if target == "-":
+            self.folder, self.previous = self.previous, self.folder
+            return True
+        self.previous = self.folder
+        self.folder = self._resolve_folder(target)
+        return True
+
+    def enter_git_folder(self, command: ShellCommand) -> WorkingFolder:
+        """Return the working folder of a command: `git -C` has its own."""
+        if command.name != "git":
+            return self
+        folder, _ = parse_git_arguments(command.words)
+        if folder == "":
+            return self
+        return WorkingFolder(self._resolve_folder(folder), self.start, self.top)
+
+    def _resolve_folder(self, folder: str | None) -> str | None:
+        if folder is None or (self.folder is None and not is_absolute_path(folder)):
+            return None
+        return _join_path(self.folder or "", folder)
+
+    def resolve_paths(self, event: FileAction) -> Iterator[FileAction]:
+        """Yield an event with its paths resolved in this folder.
+
+        Where the folder is unknown, observations are dropped, and a change could be any file's.
+        """
+        if not event.path:
+            yield event
+        elif self.folder is not None or is_absolute_path(event.path):
+            yield _prefix_event_paths(self.folder or "", event)
+        elif not _is_observation(event):
+            yield _build_change_anywhere(event)
+
+    def resolve_git_paths(self, events: Sequence[FileAction]) -> Iterator[FileAction]:
+        """Yield events of git's output, whose paths are relative to the top of the work tree."""
+        if self.folder is None:
+            return
+        top = self._find_work_tree_top(self.folder, events)
+        for event in events:
+            yield _prefix_event_paths(top, event)
+
+    def _find_work_tree_top(self, folder: str, events: Sequence[FileAction]) -> str:
+        """Guess the top of the work tree that a folder belongs to.
+
+        It is the linked work tree around the folder, if there is one. Otherwise it is the session's
+        first folder, if the paths of git fit it, or else the folder where the script started.
+        """
+        here = make_absolute_path(folder, self.session)
+        below = make_relative_path(here, self.top) if self.top else None
+        linked = _WORK_TREE_PATH.match(below) if below else None
+        if linked:
+            return _join_path(self.top, linked[0])
+        if below:
+            prefix = make_path_key(below) + "/"
+            if any(make_path_key(event.path).startswith(prefix) for event in events):
+                return self.top
+        inside = not is_absolute_path(folder) or folder.startswith(self.start.rstrip("/") + "/")
+        leaves_start = ".." in folder.split("/")
+        return self.start if inside and self.start and not leaves_start else folder
+
+
+def _is_observation(event: FileAction) -> bool:
+    if isinstance(event, FileMove):
+        return event.told
+    return isinstance(event, ObservedLines | ObservedDiff)
+
+
+def _build_change_anywhere(event: FileAction) -> PossibleChange:
+    """Return the possible change of files with the event's names, in any folder."""
+    if isinstance(event, PossibleChange):
+        kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
+        return replace(event, path="", folder=True, kinds=kinds)
+    changed: list[str] = []
+    if isinstance(event, FileMove):
+        changed = [event.path, event.to]
+    elif isinstance(event, FileWrite | FileDeletion):
+        changed = [event.path]
+    return PossibleChange("", named=collect_base_names(changed))
+
+
+def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
+    if not folder:
+        return event
+    event = replace(event, path=_join_path(folder, event.path))
+    if isinstance(event, FileMove):
+        return replace(event, to=_join_path(folder, event.to))
+    if isinstance(event, Stash):
+        return replace(event, paths=tuple(_join_path(folder, path) for path in event.paths))
+    return event
+
+
+def _join_path(folder: str, path: str) -> str:
+    return path if is_absolute_path(path) else posixpath.join(folder, path)
 
 
 # --- commands ---

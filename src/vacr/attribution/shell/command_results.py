@@ -1,16 +1,22 @@
-"""The output of a script, split among its commands.
+"""The result of a script, divided among its commands: which succeeded, and what each printed.
+
+A script exits with the code of its last command. Commands joined to it by `&&` succeeded if it did.
+A command before a `;` counts as successful only if it prints an error when it fails, and printed no
+error.
 
 A script often prints several files with a line of `echo` between them. Each command that prints
 gets its part of the output where that part is certain. After an unknown amount of output, the next
-line that an `echo` printed tells the place again.
+line that an `echo` printed marks a known place again.
 
     >>> from vacr.agents import ShellResult
-    >>> from vacr.attribution.shell.execution import assess_certainty
-    >>> from vacr.attribution.shell.outputs import derive_output_events
     >>> from vacr.attribution.shell.parser import parse_shell_script
-    >>> script = parse_shell_script("ls; echo --- b.py; head -2 b.py")
-    >>> result = ShellResult(0, True, "a.py\\nb.py\\n--- b.py\\nx = 1\\ny = 2\\n")
-    >>> events = derive_output_events(script, result, assess_certainty(script, result))
+    >>> from vacr.attribution.shell.command_results import assess_certainty, derive_output_events
+    >>> script = parse_shell_script("make; echo --- b.py; head -2 b.py")
+    >>> result = ShellResult(0, True, "cc b.c\\n--- b.py\\nx = 1\\ny = 2\\n")
+    >>> certainties = assess_certainty(script, result)
+    >>> [certainty.succeeded for certainty in certainties]      # a failing `make` may be silent
+    [False, True, True]
+    >>> events = derive_output_events(script, result, certainties)
     >>> {number: [(event.path, event.lines) for event in own] for number, own in events.items()}
     {2: [('b.py', ['x = 1\\n', 'y = 2\\n'])]}
 """
@@ -20,7 +26,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vacr.agents import ShellResult
-from vacr.attribution.shell.execution import CommandCertainty
 from vacr.attribution.shell.git_commands import is_silent_git_command, prints_no_diff
 from vacr.attribution.shell.parser import ShellCommand, ShellScript
 from vacr.attribution.shell.views import (
@@ -31,6 +36,17 @@ from vacr.attribution.shell.views import (
     build_output_view,
 )
 from vacr.edits import FileAction, ObservedLines
+
+_ERROR_REPORTING_NAMES = (
+    "cat cd chmod cp echo export git head ls mkdir mv nl printf pwd rm sed set tail "
+    "tee touch true wc :"
+)
+_ERROR_REPORTING_COMMANDS = frozenset(_ERROR_REPORTING_NAMES.split())
+_EXIT_ON_ERROR_COMMANDS = (["set", "-e"], ["set", "-eu"], ["set", "-euo"])
+_SHELL_ERROR_LINE = re.compile(
+    r"^(?:(?:/\S*/)?(?:ba|z|da|k)?sh|\(eval\)|error|fatal|CONFLICT)\b.{0,200}", re.MULTILINE
+)
+_MESSAGE_PREFIX = re.compile(r"^(\S{1,20}): ", re.MULTILINE)
 
 _PRINTF_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", '\\"': '"', "%%": "%"}
 _PRINTF_DIRECTIVE = re.compile(r"\\.|%.?", re.DOTALL)
@@ -62,6 +78,77 @@ _ERROR_PREFIXES = (
     "-bash: ",
     "rg: ",
 )
+
+
+# --- success ---
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCertainty:
+    """Whether a command surely ran, and whether it surely succeeded."""
+
+    ran: bool
+    succeeded: bool
+
+
+def assess_certainty(script: ShellScript, result: ShellResult) -> list[CommandCertainty]:
+    """Return for each command of a script whether it surely ran and succeeded."""
+    lists: list[list[ShellCommand]] = []
+    for command in script.commands:
+        if not lists or command.joined in ("", ";"):
+            lists.append([])
+        lists[-1].append(command)
+    exits_on_error = bool(lists) and script.commands[0].words[:2] in _EXIT_ON_ERROR_COMMANDS
+    failed_names = _find_failed_names(result)
+    certainties: list[CommandCertainty] = []
+    for number, members in enumerate(lists):
+        last = number == len(lists) - 1 and not script.opaque
+        proved = (last or exits_on_error) and result.done
+        certainties += _assess_joined_commands(members, failed_names, result, proved=proved)
+    return certainties
+
+
+def _find_failed_names(result: ShellResult) -> frozenset[str] | None:
+    """Return the commands that printed an error, or `None` where one is not named."""
+    printed = f"{result.text}\n{result.errors}"
+    if _SHELL_ERROR_LINE.search(printed):
+        return None
+    return frozenset(_MESSAGE_PREFIX.findall(printed))
+
+
+def _assess_joined_commands(
+    members: Sequence[ShellCommand],
+    failed_names: frozenset[str] | None,
+    result: ShellResult,
+    *,
+    proved: bool,
+) -> list[CommandCertainty]:
+    """Assess commands that are joined by operators other than `;`.
+
+    `proved` when the exit code of the script says that the last of them succeeded.
+    """
+    has_alternative = any(command.joined == "||" for command in members)
+    exit_code_covers_all = proved and not has_alternative
+    certainties, ran, fine = [], True, True
+    for command in members:
+        may_be_skipped = not fine and not exit_code_covers_all
+        if command.joined == "||" or (command.joined == "&&" and may_be_skipped):
+            ran = False
+        fine = fine and ran and _has_no_error_message(command, failed_names)
+        finished = ran and result.done and not command.background
+        certainties.append(CommandCertainty(ran, finished and (exit_code_covers_all or fine)))
+    return certainties
+
+
+def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | None) -> bool:
+    """Return whether a command would have printed an error, and printed none."""
+    hides_errors = any(
+        redirect.descriptor in ("2", "&") and redirect.operator in (">", ">>")
+        for redirect in command.redirects
+    )
+    if command.name not in _ERROR_REPORTING_COMMANDS or hides_errors:
+        return False
+    return failed_names is not None and command.name not in failed_names
 
 
 # --- predicted output ---
