@@ -10,7 +10,7 @@ import pytest
 from tests.cli.attested import BACKGROUND, NONCE, PASSPORT, POLICY, TRUST
 from tests.conftest import EXAMPLES
 from vacr import __file__ as package_file
-from vacr.evidence.cmw import decode_cmw
+from vacr.evidence.messages import decode_cmw
 from vacr.evidence.tokens import CLAIM_AGENT, CLAIM_JOURNAL, parse_cwt
 from vacr.record.identity import assign_record_id
 

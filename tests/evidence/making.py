@@ -9,13 +9,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from vacr.evidence.attester import (
-    Component,
     EvidenceSubject,
     JournalHead,
     SessionAgent,
-    build_file_component,
     create_evidence,
 )
+from vacr.evidence.measurements import Component, build_file_component
 from vacr.evidence.tokens import parse_cwt, sign_cwt
 from vacr.evidence.tpm_structures import SignedQuote, parse_attestation_key
 from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.cmw import (
+from vacr.evidence.messages import (
     COLLECTION_TYPE_MEMBER,
     CmwCollection,
     CmwRecord,

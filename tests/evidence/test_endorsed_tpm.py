@@ -40,7 +40,7 @@ from vacr.evidence.endorsement import (
 )
 from vacr.evidence.tpm import Tpm
 from vacr.evidence.tpm_structures import compute_key_name
-from vacr.signing.certificates import parse_pem_certificates
+from vacr.signing.statement import parse_pem_certificates
 
 pytestmark = [pytest.mark.component, needs_swtpm]
 

@@ -8,14 +8,14 @@ import pytest
 
 import vacr
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.evidence.measuring import (
+from vacr.evidence.measurements import (
+    encode_reference_values,
     measure_agent,
     measure_configuration,
     measure_package,
     measure_recording_agent,
 )
 from vacr.evidence.policy_files import find_evidence_beside, load_appraisal_policy
-from vacr.evidence.reference_values import encode_reference_values
 from vacr.evidence.tokens import EVIDENCE_PROFILE
 from vacr.signing.keys import (
     KeySigner,

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests.evidence.making import ATTESTER, NONCE, NOW, POLICY, RECORD, TPM, appraised, made
 from tests.evidence.test_results import PASSPORT, result
 from vacr.errors import InvalidStatement
-from vacr.evidence.cmw import INDICATOR_EVIDENCE, CmwRecord, encode_cmw_cbor
-from vacr.evidence.messages import RatsMessages
+from vacr.evidence.messages import INDICATOR_EVIDENCE, CmwRecord, RatsMessages, encode_cmw_cbor
 from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
 from vacr.evidence.results import Tier
 from vacr.evidence.tokens import (

@@ -9,16 +9,18 @@ from tests.evidence.making import NONCE, NOW, POLICY, RECORD, SUBJECT, appraised
 from tests.evidence.test_endorsement import ENDORSER, SECRETS, bare, challenged, request
 from tests.evidence.test_results import BACKGROUND, PASSPORT, refused, result
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.cmw import (
+from vacr.evidence.endorsement import create_endorsement, encode_enrolment
+from vacr.evidence.messages import (
     INDICATOR_EVIDENCE,
     INDICATOR_REFERENCE_VALUES,
     INDICATOR_RESULTS,
+    WRAPPED_FORMS,
     CmwCollection,
     CmwRecord,
+    RatsMessages,
     encode_cmw_cbor,
+    parse_messages,
 )
-from vacr.evidence.endorsement import create_endorsement, encode_enrolment
-from vacr.evidence.messages import WRAPPED_FORMS, RatsMessages, parse_messages
 from vacr.evidence.relying_party import check_evidence_requirement
 from vacr.evidence.tokens import (
     EAR_PROFILE,

@@ -26,7 +26,7 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement
-from vacr.evidence.attester import Component, build_file_component
+from vacr.evidence.measurements import Component, build_file_component
 from vacr.evidence.results import Tier
 from vacr.evidence.tokens import (
     CLAIM_JOURNAL,

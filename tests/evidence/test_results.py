@@ -20,7 +20,7 @@ from tests.evidence.making import (
     made,
 )
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence.cmw import (
+from vacr.evidence.messages import (
     INDICATOR_EVIDENCE,
     INDICATOR_RESULTS,
     CmwCollection,

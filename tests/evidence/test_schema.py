@@ -8,9 +8,8 @@ import pytest
 
 from tests.evidence.making import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, made
 from vacr.cddl.schema import compile_cddl
-from vacr.evidence.cmw import decode_cmw, encode_cmw_cbor
-from vacr.evidence.messages import check_evidence_schema
-from vacr.evidence.reference_values import decode_reference_values, encode_reference_values
+from vacr.evidence.measurements import decode_reference_values, encode_reference_values
+from vacr.evidence.messages import check_evidence_schema, decode_cmw, encode_cmw_cbor
 from vacr.evidence.tokens import (
     CLAIM_AGENT,
     CLAIM_JOURNAL,

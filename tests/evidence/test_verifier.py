@@ -17,7 +17,7 @@ from tests.evidence.making import (
     digest,
     made,
 )
-from vacr.evidence.attester import Component
+from vacr.evidence.measurements import Component
 from vacr.evidence.results import (
     TIERS_BY_LABEL,
     Tier,

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from vacr.log.admission import Problem, RegistrationPolicy
-from vacr.signing.certificates import build_kccs
 from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structure, parse_sign1
 from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
-from vacr.signing.statement import sign
+from vacr.signing.statement import build_kccs, sign
 from vacr.transparency.receipt import build_log_entry
-from vacr.verification.policy import Policy
+from vacr.verification.trust import Policy
 
 SIGNERS = [KeySigner(generate_key(kind)) for kind in ("es256", "eddsa", "ps256")]
 STATEMENTS = [

@@ -32,7 +32,7 @@ from vacr.log.fsck import run_fsck
 from vacr.log.registration import RegistrationEndpoint, ServiceMetrics
 from vacr.log.storage import StorageFailed
 from vacr.transparency.tree import format_tile_path
-from vacr.verification.policy import Policy
+from vacr.verification.trust import Policy
 
 STATUS = b"HTTP/1.1 "
 

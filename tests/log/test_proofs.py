@@ -13,8 +13,8 @@ from tests.log.statements import statement, statements
 from vacr.log.folder import create_log
 from vacr.log.fsck import run_fsck
 from vacr.log.keyring import read_log_descriptions
-from vacr.signing.certificates import build_kccs
 from vacr.signing.cose import parse_sign1
+from vacr.signing.statement import build_kccs
 from vacr.transparency.checkpoint import parse_checkpoint, parse_signed_note
 from vacr.transparency.receipt import parse_receipt
 

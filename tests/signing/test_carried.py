@@ -7,7 +7,6 @@ from cryptography import x509
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
 from vacr.errors import InvalidStatement
-from vacr.signing.certificates import build_kccs, find_carried_key
 from vacr.signing.cose import HEADER_ALG, HEADER_KCCS, parse_sign1, verify_signature
 from vacr.signing.keys import (
     NEW_KEY_ALGORITHMS,
@@ -16,7 +15,7 @@ from vacr.signing.keys import (
     generate_key,
     parse_public_keys,
 )
-from vacr.signing.statement import sign
+from vacr.signing.statement import build_kccs, find_carried_key, sign
 
 PAYLOAD = b'{"what":"was signed"}'
 

@@ -11,28 +11,29 @@ from vacr.lazy import export_lazily
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.evidence.attester import JOURNAL_HEAD_FORM as JOURNAL_HEAD_FORM
-    from vacr.evidence.attester import Component as Component
     from vacr.evidence.attester import EvidenceSubject as EvidenceSubject
     from vacr.evidence.attester import JournalHead as JournalHead
     from vacr.evidence.attester import SessionAgent as SessionAgent
     from vacr.evidence.attester import check_nonce as check_nonce
     from vacr.evidence.attester import compute_record_digest as compute_record_digest
     from vacr.evidence.attester import create_evidence as create_evidence
-    from vacr.evidence.attester import decode_component as decode_component
     from vacr.evidence.attester import find_journal_head as find_journal_head
     from vacr.evidence.attester import find_session_agent as find_session_agent
     from vacr.evidence.attester import parse_journal_head as parse_journal_head
-    from vacr.evidence.cmw import decode_cmw as decode_cmw
-    from vacr.evidence.cmw import list_cmw_records as list_cmw_records
     from vacr.evidence.endorsement import SECRET_LENGTH as SECRET_LENGTH
     from vacr.evidence.endorsement import SEED_LENGTH as SEED_LENGTH
     from vacr.evidence.endorsement import create_challenge as create_challenge
     from vacr.evidence.endorsement import create_endorsement as create_endorsement
     from vacr.evidence.endorsement import decode_enrolment as decode_enrolment
     from vacr.evidence.endorsement import encode_enrolment as encode_enrolment
-    from vacr.evidence.measuring import measure_agent as measure_agent
-    from vacr.evidence.measuring import measure_configuration as measure_configuration
-    from vacr.evidence.measuring import measure_recording_agent as measure_recording_agent
+    from vacr.evidence.measurements import Component as Component
+    from vacr.evidence.measurements import decode_component as decode_component
+    from vacr.evidence.measurements import (
+        encode_reference_values as encode_reference_values,
+    )
+    from vacr.evidence.measurements import measure_agent as measure_agent
+    from vacr.evidence.measurements import measure_configuration as measure_configuration
+    from vacr.evidence.measurements import measure_recording_agent as measure_recording_agent
     from vacr.evidence.messages import BARE_FORMS as BARE_FORMS
     from vacr.evidence.messages import CBOR_FORM as CBOR_FORM
     from vacr.evidence.messages import CWT_FORM as CWT_FORM
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from vacr.evidence.messages import WRAPPED_FORMS as WRAPPED_FORMS
     from vacr.evidence.messages import RatsMessages as RatsMessages
     from vacr.evidence.messages import attach_message as attach_message
+    from vacr.evidence.messages import decode_cmw as decode_cmw
     from vacr.evidence.messages import find_attached_message as find_attached_message
+    from vacr.evidence.messages import list_cmw_records as list_cmw_records
     from vacr.evidence.messages import parse_messages as parse_messages
     from vacr.evidence.policy_files import EVIDENCE_SUFFIX as EVIDENCE_SUFFIX
     from vacr.evidence.policy_files import PASSPORT_SUFFIX as PASSPORT_SUFFIX
@@ -50,9 +53,6 @@ if TYPE_CHECKING:
     from vacr.evidence.policy_files import load_appraisal_policy as load_appraisal_policy
     from vacr.evidence.policy_files import load_endorsements as load_endorsements
     from vacr.evidence.policy_files import load_trusted_keys as load_trusted_keys
-    from vacr.evidence.reference_values import (
-        encode_reference_values as encode_reference_values,
-    )
     from vacr.evidence.relying_party import EVIDENCE_MISSING_HINT as EVIDENCE_MISSING_HINT
     from vacr.evidence.relying_party import RESULT_MISSING_HINT as RESULT_MISSING_HINT
     from vacr.evidence.relying_party import EvidenceRequirement as EvidenceRequirement
@@ -97,7 +97,6 @@ __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
         "attester": (
-            "Component",
             "EvidenceSubject",
             "JOURNAL_HEAD_FORM",
             "JournalHead",
@@ -105,12 +104,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "check_nonce",
             "compute_record_digest",
             "create_evidence",
-            "decode_component",
             "find_journal_head",
             "find_session_agent",
             "parse_journal_head",
         ),
-        "cmw": ("decode_cmw", "list_cmw_records"),
         "endorsement": (
             "SECRET_LENGTH",
             "SEED_LENGTH",
@@ -119,7 +116,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "decode_enrolment",
             "encode_enrolment",
         ),
-        "measuring": (
+        "measurements": (
+            "Component",
+            "decode_component",
+            "encode_reference_values",
             "measure_agent",
             "measure_configuration",
             "measure_recording_agent",
@@ -133,7 +133,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RatsMessages",
             "WRAPPED_FORMS",
             "attach_message",
+            "decode_cmw",
             "find_attached_message",
+            "list_cmw_records",
             "parse_messages",
         ),
         "policy_files": (
@@ -145,7 +147,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "load_endorsements",
             "load_trusted_keys",
         ),
-        "reference_values": ("encode_reference_values",),
         "relying_party": (
             "EVIDENCE_MISSING_HINT",
             "EvidenceRequirement",

@@ -3,7 +3,8 @@
 Evidence names the record, the measured components of the recorder (RFC 10013), and the head of
 the recorder's journal. The attester's key signs these claims.
 
-    >>> from vacr.evidence.attester import *
+    >>> from vacr.evidence.attester import EvidenceSubject, compute_record_digest, create_evidence
+    >>> from vacr.evidence.measurements import build_file_component
     >>> from vacr.evidence.tokens import CLAIM_KEY_STORAGE, parse_cwt
     >>> from vacr.signing import KeySigner, generate_key
     >>> vacr = build_file_component("vacr", "1.0", {"__init__.py": bytes(32)})
@@ -12,10 +13,6 @@ the recorder's journal. The attester's key signs these claims.
     >>> evidence = create_evidence(subject, b"challenge", issued_at=0, signer=signer)
     >>> parse_cwt(evidence).claims[CLAIM_KEY_STORAGE]
     'software'
-
-A component of many files has a manifest, with the SHA-256 of each file by path. The digest of the
-component is the digest of its manifest in deterministic CBOR. Evidence contains the manifest, so
-that a verifier can name the files that differ.
 
 If there is a TPM, evidence also contains its quote over the claims, and the claims say so.
 Otherwise they say that the key is in software. So nobody can remove a quote without being noticed.
@@ -28,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vacr.errors import InvalidStatement, UnreadableInput, UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence.tokens import (
     CLAIM_AGENT,
     CLAIM_JOURNAL,
@@ -51,24 +48,11 @@ from vacr.evidence.tokens import (
     TPM_SUBMODULE,
     sign_cwt,
 )
-from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
 from vacr.signing import CNF_COSE_KEY, Signer, build_cose_key
 
 if TYPE_CHECKING:
+    from vacr.evidence.measurements import Component
     from vacr.evidence.tpm_structures import SignedQuote
-
-PACKAGE_COMPONENT, PYTHON_COMPONENT, AGENT_COMPONENT_PREFIX, CONFIGURATION_COMPONENT_PREFIX = (
-    "vacr",
-    "python",
-    "agent:",
-    "configuration:",
-)
-"""The names of components; for agents and configuration, a name of their own follows."""
-
-_COMPONENT_ID, _COMPONENT_DIGEST = 1, 2
-_MAX_COMPONENT_DEPTH, _MAX_COMPONENT_ITEMS = 6, 64
-
-Manifest = dict[str, bytes]
 
 MIN_NONCE_LENGTH, MAX_NONCE_LENGTH = 8, 64
 """The length of a nonce in bytes (RFC 9711, section 4.1)."""
@@ -251,74 +235,3 @@ def parse_journal_head(value: Any) -> JournalHead:
             hint=f"Give {JOURNAL_HEAD_FORM}",
         )
     return JournalHead(identity, frames, head)
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A measured component."""
-
-    name: str
-    digest: bytes
-    version: str | None = None
-    manifest: Manifest | None = None
-
-    def encode(self) -> bytes:
-        """Encode it as a measured component."""
-        versions = [] if self.version is None else [[self.version]]
-        return encode_deterministic_cbor(
-            {
-                _COMPONENT_ID: [self.name, *versions],
-                _COMPONENT_DIGEST: [NAMED_INFO_SHA256, self.digest],
-            }
-        )
-
-
-def build_file_component(name: str, version: str | None, manifest: Manifest) -> Component:
-    """Build the component of several files."""
-    return Component(name, compute_manifest_digest(manifest), version, manifest)
-
-
-def compute_manifest_digest(manifest: Manifest) -> bytes:
-    """Return the digest of a manifest."""
-    return hashlib.sha256(encode_deterministic_cbor(manifest)).digest()
-
-
-def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
-    """Decode a measured component, and add its manifest.
-
-    Raises:
-        InvalidStatement: it is malformed, or the manifest does not match its digest.
-    """
-    try:
-        value = decode_shortest_cbor(
-            data, max_depth=_MAX_COMPONENT_DEPTH, most=_MAX_COMPONENT_ITEMS
-        )
-        (name, *versions), (algorithm, digest) = value[_COMPONENT_ID], value[_COMPONENT_DIGEST]
-        version = versions[0][0] if versions else None
-    except (UnreadableInput, LookupError, TypeError, ValueError) as error:
-        raise InvalidStatement(
-            "a measured component that cannot be read", reason="evidence-malformed"
-        ) from error
-    if algorithm != NAMED_INFO_SHA256:
-        raise InvalidStatement(
-            f"{name} is measured by another hash than SHA-256", reason="evidence-malformed"
-        )
-    manifest = manifests.get(name)
-    if manifest is not None and compute_manifest_digest(manifest) != digest:
-        raise InvalidStatement(
-            f"the files listed of {name} are not those of its digest", reason="manifest-mismatch"
-        )
-    return Component(name, digest, version, manifest)
-
-
-def describe_manifest_differences(measured: Manifest, expected: Manifest) -> list[str]:
-    """Describe the files that differ, are missing, or are unexpected."""
-    differences = []
-    for path in sorted(measured.keys() | expected.keys()):
-        if path not in measured:
-            differences.append(f"{path} is missing")
-        elif path not in expected:
-            differences.append(f"{path} is not expected")
-        elif measured[path] != expected[path]:
-            differences.append(f"{path} differs")
-    return differences

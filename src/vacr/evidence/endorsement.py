@@ -31,8 +31,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement, UnreadableInput
-from vacr.evidence.cmw import INDICATOR_ENDORSEMENTS, CmwRecord, decode_cmw, encode_cmw_cbor
-from vacr.evidence.messages import check_evidence_schema
+from vacr.evidence.messages import (
+    INDICATOR_ENDORSEMENTS,
+    CmwRecord,
+    check_evidence_schema,
+    decode_cmw,
+    encode_cmw_cbor,
+)
 from vacr.evidence.tokens import (
     CLAIM_ENDORSED_BY,
     CLAIM_ENDORSED_KEY,

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import InvalidStatement, Unreachable, UnreadableInput
-from vacr.evidence.attester import Component
+from vacr.evidence.measurements import Component, decode_reference_values
 from vacr.evidence.messages import BARE_FORMS, WRAPPED_FORMS, parse_messages
-from vacr.evidence.reference_values import decode_reference_values
 from vacr.evidence.tokens import EVIDENCE_PROFILE
 from vacr.evidence.verifier import (
     DEFAULT_MAXIMUM_AGE,

@@ -5,7 +5,8 @@ all checks are made, so that a person sees everything that is wrong. The excepti
 signature, because then the claims are worthless.
 
     >>> from datetime import UTC, datetime
-    >>> from vacr.evidence.attester import Component, EvidenceSubject, create_evidence
+    >>> from vacr.evidence.attester import EvidenceSubject, create_evidence
+    >>> from vacr.evidence.measurements import Component
     >>> from vacr.evidence.verifier import AppraisalPolicy, appraise_evidence
     >>> from vacr.signing import KeySigner, generate_key
     >>> key, record, nonce = KeySigner(generate_key("eddsa")), bytes(32), b"challenge"
@@ -29,12 +30,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from vacr.errors import InvalidStatement, UnreadableInput
-from vacr.evidence.attester import (
+from vacr.evidence.attester import JournalHead
+from vacr.evidence.measurements import (
     AGENT_COMPONENT_PREFIX,
     CONFIGURATION_COMPONENT_PREFIX,
     PACKAGE_COMPONENT,
     Component,
-    JournalHead,
     decode_component,
     describe_manifest_differences,
 )

@@ -6,13 +6,6 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.signing.certificates import check_x5t as check_x5t
-    from vacr.signing.certificates import find_carried_key as find_carried_key
-    from vacr.signing.certificates import find_kccs_key as find_kccs_key
-    from vacr.signing.certificates import is_issuer_uri as is_issuer_uri
-    from vacr.signing.certificates import parse_kccs as parse_kccs
-    from vacr.signing.certificates import parse_pem_certificates as parse_pem_certificates
-    from vacr.signing.certificates import parse_x5chain as parse_x5chain
     from vacr.signing.cose import ALG_ED25519 as ALG_ED25519
     from vacr.signing.cose import ALG_EDDSA as ALG_EDDSA
     from vacr.signing.cose import ALG_ES256 as ALG_ES256
@@ -94,26 +87,24 @@ if TYPE_CHECKING:
     from vacr.signing.statement import STATEMENT_PROFILES as STATEMENT_PROFILES
     from vacr.signing.statement import StatementClaims as StatementClaims
     from vacr.signing.statement import build_trace_metadata as build_trace_metadata
+    from vacr.signing.statement import check_x5t as check_x5t
+    from vacr.signing.statement import find_carried_key as find_carried_key
+    from vacr.signing.statement import find_kccs_key as find_kccs_key
     from vacr.signing.statement import get_trace_format as get_trace_format
+    from vacr.signing.statement import is_issuer_uri as is_issuer_uri
+    from vacr.signing.statement import parse_kccs as parse_kccs
+    from vacr.signing.statement import parse_pem_certificates as parse_pem_certificates
+    from vacr.signing.statement import parse_x5chain as parse_x5chain
     from vacr.signing.statement import sign as sign
-    from vacr.signing.time_authority import ask_time_authority as ask_time_authority
-    from vacr.signing.timestamp_tokens import build_timestamp_request as build_timestamp_request
-    from vacr.signing.timestamp_tokens import check_timestamp_token as check_timestamp_token
-    from vacr.signing.timestamp_tokens import encode_stamped_signature as encode_stamped_signature
-    from vacr.signing.timestamp_tokens import parse_timestamp_reply as parse_timestamp_reply
+    from vacr.signing.timestamps import ask_time_authority as ask_time_authority
+    from vacr.signing.timestamps import build_timestamp_request as build_timestamp_request
+    from vacr.signing.timestamps import check_timestamp_token as check_timestamp_token
+    from vacr.signing.timestamps import encode_stamped_signature as encode_stamped_signature
+    from vacr.signing.timestamps import parse_timestamp_reply as parse_timestamp_reply
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
-        "certificates": (
-            "check_x5t",
-            "find_carried_key",
-            "find_kccs_key",
-            "is_issuer_uri",
-            "parse_kccs",
-            "parse_pem_certificates",
-            "parse_x5chain",
-        ),
         "cose": (
             "ALGORITHMS",
             "ALG_ED25519",
@@ -202,11 +193,18 @@ __getattr__, __dir__, __all__ = export_lazily(
             "STATEMENT_PROFILES",
             "StatementClaims",
             "build_trace_metadata",
+            "check_x5t",
+            "find_carried_key",
+            "find_kccs_key",
             "get_trace_format",
+            "is_issuer_uri",
+            "parse_kccs",
+            "parse_pem_certificates",
+            "parse_x5chain",
             "sign",
         ),
-        "time_authority": ("ask_time_authority",),
-        "timestamp_tokens": (
+        "timestamps": (
+            "ask_time_authority",
             "build_timestamp_request",
             "check_timestamp_token",
             "encode_stamped_signature",

@@ -43,8 +43,7 @@ from vacr.signing import (
     format_header_label,
     is_issuer_uri,
 )
-from vacr.verification.policy import Policy
-from vacr.verification.trust import TrustedSigner, format_time, matches_claimed_issuer
+from vacr.verification.trust import Policy, TrustedSigner, format_time, matches_claimed_issuer
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {

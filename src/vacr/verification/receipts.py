@@ -40,8 +40,7 @@ from vacr.transparency import (
     parse_receipt,
 )
 from vacr.verification.claims import parse_claims
-from vacr.verification.policy import Checks, Policy
-from vacr.verification.trust import matches_key_id
+from vacr.verification.trust import Checks, Policy, matches_key_id
 
 _NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "no name", 200
 

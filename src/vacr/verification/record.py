@@ -53,7 +53,7 @@ from vacr.signing import (
     get_trace_format,
 )
 from vacr.verification.claims import parse_signed_record
-from vacr.verification.policy import Checks, Policy
+from vacr.verification.trust import Checks, Policy
 from vacr.version import __version__
 
 _REQUIRED_METADATA = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))

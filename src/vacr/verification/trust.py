@@ -1,8 +1,8 @@
-"""The signer of a statement, and why they are trusted.
+"""Trust: the policy of a verification, its checks, and the signer of a statement.
 
-A signer is trusted because the policy lists their key, or because a certificate chain in the
-statement leads to a root in the policy. This module finds the trusted keys that may have signed a
-statement, and the key that did.
+Trust has no default: a policy without keys and roots trusts no signer. A signer is trusted because
+the policy lists their key, or because a certificate chain in the statement leads to a root in the
+policy. This module finds the trusted keys that may have signed a statement, and the key that did.
 
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     >>> from vacr.signing import ALG_EDDSA, KeySigner, parse_sign1, sign
@@ -20,12 +20,13 @@ even if not critical: ignoring them would let an authority certify names it must
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -33,7 +34,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from vacr.errors import InvalidStatement
+from vacr.errors import InvalidStatement, VacrError
 from vacr.signing import (
     ALGORITHMS,
     HEADER_ALG,
@@ -52,10 +53,34 @@ from vacr.signing import (
     parse_x5chain,
     verify_signature,
 )
-from vacr.verification.policy import CODE_SIGNING_USAGE, Policy
+from vacr.transparency import ENTRY_RULE_STATEMENT
+
+if TYPE_CHECKING:
+    from vacr.evidence import EvidenceRequirement
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
+CHECK_PASSED, CHECK_FAILED, CHECK_UNDECIDED = "passed", "failed", "not decidable"
+
+CHECK_NAMES = (
+    "structure",
+    "algorithm",
+    "trust",
+    "signature",
+    "content",
+    "claims",
+    "receipt",
+    "timestamp",
+    "certificate",
+    "metadata",
+    "record",
+    "attribution",
+    "source",
+    "evidence",
+)
+"""The names of the checks, in the order they are made."""
+
+_CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
 _ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
 _UNDERSTOOD_EXTENSIONS = frozenset(
     extension.oid
@@ -66,6 +91,96 @@ _UNDERSTOOD_EXTENSIONS = frozenset(
         x509.SubjectAlternativeName,
     )
 )
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The trusted keys, and the requirements on a statement."""
+
+    keys: tuple[PublicKey, ...] = ()
+    """Public keys that are trusted directly."""
+    roots: tuple[x509.Certificate, ...] = ()
+    """Root certificates that a certificate chain may end in."""
+    issuer: str | None = None
+    subject: str | None = None
+    algorithms: frozenset[int] = field(default_factory=lambda: frozenset(ALGORITHMS))
+    extended_key_usage: str | None = None
+    """A usage (OID) that the signer's certificate must have.
+
+    A certificate that lists usages must list this one or code signing.
+    """
+    timestamp_roots: tuple[x509.Certificate, ...] = ()
+    needs_timestamp: bool = False
+    log_keys: tuple[PublicKey, ...] = ()
+    """Public keys of transparency logs.
+
+    With any, a statement needs a receipt of one of these logs.
+    """
+    entry_rule: str = ENTRY_RULE_STATEMENT
+    """How the logs derive an entry from a statement; see `vacr.transparency.build_log_entry`."""
+    lenient_receipts: bool = False
+    """Accept a receipt with an empty path, for the only entry of a log.
+
+    RFC 9942 does not allow it.
+    """
+    needs_record: bool = False
+    """Require that the payload is a record."""
+    schema_version: str | None = None
+    """The major schema version that a record must have."""
+    evidence: EvidenceRequirement | None = None
+    """The evidence required about how a record was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A finished check: its name, its outcome and its finding."""
+
+    name: str
+    outcome: str
+    told: str
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Checks:
+    """The checks of a verification in progress."""
+
+    finished: list[Check] = field(default_factory=list)
+
+    def add_passed(self, name: str, finding: str) -> None:
+        """Add a check that passed."""
+        self.finished.append(Check(name, CHECK_PASSED, finding))
+
+    def add_undecided(self, name: str, finding: str) -> None:
+        """Add a check that the verifier cannot make, such as one without trusted keys."""
+        self.finished.append(Check(name, CHECK_UNDECIDED, finding))
+
+    @contextmanager
+    def run(self, name: str) -> Iterator[None]:
+        """Run a part of a check, and turn an error in it into a failed check.
+
+        Raises:
+            VerificationFailed: the part raised an error.
+        """
+        try:
+            yield
+        except VacrError as error:
+            failure = (
+                error
+                if isinstance(error, InvalidStatement)
+                else InvalidStatement(str(error), reason="unreadable")
+            )
+            self.finished.append(Check(name, CHECK_FAILED, str(failure), failure.reason))
+            raise VerificationFailed(failure, tuple(self.finished)) from error
+
+
+class VerificationFailed(InvalidStatement):
+    """A verification that a failed check ended; `checks` are the checks up to and including it."""
+
+    def __init__(self, error: InvalidStatement, checks: tuple[Check, ...]) -> None:
+        """Copy the message and the reason of an error, and keep the checks."""
+        super().__init__(error.message, reason=error.reason, where=error.where, hint=error.hint)
+        self.checks = checks
 
 
 @dataclass(frozen=True)
@@ -344,7 +459,7 @@ def _check_signer_certificate(certificate: x509.Certificate, usage: str | None) 
         raise InvalidStatement(
             f"the signer's certificate is not for {usage}", reason="extended-key-usage"
         )
-    if usages and not usages & {CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
+    if usages and not usages & {_CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
         raise InvalidStatement(
             "the signer's certificate is for other things than signing", reason="extended-key-usage"
         )
@@ -367,7 +482,7 @@ def _check_authority_certificate(
             "an authority whose key may not sign certificates", reason="key-usage"
         )
     usages = _list_extended_key_usages(certificate)
-    if usages and not usages & {CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
+    if usages and not usages & {_CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
         raise InvalidStatement(
             "an authority that is for other things than signing", reason="authority-key-usage"
         )

@@ -14,7 +14,7 @@ a failed check raises, and the return value holds only checked content.
     >>> verify(sign(b"data", signer), policy, payload=b"other data", now=now)
     Traceback (most recent call last):
     ...
-    vacr.verification.policy.VerificationFailed: the bytes are not those that were signed
+    vacr.verification.trust.VerificationFailed: the bytes are not those that were signed
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ from vacr.verification.claims import (
     detect_profile,
     get_signed_payload,
 )
-from vacr.verification.policy import Check, Checks, Policy
 from vacr.verification.receipts import VerifiedReceipt, check_receipts
 from vacr.verification.record import VerificationInputs, check_evidence, check_signed_record
 from vacr.verification.trust import (
+    Check,
+    Checks,
+    Policy,
     TrustedSigner,
     check_algorithm,
     check_carried_key,

@@ -1,7 +1,14 @@
-"""Timestamp tokens (RFC 3161) in a statement's headers.
+"""Timestamps of signatures: ask a time authority for a token, and check the token (RFC 3161).
 
-RFC 9921 has two headers for them: 269 covers the payload, 270 covers the signature. Only the
+RFC 9921 has two headers for tokens: 269 covers the payload, 270 covers the signature. Only the
 second one proves when a statement was signed.
+
+    >>> from vacr.signing import check_timestamp_token, encode_stamped_signature
+    >>> data = encode_stamped_signature(bytes(64))
+    >>> check_timestamp_token(b"not a token", data, roots=[])
+    Traceback (most recent call last):
+    ...
+    vacr.errors.InvalidStatement: ...
 """
 
 from __future__ import annotations
@@ -21,7 +28,13 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
-from vacr.errors import InvalidStatement
+from vacr.errors import InvalidStatement, Unreachable
+from vacr.files import parse_service_address
+
+_TIMEOUT_SECONDS = 30
+_MAX_REPLY_SIZE = 1 << 20
+_HTTP_OK = 200
+_ADDRESS_EXAMPLE = "For example: --timestamp https://tsa.example.org/"
 
 _GRANTED_STATUS_DER = b"\x30\x03\x02\x01\x00"
 _DER_SEQUENCE = 0x30
@@ -44,6 +57,40 @@ def encode_stamped_signature(signature: bytes) -> bytes:
 def build_timestamp_request(signature: bytes) -> bytes:
     """Build the request for a timestamp of a signature."""
     return TimestampRequestBuilder().data(encode_stamped_signature(signature)).build().as_bytes()
+
+
+def ask_time_authority(url: str, request: bytes) -> bytes:
+    """Send a timestamp request to an authority and return its reply.
+
+    Raises:
+        UsageError: the address is invalid.
+        Unreachable: the authority does not reply.
+    """
+    # Imported here, because verification uses this module without a network.
+    import http.client
+
+    address = parse_service_address(url, "timestamp authority", _ADDRESS_EXAMPLE)
+    connection_class = (
+        http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    )
+    connection = connection_class(address.host, address.port, timeout=_TIMEOUT_SECONDS)
+    try:
+        connection.request(
+            "POST", address.path, request, {"Content-Type": "application/timestamp-query"}
+        )
+        response = connection.getresponse()
+        reply = response.read(_MAX_REPLY_SIZE)
+    except (OSError, UnicodeError, http.client.HTTPException) as error:
+        raise Unreachable(
+            f"no reply from the timestamp authority: {error}", where=url, hint="Try again later."
+        ) from error
+    finally:
+        connection.close()
+    if response.status != _HTTP_OK:
+        raise Unreachable(
+            f"the timestamp authority answered {response.status} {response.reason}", where=url
+        )
+    return reply
 
 
 def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
