@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.capture.hooks import COMMAND, environment, hook, spooled
 from vacr.capture import hook as script
 from vacr.errors import UsageError
-from vacr.files.state import find_state_folder
+from vacr.files.inputs import find_state_folder
 
 pytestmark = pytest.mark.component
 

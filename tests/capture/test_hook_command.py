@@ -151,7 +151,7 @@ def test_impossible_state_folder_is_reported(home):
     done = vacr(home, "install", "--yes", VACR_STATE="/proc/x")
     assert done.returncode == 3
     assert (
-        "vacr: /proc/x: no folder can be made there\n  State is kept there; the variable VACR_STATE"
+        "vacr: /proc/x: the folder cannot be created\n  vacr keeps its state there. Set VACR_STATE"
         in done.stderr
     )
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
@@ -159,4 +159,4 @@ def test_impossible_state_folder_is_reported(home):
 
 def test_relative_state_folder_is_refused(home):
     done = vacr(home, "status", VACR_STATE="here")
-    assert (done.returncode, "no absolute path" in done.stderr) == (2, True)
+    assert (done.returncode, "must be an absolute path" in done.stderr) == (2, True)

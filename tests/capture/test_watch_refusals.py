@@ -66,9 +66,9 @@ def test_lost_public_key_is_written_again(machine):
 @pytest.mark.parametrize(
     ("place", "where", "why"),
     [
-        ("/proc/x", "/proc/x", "no folder can be made there"),
-        ("FILE", "FILE", "there is a file, and no folder"),
-        ("FILE/x", "FILE/x", "something on the way to it is a file, and no folder"),
+        ("/proc/x", "/proc/x", "the folder cannot be created"),
+        ("FILE", "FILE", "a file, not a folder"),
+        ("FILE/x", "FILE/x", "a part of the path is a file, not a folder"),
     ],
 )
 def test_impossible_state_folder_is_refused(machine, tmp_path, place, where, why):
@@ -76,7 +76,7 @@ def test_impossible_state_folder_is_refused(machine, tmp_path, place, where, why
     file.touch()
     said = refused(machine, VACR_STATE=place.replace("FILE", str(file)))
     assert said.startswith(f"vacr: {where.replace('FILE', str(file))}: {why}\n")
-    assert "VACR_STATE names another folder" in said
+    assert "Set VACR_STATE to use another folder" in said
 
 
 @pytest.mark.unprivileged
@@ -91,7 +91,7 @@ def test_full_disk_is_refused(machine, tmp_path):
         fill(disk / "filler")
         said = refused(machine, VACR_STATE=str(disk / "state"))
         assert "the disk is full" in said
-        assert "VACR_STATE names another folder" in said
+        assert "Set VACR_STATE to use another folder" in said
         (disk / "filler").unlink()
         machine.once(VACR_STATE=str(disk / "state"))
 
@@ -99,4 +99,4 @@ def test_full_disk_is_refused(machine, tmp_path):
 def test_read_only_disk_is_refused(machine, tmp_path):
     with small_disk(tmp_path / "small") as disk:
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        assert "nothing can be written there" in refused(machine, VACR_STATE=str(disk / "state"))
+        assert "the file system is read-only" in refused(machine, VACR_STATE=str(disk / "state"))

@@ -20,7 +20,7 @@ from vacr.capture.session_journal import (
     replay_journal,
 )
 from vacr.capture.session_places import SessionPlace
-from vacr.files.reading import format_path
+from vacr.files.inputs import format_path
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
 ALONE = (

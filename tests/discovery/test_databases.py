@@ -394,7 +394,7 @@ def test_database_that_keeps_changing_is_refused(store, monkeypatch):
     monkeypatch.setattr(
         sqlite, "_read_database_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
     )
-    with pytest.raises(UnreadableInput, match="it changes all the time"):
+    with pytest.raises(UnreadableInput, match="it keeps changing"):
         list(read_sessions(store))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vacr.files.reading import format_path
+from vacr.files.inputs import format_path
 from vacr.workflows import record
 from vacr.workflows.record import RecordingOptions, RecordingTask, record_place
 

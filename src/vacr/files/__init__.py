@@ -6,17 +6,17 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.files.addresses import ServiceAddress as ServiceAddress
-    from vacr.files.addresses import parse_service_address as parse_service_address
-    from vacr.files.reading import STDIN as STDIN
-    from vacr.files.reading import describe_file_error as describe_file_error
-    from vacr.files.reading import format_path as format_path
-    from vacr.files.reading import read_bytes as read_bytes
+    from vacr.files.inputs import STATE_VARIABLE as STATE_VARIABLE
+    from vacr.files.inputs import STDIN as STDIN
+    from vacr.files.inputs import ServiceAddress as ServiceAddress
+    from vacr.files.inputs import describe_file_error as describe_file_error
+    from vacr.files.inputs import find_home_folder as find_home_folder
+    from vacr.files.inputs import find_state_folder as find_state_folder
+    from vacr.files.inputs import format_path as format_path
+    from vacr.files.inputs import make_state_folder_error as make_state_folder_error
+    from vacr.files.inputs import parse_service_address as parse_service_address
+    from vacr.files.inputs import read_bytes as read_bytes
     from vacr.files.sqlite import SqliteSnapshots as SqliteSnapshots
-    from vacr.files.state import STATE_VARIABLE as STATE_VARIABLE
-    from vacr.files.state import find_home_folder as find_home_folder
-    from vacr.files.state import find_state_folder as find_state_folder
-    from vacr.files.state import make_state_folder_error as make_state_folder_error
     from vacr.files.writing import OutputFile as OutputFile
     from vacr.files.writing import check_not_input as check_not_input
     from vacr.files.writing import discard_unfinished_files as discard_unfinished_files
@@ -36,23 +36,19 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
-        "addresses": (
-            "ServiceAddress",
-            "parse_service_address",
-        ),
-        "reading": (
+        "inputs": (
+            "STATE_VARIABLE",
             "STDIN",
+            "ServiceAddress",
             "describe_file_error",
+            "find_home_folder",
+            "find_state_folder",
             "format_path",
+            "make_state_folder_error",
+            "parse_service_address",
             "read_bytes",
         ),
         "sqlite": ("SqliteSnapshots",),
-        "state": (
-            "STATE_VARIABLE",
-            "find_home_folder",
-            "find_state_folder",
-            "make_state_folder_error",
-        ),
         "writing": (
             "OutputFile",
             "check_not_input",

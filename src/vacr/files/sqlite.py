@@ -34,7 +34,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from vacr.errors import UnreadableInput, VacrError
-from vacr.files.reading import describe_file_error, read_bytes
+from vacr.files.inputs import describe_file_error, read_bytes
 from vacr.model import JsonObject
 
 if sys.platform != "win32":
@@ -52,7 +52,7 @@ _STATE_SUFFIXES = ("", "-wal", "-journal")
 _COPY_NAME = "copy.db"
 
 _LOCKED_MESSAGE = "locked by another program"
-_CHANGING_MESSAGE = "it changes all the time"
+_CHANGING_MESSAGE = "it keeps changing while it is read"
 _RETRY_HINT = "Try again when the agent has finished writing."
 
 _MAX_READ_ATTEMPTS = 5
@@ -355,9 +355,9 @@ def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
             return UnreadableInput(_LOCKED_MESSAGE, where=str(path), hint=_RETRY_HINT)
         return UnreadableInput(f"cannot be read as a database: {error}", where=str(path))
     if isinstance(error, MemoryError):
-        return UnreadableInput("too large for the memory there is", where=str(path))
+        return UnreadableInput("too large for the available memory", where=str(path))
     if isinstance(error, sqlite3.Error | UnicodeDecodeError):
         return UnreadableInput(f"a damaged database: {error}", where=str(path))
     return UnreadableInput(
-        f"a database that no agent makes so: {type(error).__name__}: {error}", where=str(path)
+        f"unexpected content in the database: {type(error).__name__}: {error}", where=str(path)
     )

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files.reading import STDIN
+from vacr.files.inputs import STDIN
 
 if sys.platform != "win32":
     import fcntl
@@ -120,7 +120,8 @@ def check_not_input(path: Path, files: tuple[str, ...]) -> None:
     for name in files:
         with suppress(OSError, ValueError):
             if name != STDIN and path.exists() and path.samefile(name):
-                raise UsageError(f"{path} is the input itself", hint="Say where to write with -o.")
+                hint = "Name another output with -o."
+                raise UsageError(f"the output {path} would overwrite the input", hint=hint)
 
 
 def has_same_bytes(path: Path, pieces: list[bytes | memoryview]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.discovery.opening import read_sessions
 from vacr.errors import UnreadableInput
-from vacr.files.reading import read_bytes
+from vacr.files.inputs import read_bytes
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 

@@ -1,0 +1,214 @@
+"""Inputs that a user names: files to read, the state folder, and addresses of services.
+
+A name may be mistyped, a file may be a pipe that never ends, an address may have a password in it.
+Each function returns a usable value, or raises an error that states the problem and the next step.
+
+    >>> from pathlib import Path
+    >>> from vacr.files import find_state_folder, parse_service_address, read_bytes
+    >>> _ = Path("notes.txt").write_bytes(b"hello")
+    >>> read_bytes("notes.txt", limit=4)
+    b'hell'
+    >>> find_state_folder({"HOME": "/home/nora"}).as_posix()
+    '/home/nora/.local/state/vacr'
+    >>> parse_service_address("https://log.example/a?b", "log", "Example: https://log.example").path
+    '/a?b'
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vacr.errors import UnreadableInput, UsageError
+
+STDIN = "-"
+STATE_VARIABLE = "VACR_STATE"
+
+_READ_ERROR_REASONS = {
+    errno.ENOENT: "there is no such file",
+    errno.EACCES: "no permission to read it",
+    errno.EPERM: "no permission to read it",
+    errno.ELOOP: "its symbolic links go in a circle",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENXIO: "a socket, not a file",
+}
+_STATE_FOLDER_ERROR_REASONS = {
+    errno.ENOENT: "the folder cannot be created",
+    errno.EEXIST: "a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EACCES: "no permission to write there",
+    errno.EPERM: "no permission to write there",
+    errno.EROFS: "the file system is read-only",
+    errno.ENOSPC: "the disk is full",
+}
+_INHERITED_FILE_PREFIXES = ("/dev/", "/proc/")
+"""Where a path stands for an open file of this process.
+
+It may be standard input, or a pipe that a shell substitutes for a command.
+"""
+
+
+# --- files ---
+
+
+def read_bytes(path: str | Path, limit: int = -1) -> bytes:
+    """Read a file, or standard input for `-`, as it is now; at most `limit` bytes, if given.
+
+    Raises:
+        UnreadableInput: with the reason and the path.
+    """
+    if str(path) == STDIN:
+        if sys.stdin is None:
+            raise UnreadableInput("standard input is closed", where=STDIN)
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+                hint = "Name a file, or - for standard input."
+                raise UnreadableInput("a device, not a file", where=str(path), hint=hint)
+            if stat.S_ISFIFO(status.st_mode):
+                _check_not_named_pipe(path)
+                os.set_blocking(file.fileno(), True)
+            # An agent may be writing: the next reading takes later additions.
+            size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1
+            return file.read(size if limit < 0 else limit)
+    except IsADirectoryError as error:
+        hint = "Name the files in it."
+        raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise UnreadableInput(describe_file_error(error), where=str(path)) from error
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_not_named_pipe(path: str | Path) -> None:
+    """Check that this process inherited a pipe: reading any other might never end.
+
+    Raises:
+        UnreadableInput: it is a named pipe in a folder.
+    """
+    if not os.path.abspath(path).startswith(_INHERITED_FILE_PREFIXES):  # noqa: PTH100 - needs ".." resolved
+        hint = "Redirect it to standard input: vacr … - < PIPE."
+        raise UnreadableInput("a pipe, not a file", where=str(path), hint=hint)
+
+
+def describe_file_error(error: OSError | ValueError) -> str:
+    """Return the reason why a file cannot be read."""
+    number = error.errno if isinstance(error, OSError) else None
+    if not number:
+        return str(error)
+    return _READ_ERROR_REASONS.get(number) or os.strerror(number)
+
+
+def format_path(path: str) -> str:
+    """Return a path as text, even if its bytes are not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+# --- the state folder ---
+
+
+def find_state_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for the hooks' spools, the journal and the outbox.
+
+    VACR_STATE names it, or else it is the usual folder for a user's state. `hook.py` finds the same
+    folder by itself, because it runs without the package; a test compares both.
+
+    Raises:
+        UsageError: the variable has a relative path, or the user has no home folder.
+    """
+    named = environment.get(STATE_VARIABLE, "")
+    if named and not _is_absolute(named):
+        hint = "Hooks run in other folders, and must find the same one."
+        raise UsageError(f"{STATE_VARIABLE} must be an absolute path: {named}", hint=hint)
+    if named:
+        return Path(named)
+    state = environment.get("XDG_STATE_HOME", "")
+    # The XDG specification says to ignore a path that is not absolute.
+    if _is_absolute(state):
+        return Path(state) / "vacr"
+    home = find_home_folder(environment)
+    if not home:
+        hint = f"Set {STATE_VARIABLE} to a folder."
+        raise UsageError("no home folder for the state of vacr", hint=hint)
+    return Path(home) / ".local" / "state" / "vacr"
+
+
+def find_home_folder(environment: Mapping[str, str]) -> str:
+    """Return the user's home, from HOME or else from the account, or an empty string."""
+    named = environment.get("HOME", "")
+    if _is_absolute(named):
+        return named
+    if sys.platform == "win32":
+        return os.path.expanduser("~")  # noqa: PTH111 - Path.home raises if there is no home
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+def _is_absolute(path: str) -> bool:
+    return os.path.isabs(path)  # noqa: PTH117 - must decide as hook.py does, which has no Path
+
+
+def make_state_folder_error(folder: Path, error: OSError) -> UnreadableInput:
+    """Return the error for a folder that cannot be used for state."""
+    reason = _STATE_FOLDER_ERROR_REASONS.get(error.errno or 0, error.strerror or str(error))
+    hint = f"vacr keeps its state there. Set {STATE_VARIABLE} to use another folder."
+    return UnreadableInput(reason, where=os.fsdecode(error.filename or folder), hint=hint)
+
+
+# --- services ---
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """The address of a service; `path` is the path of a request, or the start of all paths."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether the service is on this machine, so that others cannot listen."""
+        return self.host in ("localhost", "127.0.0.1", "::1")
+
+
+def parse_service_address(url: str, service: str, example: str) -> ServiceAddress:
+    """Parse the address of a service; `service` and `example` are for the error messages.
+
+    Raises:
+        UsageError: it is not an address, or contains a name or a password.
+    """
+    # Most commands use no service, and this import takes a while.
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"the address of the {service} is not a URL", hint=example) from error
+    # A password would appear in messages, and would never be sent to the service.
+    if "@" in parts.netloc:
+        raise UsageError(
+            f"the address of the {service} must not have a user name or a password", hint=example
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{url} is not an http or https address", hint=example)
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise UsageError(f"{url} has characters that must be percent-encoded", hint=example)
+    query = f"?{parts.query}" if parts.query else ""
+    return ServiceAddress(parts.scheme, parts.hostname, port, (parts.path or "/") + query)
