@@ -203,6 +203,8 @@ class Agent:
 
     name: str = ""
     """The name of the agent, as `--agent` and the record's `cli-name` have it."""
+    short_name: str = ""
+    """The name that other tools use for the agent, where it is shorter."""
     formats: Sequence[str] = ()
     """The trace formats that it reads."""
 

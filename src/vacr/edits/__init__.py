@@ -23,34 +23,32 @@ if TYPE_CHECKING:
     from vacr.edits.actions import Stash as Stash
     from vacr.edits.actions import UnplacedEdit as UnplacedEdit
     from vacr.edits.actions import Unstash as Unstash
+    from vacr.edits.lines import ARROW_LINE_NUMBER as ARROW_LINE_NUMBER
     from vacr.edits.lines import DIFF_ALGORITHM as DIFF_ALGORITHM
     from vacr.edits.lines import DIFF_VERSION as DIFF_VERSION
+    from vacr.edits.lines import MIN_CUT_LINE_LENGTH as MIN_CUT_LINE_LENGTH
     from vacr.edits.lines import NO_ORIGIN as NO_ORIGIN
     from vacr.edits.lines import decode_file_text as decode_file_text
     from vacr.edits.lines import drop_byte_order_mark as drop_byte_order_mark
     from vacr.edits.lines import encode_file_text as encode_file_text
     from vacr.edits.lines import find_line_origins as find_line_origins
     from vacr.edits.lines import find_local_origins as find_local_origins
+    from vacr.edits.lines import gather_uncut_lines as gather_uncut_lines
     from vacr.edits.lines import normalize_line_ends as normalize_line_ends
+    from vacr.edits.lines import parse_listing as parse_listing
+    from vacr.edits.lines import parse_numbered_lines as parse_numbered_lines
     from vacr.edits.lines import render_as_host as render_as_host
     from vacr.edits.lines import split_keeping_ends as split_keeping_ends
     from vacr.edits.lines import strip_line_end as strip_line_end
-    from vacr.edits.listings import ARROW_LINE_NUMBER as ARROW_LINE_NUMBER
-    from vacr.edits.listings import MIN_CUT_LINE_LENGTH as MIN_CUT_LINE_LENGTH
-    from vacr.edits.listings import gather_uncut_lines as gather_uncut_lines
-    from vacr.edits.listings import parse_listing as parse_listing
-    from vacr.edits.listings import parse_numbered_lines as parse_numbered_lines
     from vacr.edits.patch import FilePatch as FilePatch
     from vacr.edits.patch import Hunk as Hunk
     from vacr.edits.patch import PatchHunk as PatchHunk
+    from vacr.edits.patch import drop_last_line_end as drop_last_line_end
     from vacr.edits.patch import find_patch_lines as find_patch_lines
     from vacr.edits.patch import list_hunk_variants as list_hunk_variants
     from vacr.edits.patch import parse_apply_patch as parse_apply_patch
-    from vacr.edits.patch import parse_claude_hunks as parse_claude_hunks
-    from vacr.edits.patch import parse_cursor_chunks as parse_cursor_chunks
     from vacr.edits.patch import parse_diff_hunks as parse_diff_hunks
     from vacr.edits.patch import parse_unified_diff as parse_unified_diff
-    from vacr.edits.patch import restore_hunk_indentation as restore_hunk_indentation
     from vacr.edits.paths import make_absolute_path as make_absolute_path
     from vacr.edits.paths import make_path_key as make_path_key
     from vacr.edits.paths import make_relative_path as make_relative_path
@@ -78,38 +76,34 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Unstash",
         ),
         "lines": (
+            "ARROW_LINE_NUMBER",
             "DIFF_ALGORITHM",
             "DIFF_VERSION",
+            "MIN_CUT_LINE_LENGTH",
             "NO_ORIGIN",
             "decode_file_text",
             "drop_byte_order_mark",
             "encode_file_text",
             "find_line_origins",
             "find_local_origins",
+            "gather_uncut_lines",
             "normalize_line_ends",
+            "parse_listing",
+            "parse_numbered_lines",
             "render_as_host",
             "split_keeping_ends",
             "strip_line_end",
-        ),
-        "listings": (
-            "ARROW_LINE_NUMBER",
-            "MIN_CUT_LINE_LENGTH",
-            "gather_uncut_lines",
-            "parse_listing",
-            "parse_numbered_lines",
         ),
         "patch": (
             "FilePatch",
             "Hunk",
             "PatchHunk",
+            "drop_last_line_end",
             "find_patch_lines",
             "list_hunk_variants",
             "parse_apply_patch",
-            "parse_claude_hunks",
-            "parse_cursor_chunks",
             "parse_diff_hunks",
             "parse_unified_diff",
-            "restore_hunk_indentation",
         ),
         "paths": (
             "make_absolute_path",

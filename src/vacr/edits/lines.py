@@ -1,4 +1,4 @@
-"""The lines of a file, and the diff that decides which of them a change wrote.
+"""The lines of a file: split, compared by a diff, and parsed from listings with line numbers.
 
 Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF,
 and bytes that are not UTF-8 survive as lone surrogates.
@@ -15,9 +15,13 @@ attributions, and needs a new `DIFF_VERSION`.
     [0, -1, 1]
 """
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+
+from vacr.edits.actions import FileAction, ObservedFile, ObservedLines
 
 DIFF_ALGORITHM = "forward-greedy-myers"
 DIFF_VERSION = 1
@@ -235,3 +239,89 @@ def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[i
         x, y, pair = pairs[pair]
         order.append((x, y))
     return order[::-1]
+
+
+# Listings: files shown with line numbers
+
+# The forms in which agents' tools, `cat -n` and `nl` number lines.
+ARROW_LINE_NUMBER = re.compile(r" *(\d{1,7})(?:→|\t)")
+_PADDED_LINE_NUMBER = re.compile(r"(\d{5})\| ")
+_PIPE_LINE_NUMBER = re.compile(r" *(\d{1,7})\|")
+_COLON_LINE_NUMBER = re.compile(r"(\d{1,7}): ")
+_LINE_NUMBER_FORMS = (ARROW_LINE_NUMBER, _PADDED_LINE_NUMBER, _COLON_LINE_NUMBER, _PIPE_LINE_NUMBER)
+
+MIN_CUT_LINE_LENGTH = 1_900
+"""Tools cut lines somewhere above this length, so a longer line may not be the file's."""
+
+# The text after a listing: a line of the file would begin with a number.
+_LISTING_END_MARKS = (
+    "<system-reminder>",
+    "</content>",
+    "</file>",
+    "(End of file - total ",
+    "(Showing lines ",
+)
+_TOTAL_LINES_NOTE = re.compile(r"^\(End of file - total (\d{1,7}) lines\)$", re.MULTILINE)
+
+NumberedRun = tuple[int, list[str]]
+"""Consecutive lines of a file, and the number of the first."""
+
+
+def parse_listing(path: str, output: str) -> Iterator[FileAction]:
+    """Yield the observations in a listing of one file, read in the first form that matches."""
+    lines = list(
+        takewhile(lambda line: not line.startswith(_LISTING_END_MARKS), output.split("\n"))
+    )
+    for form in _LINE_NUMBER_FORMS:
+        runs = parse_numbered_lines(lines, form)
+        if runs:
+            totals = _TOTAL_LINES_NOTE.findall(output)
+            yield from _observe_listing_runs(path, runs, int(totals[-1]) if totals else None, form)
+            return
+
+
+def _observe_listing_runs(
+    path: str, runs: list[NumberedRun], total: int | None, form: re.Pattern[str]
+) -> Iterator[FileAction]:
+    """Yield the runs of a listing as observations.
+
+    A note after the listing may state how many lines the file has. Tools that pad numbers with
+    zeros count and show an empty line after the last line end.
+    """
+    first, lines = runs[-1]
+    reaches_end = total is not None and first + len(lines) - 1 == total
+    if reaches_end and form is _PADDED_LINE_NUMBER:
+        if runs == [(1, lines)]:
+            yield ObservedFile(path, "".join(lines).removesuffix("\n"))
+            return
+        if lines[-1] == "\n":
+            lines.pop()
+    for number, (first, lines) in enumerate(runs, 1):
+        yield ObservedLines(path, first, lines, last=reaches_end and number == len(runs))
+
+
+def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[NumberedRun]:
+    """Gather the lines that begin with a number into runs of consecutive ones."""
+    runs: list[NumberedRun] = []
+    for line in lines:
+        if number := form.match(line):
+            _add_to_runs(runs, int(number[1]), line[number.end() :])
+    return runs
+
+
+def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
+    """Gather consecutive lines into runs, without lines that may have been cut."""
+    runs: list[NumberedRun] = []
+    for number, line in enumerate(lines, first):
+        _add_to_runs(runs, number, line)
+    return runs
+
+
+def _add_to_runs(runs: list[NumberedRun], number: int, line: str) -> None:
+    """Add a line to the run it continues, or begin another run; skip a line that may be cut."""
+    if len(line) >= MIN_CUT_LINE_LENGTH:
+        return
+    if runs and runs[-1][0] + len(runs[-1][1]) == number:
+        runs[-1][1].append(line + "\n")
+    else:
+        runs.append((number, [line + "\n"]))

@@ -14,8 +14,8 @@ The tool searches for the old lines of a hunk from the end of the previous hunk:
 ignoring blanks at the ends of lines, then at both sides, then with typographic characters made
 plain. It writes context lines as the patch spells them. `find_patch_lines` repeats that search.
 
-A unified diff counts lines instead. Sessions hold it as text, as Claude Code's `structuredPatch`,
-or as the chunks of Cursor's editor; all of them become `Hunk`s.
+A unified diff counts lines instead. Its hunks become `Hunk`s; agents that record hunks in other
+forms parse them to the same type.
 
     >>> from vacr.edits import find_patch_lines, parse_apply_patch
     >>> [file] = parse_apply_patch('''*** Begin Patch
@@ -241,7 +241,7 @@ def _parse_hunk_body(
             return None, index
         index += 1
         if mark == "\\":
-            _drop_last_line_end(body)
+            drop_last_line_end(body)
             continue
         old_left -= mark != "+"
         new_left -= mark != "-"
@@ -249,99 +249,12 @@ def _parse_hunk_body(
     if old_left or new_left:
         return None, index
     if index < len(lines) and lines[index].startswith("\\") and body:
-        _drop_last_line_end(body)
+        drop_last_line_end(body)
         index += 1
     return Hunk(int(header[1]), int(header[3]), body), index
 
 
-def _drop_last_line_end(body: list[str]) -> None:
+def drop_last_line_end(body: list[str]) -> None:
     r"""Apply a `\ No newline at end of file` to the line before it."""
     if body:
         body[-1] = body[-1].removesuffix("\n")
-
-
-def parse_claude_hunks(patch: object) -> list[Hunk]:
-    """Parse the `structuredPatch` of Claude Code, a list of objects; odd ones are left out."""
-    hunks = []
-    for item in patch if isinstance(patch, list) else ():
-        lines = item.get("lines") if isinstance(item, dict) else None
-        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-            continue
-        old_first, new_first = item.get("oldStart"), item.get("newStart")
-        if isinstance(old_first, int) and isinstance(new_first, int):
-            hunks.append(Hunk(old_first, new_first, _add_line_ends(lines), tabs_as_spaces=True))
-    return hunks
-
-
-def _add_line_ends(lines: Sequence[str]) -> list[str]:
-    body: list[str] = []
-    for line in lines:
-        if line.startswith("\\"):
-            _drop_last_line_end(body)
-        else:
-            body.append(line + "\n")
-    return body
-
-
-def parse_cursor_chunks(result: object, width: int) -> list[Hunk]:
-    """Parse the chunks of Cursor's editor, whose lines begin with a mark of `width` characters.
-
-    The list is empty when one of the chunks does not match its own line counts.
-    """
-    diff = result.get("diff") if isinstance(result, dict) else None
-    if not isinstance(diff, dict) or diff.get("hitTimeout") is True:
-        return []
-    chunks = diff.get("chunks")
-    if not isinstance(chunks, list):
-        return []
-    hunks = [_parse_cursor_chunk(chunk, width) for chunk in chunks]
-    return [hunk for hunk in hunks if hunk is not None] if None not in hunks else []
-
-
-def _parse_cursor_chunk(chunk: object, width: int) -> Hunk | None:
-    if not isinstance(chunk, dict) or not isinstance(chunk.get("diffString"), str):
-        return None
-    lines = [line or " " for line in chunk["diffString"].removesuffix("\n").split("\n")]
-    if any(line[0] not in " +-" or line[1:width].strip() for line in lines):
-        return None
-    old_first, new_first = chunk.get("oldStart", 0), chunk.get("newStart", 0)
-    if not (_is_line_number(old_first) and _is_line_number(new_first)):
-        return None
-    body = [line[0] + line[min(width, len(line)) :] + "\n" for line in lines]
-    hunk = Hunk(old_first, new_first, body)
-    counts = len(hunk.before()), len(hunk.after())
-    stated_counts = chunk.get("oldLines", 0), chunk.get("newLines", 0)
-    return hunk if counts == stated_counts else None
-
-
-def _is_line_number(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def restore_hunk_indentation(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
-    """Put back the indentation that OpenCode cuts off all lines of a diff.
-
-    `spelled` are lines of the file as the call writes them. The list is empty when they do not
-    agree on one indentation.
-    """
-    full_lines: dict[str, set[str]] = {}
-    for line in spelled:
-        full_lines.setdefault(line.lstrip(" \t"), set()).add(line)
-    indents: set[str] | None = None
-    for hunk in hunks:
-        for marked in hunk.lines:
-            line = marked[1:].removesuffix("\n")
-            if marked[:1] not in "+-" or not line.strip():
-                continue
-            candidates = full_lines.get(line.lstrip(" \t"), ())
-            fitting = {full[: len(full) - len(line)] for full in candidates if full.endswith(line)}
-            if fitting:
-                indents = fitting if indents is None else indents & fitting
-    if indents is None or len(indents) != 1:
-        return []
-    [indent] = indents
-    return [Hunk(hunk.old_first, hunk.new_first, _indent(hunk.lines, indent)) for hunk in hunks]
-
-
-def _indent(marked_lines: Sequence[str], indent: str) -> list[str]:
-    return [line[:1] + indent + line[1:] if line[1:].strip() else line for line in marked_lines]

@@ -307,7 +307,7 @@ def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -
 
 
 def _get_audio_source(part: ContentPart) -> JsonObject | None:
-    """Return the source of a part that is audio, as Gemini or OpenAI write it."""
+    """Return the source of a part that is audio, as Google's and OpenAI's APIs write it."""
     if isinstance(part, ImagePart):
         kind, path = part.media_type, _get_image_path(part)
     elif isinstance(part, OtherPart) and isinstance(part.value, dict):

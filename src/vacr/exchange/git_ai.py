@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source, SourceNotice
+from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source, SourceNotice, find_agent
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.documents import restore_document
 from vacr.exchange.export import (
@@ -49,8 +49,6 @@ _NEEDS_QUOTES = re.compile(r"[\s\"]")
 _LINE_NUMBER_LIMIT = 2**53
 _MAX_LINE_DIGITS = 20  # more than the limit has; Python refuses to parse thousands
 
-# git-ai's names of agents, where they differ from ours.
-_TOOL_NAMES = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini"}
 _RECORDING_TOOL = "git-ai"
 _KEY_LENGTH = 14
 _NO_COMMIT = "0" * 40
@@ -91,7 +89,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     meta = session.get("agent-meta", {})
     name = str(meta.get("cli-name", UNKNOWN))
     agent = {
-        "tool": _TOOL_NAMES.get(name, name),
+        "tool": find_agent(name).short_name or name,
         "id": str(session["session-id"]),
         "model": str(meta.get("model-id", UNKNOWN)),
     }

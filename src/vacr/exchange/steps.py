@@ -1,9 +1,8 @@
 """Rows grouped into steps: a prompt, an instruction, or one call of a model with all it did.
 
 ATIF and OpenTelemetry describe a conversation by calls of models. Which rows belong to one call is
-known from the native id of the message (Claude Code splits a message into lines), from the message
-that contains them (Gemini CLI, OpenCode), or else from the results: an answer after a result is
-another call (Codex CLI).
+known from the native id of the message, which an agent may split into lines; from the message that
+contains them; or else from the results: an answer after a result is another call.
 
     >>> import vacr
     >>> from vacr.exchange.steps import group_rows_into_steps
@@ -116,7 +115,7 @@ def filter_steps(steps: Iterable[ConversationStep], kept: Iterable[Row]) -> list
 def get_instructions(row: Row) -> list[ContentPart] | None:
     """Return the instructions to the model in an event; `None` for any other row.
 
-    Codex CLI and imported trajectories keep them in events.
+    Some agents, and imported trajectories, keep them in events.
     """
     data = row.entry.get("data") if row.kind == EVENT_ROW else None
     if not isinstance(data, dict):

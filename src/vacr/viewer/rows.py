@@ -169,7 +169,7 @@ def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
 
 
 def _get_sub_agent(entry: JsonObject) -> str:
-    """Return the name of an entry's sub-agent, which Claude Code may keep in the same file."""
+    """Return the name of the sub-agent that made an entry of its parent's session, or nothing."""
     return str(entry.get("agentId") or "sub-agent") if entry.get("isSidechain") is True else ""
 
 

@@ -108,7 +108,7 @@ def _create_pool(jobs: int) -> Executor:
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["vacr.workflows.record", "vacr.agents.claude_code.reader"])
+        context.set_forkserver_preload(["vacr.workflows.record", "vacr.agents.lift"])
         # Processes inherit ignored signals: Ctrl-C is for this process alone. They inherit the
         # variable, too, so that cleaning up after an aborted run prints no warnings.
         before, warned = (

@@ -23,6 +23,7 @@ class ClaudeCode(Agent):
     """Anthropic's Claude Code."""
 
     name = reader.name
+    short_name = "claude"
     formats = reader.formats
     stores = reader.STORES
     attached = reader.ATTACHED

@@ -32,7 +32,7 @@ from vacr.edits import (
     FileAction,
     Hunk,
     ObservedFile,
-    parse_claude_hunks,
+    drop_last_line_end,
     parse_listing,
 )
 
@@ -82,10 +82,27 @@ def is_user_modified(call: ToolCall) -> bool:
 
 
 def parse_recorded_hunks(call: ToolCall) -> list[Hunk]:
-    """Return the hunks that Claude Code recorded."""
-    return parse_claude_hunks(
-        dict_or_empty(call.native.get("toolUseResult")).get("structuredPatch")
-    )
+    """Parse the `structuredPatch` of a result: a list of objects. Malformed ones are left out."""
+    patch = dict_or_empty(call.native.get("toolUseResult")).get("structuredPatch")
+    hunks = []
+    for item in patch if isinstance(patch, list) else ():
+        lines = item.get("lines") if isinstance(item, dict) else None
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            continue
+        old_first, new_first = item.get("oldStart"), item.get("newStart")
+        if isinstance(old_first, int) and isinstance(new_first, int):
+            hunks.append(Hunk(old_first, new_first, _add_line_ends(lines), tabs_as_spaces=True))
+    return hunks
+
+
+def _add_line_ends(lines: list[str]) -> list[str]:
+    body: list[str] = []
+    for line in lines:
+        if line.startswith("\\"):
+            drop_last_line_end(body)
+        else:
+            body.append(line + "\n")
+    return body
 
 
 def parse_shown_file(result: Any, path: str) -> FileAction | None:

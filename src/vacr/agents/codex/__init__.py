@@ -23,6 +23,7 @@ class Codex(Agent):
     """OpenAI's Codex CLI."""
 
     name = reader.name
+    short_name = "codex"
     formats = reader.formats
     stores = reader.STORES
     tools: ClassVar[Mapping[str, ToolEffect]] = {

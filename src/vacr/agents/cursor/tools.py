@@ -19,7 +19,7 @@ from typing import Any
 from vacr.agents.agent import CallReports
 from vacr.agents.file_tools import FileReport, build_observation
 from vacr.agents.tool_calls import ToolCall, dict_or_empty
-from vacr.edits import FileAction, Hunk, parse_cursor_chunks
+from vacr.edits import FileAction, Hunk
 
 _CONTENT_KEY_PREFIX = "composer.content."
 _EMPTY_CONTENT_KEY = _CONTENT_KEY_PREFIX + hashlib.sha256(b"").hexdigest()
@@ -93,8 +93,43 @@ def build_file_report(call: ToolCall) -> FileReport:
 
 def parse_hunk_readings(call: ToolCall) -> list[list[Hunk]]:
     """Return the ways to read the chunks of a diff."""
-    readings = [parse_cursor_chunks(call.native.get("output"), width) for width in _MARK_WIDTHS]
+    readings = [_parse_chunks(call.native.get("output"), width) for width in _MARK_WIDTHS]
     return [hunks for hunks in readings if hunks]
+
+
+def _parse_chunks(result: object, width: int) -> list[Hunk]:
+    """Parse the chunks of a diff, whose lines begin with a mark of `width` characters.
+
+    The list is empty when one of the chunks does not match its own line counts.
+    """
+    diff = result.get("diff") if isinstance(result, dict) else None
+    if not isinstance(diff, dict) or diff.get("hitTimeout") is True:
+        return []
+    chunks = diff.get("chunks")
+    if not isinstance(chunks, list):
+        return []
+    hunks = [_parse_chunk(chunk, width) for chunk in chunks]
+    return [hunk for hunk in hunks if hunk is not None] if None not in hunks else []
+
+
+def _parse_chunk(chunk: object, width: int) -> Hunk | None:
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("diffString"), str):
+        return None
+    lines = [line or " " for line in chunk["diffString"].removesuffix("\n").split("\n")]
+    if any(line[0] not in " +-" or line[1:width].strip() for line in lines):
+        return None
+    old_first, new_first = chunk.get("oldStart", 0), chunk.get("newStart", 0)
+    if not (_is_line_number(old_first) and _is_line_number(new_first)):
+        return None
+    body = [line[0] + line[min(width, len(line)) :] + "\n" for line in lines]
+    hunk = Hunk(old_first, new_first, body)
+    counts = len(hunk.before()), len(hunk.after())
+    stated_counts = chunk.get("oldLines", 0), chunk.get("newLines", 0)
+    return hunk if counts == stated_counts else None
+
+
+def _is_line_number(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:

@@ -23,6 +23,7 @@ class Gemini(Agent):
     """Google's Gemini CLI."""
 
     name = reader.name
+    short_name = "gemini"
     formats = reader.formats
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS

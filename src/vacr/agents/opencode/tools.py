@@ -35,7 +35,6 @@ from vacr.edits import (
     ObservedLines,
     parse_apply_patch,
     parse_diff_hunks,
-    restore_hunk_indentation,
 )
 
 # Versions differ in how they name a new file, and the diff that they keep of a file.
@@ -79,7 +78,7 @@ def parse_recorded_hunks(call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
     patch = filediff.get("patch") if isinstance(filediff, dict) else metadata.get("diff")
     if not isinstance(patch, str):
         return []
-    return restore_hunk_indentation(parse_diff_hunks(patch), spelled)
+    return _restore_indentation(parse_diff_hunks(patch), spelled)
 
 
 def derive_patch_actions(call: ToolCall) -> Iterator[FileAction]:
@@ -134,8 +133,37 @@ def _collect_hunks(files: list[Any], text: str) -> dict[str, list[Hunk]]:
             unified = next((diff for diff in diffs if isinstance(diff, str)), None)
             names = (file.get("filePath"), file.get("relativePath"))
             if patch.path in names and unified is not None:
-                hunks[patch.path] = restore_hunk_indentation(parse_diff_hunks(unified), spelled)
+                hunks[patch.path] = _restore_indentation(parse_diff_hunks(unified), spelled)
     return hunks
+
+
+def _restore_indentation(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
+    """Put back the indentation that OpenCode cuts off from all lines of a diff.
+
+    `spelled` are lines of the file as the call writes them. The list is empty when they do not
+    agree on one indentation.
+    """
+    full_lines: dict[str, set[str]] = {}
+    for line in spelled:
+        full_lines.setdefault(line.lstrip(" \t"), set()).add(line)
+    indents: set[str] | None = None
+    for hunk in hunks:
+        for marked in hunk.lines:
+            line = marked[1:].removesuffix("\n")
+            if marked[:1] not in "+-" or not line.strip():
+                continue
+            candidates = full_lines.get(line.lstrip(" \t"), ())
+            fitting = {full[: len(full) - len(line)] for full in candidates if full.endswith(line)}
+            if fitting:
+                indents = fitting if indents is None else indents & fitting
+    if indents is None or len(indents) != 1:
+        return []
+    [indent] = indents
+    return [Hunk(hunk.old_first, hunk.new_first, _indent(hunk.lines, indent)) for hunk in hunks]
+
+
+def _indent(marked_lines: Sequence[str], indent: str) -> list[str]:
+    return [line[:1] + indent + line[1:] if line[1:].strip() else line for line in marked_lines]
 
 
 # --- searches ---
