@@ -379,7 +379,7 @@ WRONG = [
     ({"require_evidence": "much"}, 2, "It is one of: affirming, warning."),
     ({"require_evidence": "affirming"}, 2, "go together"),
     ({"trust": "missing.pem"}, 4, "missing.pem"),
-    ({"base": "nothing"}, 3, "there is no commit nothing"),
+    ({"base": "nothing"}, 3, "no such commit: nothing"),
     ({"report": "missing/found.json"}, 3, "No such file"),
 ]
 

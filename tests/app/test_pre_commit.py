@@ -126,7 +126,7 @@ def test_hooks_say_of_each_record_what_is_wrong(vacr, repo, published, tmp_path)
     assert "--trust=x.acr.json: valid" in said
     assert "none.acr.json: unreadable" in said
     assert said.count("not signed: there is no statement beside it") == 3
-    assert "--trust=x.acr.json: attributed as the record yields" in said
+    assert "--trust=x.acr.json: attribution recomputed, identical" in said
     assert not list(tmp_path.rglob("trap"))
 
 

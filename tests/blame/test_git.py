@@ -121,15 +121,15 @@ def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
 
 
 REFUSED = [
-    ("repo@nothing", UnreadableInput, "there is no commit nothing"),
-    ("repo@--help", UnreadableInput, "there is no commit --help"),
-    ("repo@^HEAD", UnreadableInput, r"there is no commit \^HEAD"),
-    ("repo@", UnreadableInput, "there is no commit"),
-    ("repo@HEAD:a.py", UnreadableInput, "there is no commit HEAD:a.py"),
-    ("plain", UnreadableInput, "there is no git repository"),
-    ("missing@HEAD", UsageError, "no folder for --base"),
-    ("repo/a.py", UsageError, "no folder for --base"),
-    ("", UsageError, "no folder for --base"),
+    ("repo@nothing", UnreadableInput, "no such commit: nothing"),
+    ("repo@--help", UnreadableInput, "no such commit: --help"),
+    ("repo@^HEAD", UnreadableInput, r"no such commit: \^HEAD"),
+    ("repo@", UnreadableInput, "no such commit"),
+    ("repo@HEAD:a.py", UnreadableInput, "no such commit: HEAD:a.py"),
+    ("plain", UnreadableInput, "not a git repository"),
+    ("missing@HEAD", UsageError, r"--base .*: no such folder"),
+    ("repo/a.py", UsageError, r"--base .*: no such folder"),
+    ("", UsageError, r"--base .*: no such folder"),
 ]
 
 
@@ -145,9 +145,9 @@ def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
 
 
 def test_an_empty_repository_says_so(tmp_path):
-    with pytest.raises(UnreadableInput, match="there is no commit HEAD") as error:
+    with pytest.raises(UnreadableInput, match="no such commit: HEAD") as error:
         load_git_base(str(repository(tmp_path / "empty")))
-    assert "no commit yet" in error.value.hint
+    assert "no commits yet" in error.value.hint
 
 
 def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
@@ -165,7 +165,7 @@ def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path
     monkeypatch.delenv("SUDO_UID", raising=False)
     for place in (repo, repo / ".git"):
         os.chown(place, 12345, 12345)
-    with pytest.raises(UnreadableInput, match="belongs to somebody else") as error:
+    with pytest.raises(UnreadableInput, match="belongs to another user") as error:
         load_git_base(str(repo))
     assert f"safe.directory {repo}" in error.value.hint
 
@@ -250,7 +250,7 @@ def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
 
 
 def test_a_blob_that_is_missing_is_named(repo):
-    with pytest.raises(UnreadableInput, match=r"the object 1{40} is missing"):
+    with pytest.raises(UnreadableInput, match=r"the repository lacks the object 1{40}"):
         Repository(repo).blob("1" * 40)
 
 

@@ -127,7 +127,7 @@ def test_what_cannot_be_read_keeps_no_other_from_its_verdict(vacr, tmp_path):
         done = vacr("attribute", "--check", *names)
         assert (done.returncode, done.out) == (
             3,
-            "s.attributed.acr.json: attributed as the record yields\n",
+            "s.attributed.acr.json: attribution recomputed, identical\n",
         )
         assert "bad.acr.json" in done.err
     (tmp_path / "invalid.acr.json").write_text('{"version": "3.0.0-draft", "session": {}}')
@@ -151,7 +151,7 @@ def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
     reasons = {result["source"]: result["reason"] for result in json.loads(done.out)["results"]}
     assert reasons == {
         "checked/s.attributed.acr.json": "",
-        "checked/t.acr.json": "its attribution is not what the record yields",
+        "checked/t.acr.json": "the recomputed attribution differs from the one in the record",
     }
 
 
@@ -191,7 +191,7 @@ def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
         done = vacr("attribute", "--check", *names)
         assert done.returncode == 0, done.out
     done = vacr("attribute", "--check", "joined/s.attributed.acr.json")
-    assert (done.returncode, "have to be named too" in done.out) == (1, True)
+    assert (done.returncode, "also name the records attributed with it" in done.out) == (1, True)
 
 
 @pytest.mark.usefixtures("session")
@@ -199,7 +199,7 @@ def test_what_a_check_needs_is_said(vacr, tmp_path):
     path = tmp_path / "s.attributed.acr.json"
     for member, said in (
         ("version", "another version of vacr"),
-        ("files", "is not what the record yields"),
+        ("files", "the recomputed attribution differs"),
     ):
         path.unlink(missing_ok=True)
         vacr("attribute", "s.jsonl")

@@ -200,7 +200,7 @@ def test_a_range_without_a_common_beginning_is_refused(vacr, branch, tmp_path):
     git(repo, "checkout", "-q", "--orphan", "fresh")
     commit(repo)
     done = vacr("blame", "--commit", "main..fresh", "--records", tmp_path / "records", cwd=repo)
-    assert (done.returncode, "has no beginning that both have" in done.err) == (3, True)
+    assert (done.returncode, "no merge base between" in done.err) == (3, True)
     git(tmp_path, "clone", "-q", "--depth=1", "--no-single-branch", f"file://{repo}", "shallow")
     done = vacr(
         "blame",
@@ -516,21 +516,21 @@ def test_no_filter_of_the_repository_is_run(vacr, worked, tmp_path):
 REFUSED = [
     ([], 2, "name a file, or a commit"),
     (["--commit", "HEAD", "--rev", "HEAD"], 2, "--rev goes with a file"),
-    (["missing.py"], 3, "there is no file missing.py"),
+    (["missing.py"], 3, "no file missing.py"),
     (["ap.py"], 3, "Did you mean app.py?"),
     (["app.py", "--rev", "HEAD..HEAD"], 3, "not a range"),
-    (["--commit", "nothing..HEAD"], 3, "there is no commit nothing"),
-    (["--commit", "HEAD..--all"], 3, "there is no commit --all"),
+    (["--commit", "nothing..HEAD"], 3, "no such commit: nothing"),
+    (["--commit", "HEAD..--all"], 3, "no such commit: --all"),
     (["--commit", "HEAD", "app.py"], 2, "do not go together"),
-    (["app.py", "--rev", "nothing"], 3, "there is no commit nothing"),
-    (["--commit", "nothing"], 3, "there is no commit nothing"),
-    (["--commit", "^HEAD"], 3, "there is no commit ^HEAD"),
-    (["app.py", "--rev", ""], 3, "there is no commit"),
-    (["../outside.py"], 3, "there is no git repository"),
-    (["link.py"], 3, "this is a link"),
+    (["app.py", "--rev", "nothing"], 3, "no such commit: nothing"),
+    (["--commit", "nothing"], 3, "no such commit: nothing"),
+    (["--commit", "^HEAD"], 3, "no such commit: ^HEAD"),
+    (["app.py", "--rev", ""], 3, "no such commit"),
+    (["../outside.py"], 3, "not a git repository"),
+    (["link.py"], 3, "cannot blame a link"),
     (["."], 2, "is a folder"),
-    (["picture.png"], 3, "this is no text"),
-    (["app.py", "--repository", "/"], 3, "there is no git repository"),
+    (["picture.png"], 3, "the file is binary"),
+    (["app.py", "--repository", "/"], 3, "not a git repository"),
 ]
 
 

@@ -100,30 +100,30 @@ def compare_attribution(
     if revision is not None and (base is None or base.revision != revision):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            f"it was made with a base, which has to be given: --base REPOSITORY@{revision}",
+            f"cannot recompute the attribution without its base; add --base REPOSITORY@{revision}",
         )
     together = _find_joint_records(record, others, joint)
     if together is None:
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "it was made together with other records, which have to be named too",
+            "cannot recompute the attribution alone; also name the records attributed with it",
         )
     number = next(i for i, other in enumerate(together) if other is record)
     used_base = base if revision is not None else None
     again = joint.attributed(together, used_base, _get_conversation_links(record))[number]
     evidence = get_vacr_metadata(record).get("attribution")
     if _has_same_attribution(again, record):
-        return ATTRIBUTION_HOLDS, "attributed as the record yields"
+        return ATTRIBUTION_HOLDS, "recomputed, identical"
     if evidence is None and not is_made_by_vacr(record):
-        return ATTRIBUTION_UNCHECKABLE, "its attribution was made by another program"
+        return ATTRIBUTION_UNCHECKABLE, "cannot recompute the attribution: another program made it"
     if isinstance(evidence, dict) and any(
         evidence.get(name) != again["vacr"]["attribution"][name] for name in _VERSION_MEMBERS
     ):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "its attribution was made by another version of vacr, and this one gives another",
+            "another version of vacr made the attribution, and this one computes a different one",
         )
-    return ATTRIBUTION_DIFFERS, "its attribution is not what the record yields"
+    return ATTRIBUTION_DIFFERS, "the recomputed attribution differs from the one in the record"
 
 
 def is_jointly_attributed(record: dict[str, Any]) -> bool:

@@ -104,12 +104,12 @@ class BlamedLine:
     path: str
     number: int
     text: str
-    found: LineBlame | None
+    blame: LineBlame | None
 
     @property
     def type(self) -> str:
         """Who wrote the line: `ai`, `human`, `mixed` or `unknown`."""
-        return self.found.type if self.found is not None else "unknown"
+        return self.blame.type if self.blame is not None else "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def blame_file(
     work_tree_data = read_work_tree_file(place) if from_work_tree else None
     if blob is None and work_tree_data is None:
         raise UnreadableInput(
-            f"there is no file {path} at {commit[:12]}",
+            f"no file {path} at commit {commit[:12]}",
             where=str(repository.path),
             hint=_format_path_hint(path, tree),
         )
@@ -193,7 +193,9 @@ def blame_file(
         versions = _read_blamed_versions(repository, lines, names)
     if work_tree_data is not None:
         if b"\0" in work_tree_data[:_BINARY_PROBE_SIZE]:
-            raise UnreadableInput("this is no text", where=str(repository.path / path))
+            raise UnreadableInput(
+                "the file is binary: it contains NUL bytes", where=str(repository.path / path)
+            )
         committed = _split_data(repository.blob(blob)) if blob is not None else []
         uncommitted = "0" * len(commit), path
         lines = _trace_work_tree_lines(committed, _split_data(work_tree_data), lines, uncommitted)
@@ -264,7 +266,7 @@ def _format_path_hint(path: str, names: Iterable[str]) -> str:
             near.append(candidate)
     same = [candidate for candidate in near if candidate.endswith(f"/{name}") or candidate == name]
     close = same[:1] or get_close_matches(path, near, 1)
-    return f"Did you mean {close[0]}?" if close else "git ls-files shows which there are."
+    return f"Did you mean {close[0]}?" if close else "List the files with: git ls-files"
 
 
 def _read_blamed_versions(
@@ -283,7 +285,9 @@ def _read_blamed_versions(
             file = FileAdditions(path, repository.tree(commit)[path], frozenset())
         version = _read_version(repository, replace(file, lines=file.lines | numbers))
         if version is None:
-            raise UnreadableInput("this is no text", where=f"{commit[:12]}:{path}")
+            raise UnreadableInput(
+                "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{path}"
+            )
         version.names, version.wanted = names, numbers
         versions[commit, path] = version
     return versions
@@ -475,7 +479,7 @@ def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
         elif line.startswith(b"previous "):
             blame.paths.add(unquote_git_name(line.split(b" ", 2)[2]))
     if not expects_header:
-        raise UnreadableInput("git blame ended too early", where=path)
+        raise UnreadableInput("git blame stopped unexpectedly", where=path)
     return blame
 
 

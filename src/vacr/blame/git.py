@@ -97,7 +97,7 @@ class Repository:
             return self.run("rev-parse", "--verify", "--end-of-options", name).decode().strip()
         except UnreadableInput as error:
             raise UnreadableInput(
-                f"there is no commit {revision}",
+                f"no such commit: {revision}",
                 where=str(self.path),
                 hint=self._explain_missing_commit(revision),
             ) from error
@@ -108,17 +108,17 @@ class Repository:
         Raises:
             UnreadableInput: there is no such commit, or they have none in common.
         """
-        first, second = (
-            self.commit(name or "HEAD") for name in _RANGE_DOTS.split(text, maxsplit=1)
-        )
+        names = [name or "HEAD" for name in _RANGE_DOTS.split(text, maxsplit=1)]
+        first, second = map(self.commit, names)
         try:
             return self.run("merge-base", first, second).decode().split()[0], second
         except UnreadableInput as error:
             hint = (
-                self._explain_shallow() or "Name two commits of one history: --commit main..HEAD."
+                self._explain_shallow()
+                or "Name two commits with a common ancestor: --commit main..HEAD."
             )
             raise UnreadableInput(
-                f"{text} has no beginning that both have", where=str(self.path), hint=hint
+                f"no merge base between {names[0]} and {names[1]}", where=str(self.path), hint=hint
             ) from error
 
     def list_commits(self, since: str, commit: str) -> list[str]:
@@ -129,15 +129,19 @@ class Repository:
     def _explain_missing_commit(self, revision: str) -> str:
         """Suggest why there is no such commit."""
         if not self.run("rev-list", "--all", "--max-count=1").strip():
-            return "It has no commit yet."
+            return "The repository has no commits yet."
         if ".." in revision:
             return "Name one commit, not a range of them."
-        return self._explain_shallow() or "git log --oneline --all shows which there are."
+        return self._explain_shallow() or "List the commits with: git log --oneline --all"
 
     def _explain_shallow(self) -> str:
         """Return advice if the clone lacks a part of the history, or an empty text."""
         is_shallow = self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
-        return "The clone is shallow and may lack it: git fetch --unshallow." if is_shallow else ""
+        return (
+            "The clone is shallow. Fetch the whole history with: git fetch --unshallow"
+            if is_shallow
+            else ""
+        )
 
     def tree(self, commit: str) -> dict[str, str]:
         """Return the files of a commit: path and name of the blob.
@@ -174,8 +178,10 @@ class Repository:
             self._objects = _ObjectReader(self.path)
         data = self._objects.read(name)
         if data is None:
-            hint = "A partial clone lacks what was never needed: git fetch --refetch --no-filter."
-            raise UnreadableInput(f"the object {name} is missing", where=str(self.path), hint=hint)
+            hint = "In a partial clone, fetch all objects with: git fetch --refetch --no-filter"
+            raise UnreadableInput(
+                f"the repository lacks the object {name}", where=str(self.path), hint=hint
+            )
         return data
 
     def base(self, revision: str) -> BaseFiles:
@@ -221,7 +227,7 @@ class _ObjectReader:
             data = stdout.read(int(header[2]))
             stdout.read(1)
         except (OSError, ValueError) as error:
-            raise UnreadableInput("git ended too early", where=str(self._path)) from error
+            raise UnreadableInput("git stopped unexpectedly", where=str(self._path)) from error
         return data
 
 
@@ -257,23 +263,21 @@ def _make_start_error(error: OSError | ValueError, path: Path) -> UnreadableInpu
         return UnreadableInput(
             "git is not installed",
             where=str(path),
-            hint="Install git, or leave the repository out.",
+            hint="Install git, or run the command without a repository.",
         )
-    return UnreadableInput(f"git cannot be run: {error}", where=str(path))
+    return UnreadableInput(f"cannot run git: {error}", where=str(path))
 
 
 def _make_git_error(stderr: str, path: Path) -> UnreadableInput:
     """Explain why git refused."""
     if "dubious ownership" in stderr:
         hint = f"If you trust it: git config --global --add safe.directory {path.absolute()}"
-        return UnreadableInput(
-            "the repository belongs to somebody else", where=str(path), hint=hint
-        )
+        return UnreadableInput("the repository belongs to another user", where=str(path), hint=hint)
     if "not a git repository" in stderr:
         return UnreadableInput(
-            "there is no git repository",
+            "not a git repository",
             where=str(path),
-            hint="Give the folder of a repository, bare or not.",
+            hint="Name the folder of a git repository; it may be bare.",
         )
     lines = stderr.strip().splitlines() or ["git failed"]
     first = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1])
@@ -301,8 +305,8 @@ def load_git_base(text: str) -> BaseFiles:
     if first_error is not None:
         raise first_error
     raise UsageError(
-        f"no folder for --base {text}",
-        hint="Give a repository and a revision: --base ~/repo@HEAD~3",
+        f"--base {text}: no such folder",
+        hint="Name a repository and a revision: --base ~/repo@HEAD~3",
     )
 
 
@@ -347,7 +351,7 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
         top = _find_work_tree(container)
         if top is None:
             raise UsageError(
-                f"{file} is in no work tree",
+                f"{file} is not in a git work tree",
                 hint="Name the repository with --repository, and the file from its root.",
             )
     real = Path(os.path.realpath(full.parent)) / full.name
@@ -400,7 +404,7 @@ def read_work_tree_file(place: RepositoryFile) -> bytes | None:
     full = place.repository.path / place.path
     if full.is_symlink() or full.is_dir():
         kind = "a link" if full.is_symlink() else "a folder"
-        raise UnreadableInput(f"this is {kind}, and no file with lines", where=str(full))
+        raise UnreadableInput(f"cannot blame {kind}: it has no lines", where=str(full))
     try:
         return full.read_bytes()
     except FileNotFoundError:

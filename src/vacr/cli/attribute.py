@@ -167,7 +167,7 @@ def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: V
     joint = JointRecords([recording.record for recording in inputs])
     for recording in inputs:
         reason = find_attribution_failure(recording, joint, base)
-        voice.result(f"{recording.path}: {reason or 'attributed as the record yields'}")
+        voice.result(f"{recording.path}: {reason or 'attribution recomputed, identical'}")
         results.append({"source": recording.path, "same": not reason, "reason": reason})
         exit_codes.append(_EXIT_FAILED if reason else 0)
     voice.data({"results": results})

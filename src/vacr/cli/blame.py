@@ -143,7 +143,7 @@ def _show_file_blame(
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
     rows = [
-        [line.commit[:8], *_format_contributor_columns(line.found), f"{number})"]
+        [line.commit[:8], *_format_contributor_columns(line.blame), f"{number})"]
         for number, line in enumerate(lines, 1)
     ]
     for columns, line in zip(
@@ -158,7 +158,7 @@ def _show_file_blame(
                 for number, line in enumerate(lines, 1)
             ],
             "total": build_line_counts(counts),
-            "models": count_lines_by_model(line.found for line in lines),
+            "models": count_lines_by_model(line.blame for line in lines),
         }
     )
     return (

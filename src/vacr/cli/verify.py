@@ -9,7 +9,7 @@
     ✓ structure: COSE_Sign1, hash-envelope
     ✓ algorithm: EdDSA
     ✓ trust: key ...
-    ✓ attribution: attributed as the record yields
+    ✓ attribution: recomputed, identical
     claude-code.acr.json: verified: key ... signed record ...
     0
 

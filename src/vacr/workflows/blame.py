@@ -55,7 +55,7 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
         "original-path": line.path,
         "original-line": line.number,
         "contributor": _build_contributor(line),
-        **_build_proof(line.found),
+        **_build_proof(line.blame),
     }
 
 
@@ -69,7 +69,7 @@ def build_commit_document(added: AddedLines) -> dict[str, Any]:
             {"path": path, **build_line_counts(counts), "ranges": _merge_line_ranges(lines)}
         )
     span = {"since": added.since, "commits": added.commits} if added.since is not None else {}
-    models = count_lines_by_model(line.found for _, lines in added.files for line in lines)
+    models = count_lines_by_model(line.blame for _, lines in added.files for line in lines)
     return {
         "commit": added.commit,
         **span,
@@ -106,7 +106,7 @@ def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
     """Join consecutive lines of which the same is known."""
     ranges: list[dict[str, Any]] = []
     for line in lines:
-        about = {"contributor": _build_contributor(line), **_build_proof(line.found)}
+        about = {"contributor": _build_contributor(line), **_build_proof(line.blame)}
         last = ranges[-1] if ranges else None
         if (
             last
@@ -121,7 +121,7 @@ def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
 
 
 def _build_contributor(line: BlamedLine) -> dict[str, str]:
-    model = line.found.claim.model if line.found is not None and line.type != "human" else ""
+    model = line.blame.claim.model if line.blame is not None and line.type != "human" else ""
     return {"type": line.type} | ({"model-id": model} if model else {})
 
 
