@@ -22,7 +22,7 @@ from tests.discovery.leaves import lost
 from tests.discovery.recorded import found_at, record_bytes
 from vacr.errors import NotASession
 from vacr.record.validation import validate
-from vacr.workflows.sealed_source import encode_sealed_source, unseal_source
+from vacr.workflows.record_files import encode_sealed_source, unseal_source
 
 # Stands for a word that is nowhere else, so that it can be told whose it is.
 WORD = "\u2047"

@@ -94,7 +94,7 @@ def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, read
         "keys/signing.pem",
     )
     done = vacr("attest", *given, "-o", "e.cbor", "--into", "s.acr.json.cose")
-    assert (done.returncode, "is there and differs" in done.err) == (2, True)
+    assert (done.returncode, "exists with different content" in done.err) == (2, True)
     assert (ready / "s.acr.json.cose").read_bytes() == before
     done = attest("-o", "e.cbor", "--into", "s.acr.json")
     assert (done.returncode, "s.acr.json: no statement: " in done.err) == (3, True)

@@ -192,12 +192,16 @@ def test_restore_gives_the_native_bytes_again(vacr, tmp_path):
     [
         (lambda path: path.unlink(), 3, "no sealed source"),
         (lambda path: path.write_bytes(b"no zip"), 3, "not a sealed source"),
-        (lambda path: rezip(path, "claude-code.jsonl", b"forged"), 1, "not what was recorded"),
+        (
+            lambda path: rezip(path, "claude-code.jsonl", b"forged"),
+            1,
+            "does not match the digest in the record",
+        ),
         (lambda path: rezip(path, "other.jsonl", b"x"), 1, "lacks claude-code.jsonl"),
         (
             lambda path: rezip(path, "claude-code.jsonl", bytes(50_000_000)),
             1,
-            "not what was recorded",
+            "does not match the digest in the record",
         ),
     ],
     ids=["missing", "no zip file", "forged", "another part", "a bomb"],

@@ -69,7 +69,7 @@ def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
 def test_several_do_not_go_into_one_file(vacr, tmp_path):
     done = vacr("export", CLAUDE, CODEX, "--to", "atif", "-o", "one.json")
     assert done.returncode == 2
-    assert "End the name in /" in done.err
+    assert "Add a slash" in done.err
     assert not (tmp_path / "one.json").exists()
     assert vacr("export", EXAMPLES, "--to", "atif", "-o", "one.json").returncode == 2
     assert not (tmp_path / "one.json").exists()

@@ -179,7 +179,7 @@ def test_what_is_there_and_differs_is_kept(vacr, repo, tmp_path):
     done = vacr("replay", session, "--out", repo)
     assert (
         done.returncode,
-        "b.py is there and differs" in done.err,
+        "b.py exists with different content" in done.err,
         "--overwrite" in done.err,
     ) == (2, True, True)
     assert not (repo / "a.py").exists(), "nothing is written when something may not be"

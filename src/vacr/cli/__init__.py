@@ -81,6 +81,7 @@ EXIT_CODES = {
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
     },
+    modules={"completion": "verbs"},
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "VACR",

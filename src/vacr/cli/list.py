@@ -1,28 +1,41 @@
-"""`vacr list`: the sessions of all agents on this machine."""
+"""`vacr list`: the sessions of all agents on this machine, each with its sub-agents.
+
+The newest session comes first. Sub-agents are counted with the session that started them:
+
+    >>> from vacr.cli.list import format_session_table
+    >>> from vacr.discovery import SessionSummary
+    >>> session = SessionSummary(
+    ...     "parrot", "a.jsonl", None, "a", "/src/app", None, None, 12_218, "Fix the tests"
+    ... )
+    >>> for line in format_session_table([(session, [session])], 100):
+    ...     print(line)
+    agent   project   start     size  title
+    parrot  /src/app  –      12.2 kB  (+1 sub-agent) Fix the tests
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import defaultdict
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
+from vacr.agents import load_agents
 from vacr.cli.options import EXIT_NO_SESSION, complete_agent, streaming_voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
+from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
-from vacr.workflows import (
-    SessionWithSubAgents,
-    abbreviate_home,
-    build_session_document,
-    describe_session_folders,
-    format_count,
-    format_size,
-    list_newest_sessions,
-)
+from vacr.files import find_home_folder
+from vacr.workflows import format_count, format_size
 
 _MIN_PROJECT_WIDTH = 15
 _WIDE_TERMINAL = 120
 _UNKNOWN = "–"
+
+SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 
 
 @click.command()
@@ -74,6 +87,75 @@ def command(
             option = f" --session {session.session}" if session.session else ""
             voice.result(f"  {session.path}{option}")
     return 0
+
+
+def list_newest_sessions(
+    agent: str | None, failed: list[UnreadableInput] | None = None
+) -> list[SessionWithSubAgents]:
+    """Return the sessions with their sub-agents; stores that cannot be read go to `failed`."""
+    sessions = list(list_sessions(agent, failed=failed))
+    sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
+    parents = {
+        session.session_id: session.parent
+        for session in sessions
+        if session.parent != session.session_id
+    }
+    roots: list[SessionSummary] = []
+    sub_agents = defaultdict[str, list[SessionSummary]](list)
+    for session in sessions:
+        root = _find_root_session(session.session_id, parents)
+        (roots if root == session.session_id else sub_agents[root]).append(session)
+    return [(session, sub_agents[session.session_id]) for session in roots]
+
+
+def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
+    """Return the session that a sub-agent worked for in the end: parents may be sub-agents too."""
+    visited = {session_id}
+    while (parent := parents.get(session_id)) in parents:
+        if parent in visited:
+            # Sessions that name each other as parents have no root.
+            return min(visited)
+        visited.add(str(parent))
+        session_id = str(parent)
+    return session_id
+
+
+def build_session_document(
+    session: SessionSummary, sub_agents: list[SessionSummary]
+) -> dict[str, Any]:
+    """Describe a session for programs."""
+    return {
+        "agent": session.agent,
+        "path": session.path,
+        "session": session.session,
+        "session-id": session.session_id,
+        "project": session.project,
+        "start": session.start,
+        "updated": session.updated,
+        "size": session.size,
+        "title": session.title,
+        "parent": session.parent,
+        "sub-agents": len(sub_agents),
+    }
+
+
+def describe_session_folders(agent: str | None) -> str:
+    """Name the folders in which sessions are looked for."""
+    roots = [
+        root
+        for name, reader in load_agents().items()
+        if agent in (None, name)
+        for root, _ in list_store_roots(reader)
+    ]
+    return ", ".join(dict.fromkeys(abbreviate_home(str(root)) for root in roots))
+
+
+def abbreviate_home(path: str) -> str:
+    """Return a path with the home folder written as `~`."""
+    home = find_home_folder(os.environ)
+    if home and (path == home or path.startswith(f"{home}/")):
+        return f"~{path[len(home) :]}"
+    return path
 
 
 def format_session_table(sessions: list[SessionWithSubAgents], width: int | None) -> list[str]:

@@ -105,7 +105,9 @@ def output_options(function: F, default: str = "the current folder") -> F:
     return _add_options(
         function,
         click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where),
-        click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs."),
+        click.option(
+            "--overwrite", is_flag=True, help="Replace files that exist with different content."
+        ),
     )
 
 

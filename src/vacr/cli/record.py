@@ -26,6 +26,12 @@ from typing import Any
 
 import click
 
+from vacr.cli.list import (
+    SessionWithSubAgents,
+    describe_session_folders,
+    format_session_table,
+    list_newest_sessions,
+)
 from vacr.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SESSION,
@@ -44,14 +50,11 @@ from vacr.workflows import (
     RecordingRun,
     RecordingTask,
     RunJournal,
-    SessionWithSubAgents,
     assign_output_folders,
     check_single_output,
     count_cores,
-    describe_session_folders,
     format_count,
     is_output_folder,
-    list_newest_sessions,
     plan_file_task,
     plan_file_tasks,
     plan_folder_tasks,
@@ -230,8 +233,6 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
 
 
 def _print_choices(shown: list[SessionWithSubAgents], total: int) -> None:
-    from vacr.cli.list import format_session_table
-
     width = get_terminal_width(sys.stderr)
     head, *rows = format_session_table(shown, width and width - 4)
     click.echo(f"    {head}", err=True)

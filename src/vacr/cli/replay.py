@@ -122,7 +122,7 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
             )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
-                f"{target} is there and differs",
+                f"{target} exists with different content",
                 hint="Give an empty folder with --out, or --overwrite.",
             )
     for path, data in files.items():

@@ -81,7 +81,7 @@ def command(
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(
-                f"{path} is there and differs", hint="Give --overwrite, or another folder."
+                f"{path} exists with different content", hint="Give --overwrite, or another folder."
             )
     for path, data in parts:
         write_file_atomically(path, [data], sealed)

@@ -1,4 +1,7 @@
-"""Groups of verbs, whose modules are loaded when a verb is used, and not to list the verbs."""
+"""The verbs of a group: loaded on first use, suggested after a typo, completed by a shell.
+
+The module of a verb is loaded when the verb is used, and not to list the verbs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,16 @@ from keyword import iskeyword
 from typing import Any
 
 import click
+
+from vacr.cli.options import voice_options
+from vacr.console import Voice, print_text
+from vacr.errors import UsageError
+
+_INSTALL_HINTS = {
+    "bash": 'add to ~/.bashrc:  eval "$(vacr completion bash)"',
+    "zsh": 'add to ~/.zshrc:  eval "$(vacr completion zsh)"',
+    "fish": "run:  vacr completion fish > ~/.config/fish/completions/vacr.fish",
+}
 
 
 class LazyVerbGroup(click.Group):
@@ -74,3 +87,30 @@ class OrderedVerbGroup(click.Group):
         """List the verbs as they were added."""
         del ctx
         return list(self.commands)
+
+
+@click.command(no_args_is_help=True)
+@click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
+@voice_options
+def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> None:
+    """Print what makes a shell complete vacr's verbs and options.
+
+    \b
+    Example:
+      eval "$(vacr completion bash)"                       in ~/.bashrc
+      eval "$(vacr completion zsh)"                        in ~/.zshrc
+      vacr completion fish > ~/.config/fish/completions/vacr.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from vacr.cli import group
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise UsageError(f"no completion for {shell}")
+    script = kind(group, {}, "vacr", "_VACR_COMPLETE").source()
+    voice = Voice(format, quiet, verbose)
+    voice.data({"shell": shell, "script": script, "how": _INSTALL_HINTS[shell]})
+    voice.notice(f"vacr: {_INSTALL_HINTS[shell]}", 1)
+    if not voice.json:
+        print_text(script)

@@ -1,6 +1,6 @@
 """`vacr watch`: follow the sessions of all agents on this machine, as they happen.
 
-The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.watch`. This module puts
+The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.seal`. This module puts
 them together and shows the sessions, in a table on a terminal and elsewhere in lines:
 
     >>> import time

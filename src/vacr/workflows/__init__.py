@@ -10,19 +10,19 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.workflows.attribute import CONTRIBUTOR_TYPES as CONTRIBUTOR_TYPES
+    from vacr.workflows.attribute import build_commit_document as build_commit_document
+    from vacr.workflows.attribute import build_line_counts as build_line_counts
+    from vacr.workflows.attribute import build_line_document as build_line_document
     from vacr.workflows.attribute import count_attributed_lines as count_attributed_lines
+    from vacr.workflows.attribute import count_lines_by_model as count_lines_by_model
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
+    from vacr.workflows.attribute import read_blame_records as read_blame_records
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
-    from vacr.workflows.blame import CONTRIBUTOR_TYPES as CONTRIBUTOR_TYPES
-    from vacr.workflows.blame import build_commit_document as build_commit_document
-    from vacr.workflows.blame import build_line_counts as build_line_counts
-    from vacr.workflows.blame import build_line_document as build_line_document
-    from vacr.workflows.blame import count_lines_by_model as count_lines_by_model
-    from vacr.workflows.blame import read_blame_records as read_blame_records
-    from vacr.workflows.blame import shorten_prompt as shorten_prompt
+    from vacr.workflows.attribute import shorten_prompt as shorten_prompt
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
     from vacr.workflows.evidence import choose_output_form as choose_output_form
@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
-    from vacr.workflows.listing import SessionWithSubAgents as SessionWithSubAgents
-    from vacr.workflows.listing import abbreviate_home as abbreviate_home
-    from vacr.workflows.listing import build_session_document as build_session_document
-    from vacr.workflows.listing import describe_session_folders as describe_session_folders
-    from vacr.workflows.listing import list_newest_sessions as list_newest_sessions
-    from vacr.workflows.outputs import check_single_output as check_single_output
-    from vacr.workflows.outputs import format_count as format_count
-    from vacr.workflows.outputs import format_size as format_size
-    from vacr.workflows.outputs import is_output_folder as is_output_folder
-    from vacr.workflows.outputs import reserve_unused_name as reserve_unused_name
-    from vacr.workflows.outputs import write_output_file as write_output_file
     from vacr.workflows.pools import DaskCluster as DaskCluster
     from vacr.workflows.pools import NoProcesses as NoProcesses
     from vacr.workflows.pools import start_local_pool as start_local_pool
@@ -55,9 +44,18 @@ if TYPE_CHECKING:
     from vacr.workflows.record_files import RECORD_SUFFIXES as RECORD_SUFFIXES
     from vacr.workflows.record_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
     from vacr.workflows.record_files import StatementPair as StatementPair
+    from vacr.workflows.record_files import build_sealed_source_path as build_sealed_source_path
+    from vacr.workflows.record_files import check_single_output as check_single_output
     from vacr.workflows.record_files import find_statement_pairs as find_statement_pairs
+    from vacr.workflows.record_files import format_count as format_count
+    from vacr.workflows.record_files import format_size as format_size
+    from vacr.workflows.record_files import is_output_folder as is_output_folder
     from vacr.workflows.record_files import read_json_or_cbor as read_json_or_cbor
+    from vacr.workflows.record_files import reserve_unused_name as reserve_unused_name
+    from vacr.workflows.record_files import unseal_source as unseal_source
+    from vacr.workflows.record_files import write_output_file as write_output_file
     from vacr.workflows.record_many import RecordingRun as RecordingRun
+    from vacr.workflows.record_many import RunJournal as RunJournal
     from vacr.workflows.record_many import assign_output_folders as assign_output_folders
     from vacr.workflows.record_many import count_cores as count_cores
     from vacr.workflows.record_many import plan_file_task as plan_file_task
@@ -69,16 +67,16 @@ if TYPE_CHECKING:
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
-    from vacr.workflows.run_journal import RunJournal as RunJournal
     from vacr.workflows.seal import PlannedSession as PlannedSession
+    from vacr.workflows.seal import SealedCopy as SealedCopy
     from vacr.workflows.seal import SealedSession as SealedSession
     from vacr.workflows.seal import Sealer as Sealer
     from vacr.workflows.seal import SealResult as SealResult
     from vacr.workflows.seal import build_failure_documents as build_failure_documents
+    from vacr.workflows.seal import make_copy_sealer as make_copy_sealer
+    from vacr.workflows.seal import make_pending_registration as make_pending_registration
     from vacr.workflows.seal import plan_sealing as plan_sealing
     from vacr.workflows.seal import seal_sessions as seal_sessions
-    from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
-    from vacr.workflows.sealed_source import unseal_source as unseal_source
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
     from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
     from vacr.workflows.sign import SignableFile as SignableFile
@@ -101,33 +99,28 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
     from vacr.workflows.view import PageRun as PageRun
     from vacr.workflows.view import WrittenPage as WrittenPage
-    from vacr.workflows.watch import SealedCopy as SealedCopy
-    from vacr.workflows.watch import make_copy_sealer as make_copy_sealer
-    from vacr.workflows.watch import make_pending_registration as make_pending_registration
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
         "attribute": (
-            "count_attributed_lines",
-            "find_attribution_failure",
-            "format_attribution_summary",
-            "format_line_ranges",
-            "report_attribution_gaps",
-            "report_unknown_tools",
-        ),
-        "blame": (
             "CONTRIBUTOR_TYPES",
             "build_commit_document",
             "build_line_counts",
             "build_line_document",
+            "count_attributed_lines",
             "count_lines_by_model",
+            "find_attribution_failure",
+            "format_attribution_summary",
+            "format_line_ranges",
             "read_blame_records",
+            "report_attribution_gaps",
+            "report_unknown_tools",
             "shorten_prompt",
         ),
         "evidence": (
-            "MAX_EVIDENCE_BYTES",
             "EvidenceOptions",
+            "MAX_EVIDENCE_BYTES",
             "choose_output_form",
             "parse_nonce",
             "read_evidence",
@@ -139,21 +132,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "drop_duplicate_recordings",
             "read_input_records",
             "scan_input_records",
-        ),
-        "listing": (
-            "SessionWithSubAgents",
-            "abbreviate_home",
-            "build_session_document",
-            "describe_session_folders",
-            "list_newest_sessions",
-        ),
-        "outputs": (
-            "check_single_output",
-            "format_count",
-            "format_size",
-            "is_output_folder",
-            "reserve_unused_name",
-            "write_output_file",
         ),
         "pools": (
             "DaskCluster",
@@ -170,11 +148,20 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RECORD_SUFFIXES",
             "STATEMENT_SUFFIX",
             "StatementPair",
+            "build_sealed_source_path",
+            "check_single_output",
             "find_statement_pairs",
+            "format_count",
+            "format_size",
+            "is_output_folder",
             "read_json_or_cbor",
+            "reserve_unused_name",
+            "unseal_source",
+            "write_output_file",
         ),
         "record_many": (
             "RecordingRun",
+            "RunJournal",
             "assign_output_folders",
             "count_cores",
             "plan_file_task",
@@ -189,32 +176,30 @@ __getattr__, __dir__, __all__ = export_lazily(
             "combine_exit_codes",
             "register_pair",
         ),
-        "run_journal": ("RunJournal",),
         "seal": (
             "PlannedSession",
             "SealResult",
+            "SealedCopy",
             "SealedSession",
             "Sealer",
             "build_failure_documents",
+            "make_copy_sealer",
+            "make_pending_registration",
             "plan_sealing",
             "seal_sessions",
         ),
-        "sealed_source": (
-            "build_sealed_source_path",
-            "unseal_source",
-        ),
         "sign": (
             "LARGE_FILE_SIZE",
-            "VERIFIER_KEY_NAME",
             "SignableFile",
             "SigningSettings",
+            "VERIFIER_KEY_NAME",
             "ensure_machine_key",
             "load_named_signer",
             "read_signable_file",
         ),
         "validate": (
-            "SIGNED_RECORD_RULE",
             "FileVerdict",
+            "SIGNED_RECORD_RULE",
             "check_rule_exists",
             "load_schema",
             "load_schema_text",
@@ -232,11 +217,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "view": (
             "PageRun",
             "WrittenPage",
-        ),
-        "watch": (
-            "SealedCopy",
-            "make_copy_sealer",
-            "make_pending_registration",
         ),
     },
 )

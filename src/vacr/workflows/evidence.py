@@ -40,8 +40,7 @@ from vacr.evidence import (
 )
 from vacr.files import STDIN, read_bytes
 from vacr.verification import parse_signed_record
-from vacr.workflows.outputs import is_output_folder
-from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair
+from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, is_output_folder
 
 MAX_EVIDENCE_BYTES = 1 << 26
 _MAX_JOURNAL_HEAD_BYTES = 1 << 20

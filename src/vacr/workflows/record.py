@@ -39,7 +39,7 @@ from vacr.files import (
     write_files_atomically,
 )
 from vacr.record import assign_record_id, compute_record_id, decode, encode, is_made_by_vacr
-from vacr.workflows.sealed_source import (
+from vacr.workflows.record_files import (
     build_sealed_source_path,
     encode_sealed_source,
     matches_source,

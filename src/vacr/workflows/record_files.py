@@ -1,30 +1,59 @@
-"""Records on disk, and the statements beside them.
+"""Files around a record: its statement, its native bytes, and the results of verbs.
 
-The statement about a file has the name of that file and the ending `.cose`, whichever of the two a
-user names:
+The statement about a file has the name of that file and the ending `.cose`. A user may name either:
 
     >>> from vacr.workflows import StatementPair, find_statement_pairs
     >>> StatementPair("abc.acr.json.cose", "abc.acr.json").is_record
     True
-    >>> [pair] = find_statement_pairs("examples/codex-cli.jsonl")
+    >>> [pair] = find_statement_pairs("session.jsonl")
     >>> pair.file, pair.statement
-    ('examples/codex-cli.jsonl', None)
+    ('session.jsonl', None)
+
+An output that ends in a slash, or that exists as a folder, takes one file for each result:
+
+    >>> from vacr.workflows import format_count, format_size, is_output_folder
+    >>> is_output_folder("records/"), is_output_folder("abc.acr.json"), is_output_folder("-")
+    (True, False, False)
+    >>> format_count(2, "entry"), format_size(12_218)
+    ('2 entries', '12.2 kB')
+
+The sealed source of a record holds its native bytes for `vacr restore`. It is a zip file, because
+everybody can open one. Its own bytes may differ between versions of the zip library, so the
+manifest in the record decides: it has the size and the digest of every part.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from itertools import chain, count
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
-from vacr.errors import UnreadableInput
-from vacr.files import describe_file_error, read_bytes
+from vacr.errors import InvalidRecord, UnreadableInput, UsageError, VacrError
+from vacr.files import (
+    STDIN,
+    check_not_input,
+    describe_file_error,
+    has_same_bytes,
+    read_bytes,
+    write_file_atomically,
+)
 from vacr.record import RecordEncoding, detect_and_decode
+
+if TYPE_CHECKING:
+    # Most verbs need neither, and both take long to load.
+    from zipfile import ZipFile
+
+    from vacr.agents import Source
 
 STATEMENT_SUFFIX = ".cose"
 RECORD_SUFFIXES = (".acr.json", ".acr.cbor")
+_SIZE_UNITS = ("B", "kB", "MB", "GB")
+_UNIT_FACTOR = 1000
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +105,194 @@ def _find_statement_pair(path: str) -> StatementPair:
         return StatementPair(path, file if Path(file).exists() else None)
     # `vacr sign` writes the statement of a native session into the current folder.
     candidates = (path + STATEMENT_SUFFIX, Path(path).name + STATEMENT_SUFFIX)
-    # Path.is_file raises for a name that leaves no room for the ending.
+    # Path.is_file raises if the name and the ending together are too long.
     statement = next((name for name in candidates if os.path.isfile(name)), None)  # noqa: PTH113 - see above
     return StatementPair(statement, path)
 
 
 def read_json_or_cbor(path: str) -> tuple[Any, RecordEncoding]:
-    """Read the value in a file, and return it with its form.
+    """Read the value in a file, and return it with its encoding.
 
     Raises:
-        UnreadableInput: there is no such file, or it is not exactly one value of either form.
+        UnreadableInput: the file does not exist, or is not exactly one value in JSON or CBOR.
     """
     return decode_json_or_cbor(read_bytes(path))
 
 
 def decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
-    """Decode a value, and return it with its form.
+    """Decode a value, and return it with its encoding.
 
     Raises:
-        UnreadableInput: it is not exactly one value of either form.
+        UnreadableInput: the data is not exactly one value in JSON or CBOR.
     """
     try:
         return detect_and_decode(data)
     except UnreadableInput as error:
-        hint = (
-            error.hint or "If it is a native session, make a record of it first: vacr record FILE."
-        )
+        hint = error.hint or "If this is a native session, record it first: vacr record FILE."
         raise UnreadableInput(error.message, where=error.where, hint=hint) from error
+
+
+def is_output_folder(output: str | None) -> bool:
+    """Return whether an output is a folder; without an output, it is the current one."""
+    if output is None:
+        return True
+    if output == STDIN:
+        return False
+    return output.endswith("/") or os.path.isdir(output)  # noqa: PTH112 - Path drops the slash
+
+
+def check_single_output(files: Sequence[str], output: str | None) -> None:
+    """Refuse to write several results into one file.
+
+    Raises:
+        UsageError: there are several, and the output is neither a folder nor standard output.
+    """
+    if len(files) > 1 and not is_output_folder(output) and output != STDIN:
+        raise UsageError(
+            f"cannot write {len(files)} results into one file, {output}",
+            hint=f"Add a slash to make it a folder: -o {output}/",
+        )
+
+
+def reserve_unused_name(name: str, names: set[str]) -> str:
+    """Return a name that this run has not used yet, in any case of letters, and reserve it."""
+    candidates = chain([name], (f"{name}-{number}" for number in count(2)))
+    unused = next(candidate for candidate in candidates if candidate.lower() not in names)
+    names.add(unused.lower())
+    return unused
+
+
+def write_output_file(
+    target: Path,
+    data: bytes,
+    source: str,
+    inputs: tuple[str, ...],
+    *,
+    overwrite: bool,
+    also: Sequence[str] = (),
+) -> str:
+    """Write a result; return "written", or "unchanged" if the file already has these bytes.
+
+    The file becomes no more readable than its `source` and the files in `also`, and never replaces
+    one of the `inputs`.
+
+    Raises:
+        UsageError: the file exists with other content, and `overwrite` is false.
+    """
+    if target.is_file():
+        if has_same_bytes(target, [data]):
+            return "unchanged"
+        check_not_input(target, inputs)
+        if not overwrite:
+            raise UsageError(
+                f"{target} exists with different content",
+                hint="Add --overwrite to replace it, or write elsewhere with -o.",
+            )
+    sources = (Path(name) for name in (source, *also) if name != STDIN)
+    write_file_atomically(target, [data], *sources)
+    return "written"
+
+
+def format_size(count: int) -> str:
+    """Return a number of bytes with the unit that a person would use."""
+    if count < _UNIT_FACTOR:
+        return f"{count} B"
+    value, unit = float(count), "B"
+    for unit in _SIZE_UNITS:  # noqa: B007 - the unit that was reached is used below
+        if value < _UNIT_FACTOR:
+            break
+        value /= _UNIT_FACTOR
+    return f"{value:.1f} {unit}"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a count with its noun in the singular or plural."""
+    plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural_noun}"
+
+
+def build_sealed_source_path(record: Path) -> Path:
+    """Return the path of a record's sealed source."""
+    name = record.name
+    for suffix in (".json", ".cbor"):
+        name = name.removesuffix(suffix)
+    return record.with_name(f"{name}.source.zip")
+
+
+def encode_sealed_source(source: Source) -> memoryview:
+    """Encode the parts of a source as a zip file."""
+    import io
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in source.parts:
+            archive.writestr(
+                zipfile.ZipInfo(part.name, _ZIP_EPOCH), part.data, zipfile.ZIP_DEFLATED
+            )
+    return buffer.getbuffer()
+
+
+def matches_source(path: Path, source: Source) -> bool:
+    """Return whether a sealed source holds the parts of a source."""
+    try:
+        return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
+    except VacrError:
+        return False
+
+
+def unseal_source(
+    path: Path, manifest: list[dict[str, Any]]
+) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Yield each part in the manifest, after checking its bytes against the digest.
+
+    Raises:
+        UnreadableInput: the sealed source is missing, or is not a zip file.
+        InvalidRecord: a part is missing, differs, or has a name that leads out of the folder.
+    """
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for part in manifest:
+                yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
+    except FileNotFoundError as error:
+        hint = "Record with --seal-source to create one, or name it with --source."
+        raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
+    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError) as error:
+        raise UnreadableInput(f"not a sealed source: {error}", where=str(path)) from error
+
+
+def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:
+    """Read one part, and no more of it than the manifest allows."""
+    from zipfile import ZIP_DEFLATED, ZIP_STORED
+
+    name, where = part["name"], str(path)
+    try:
+        if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise InvalidRecord(f"{name} is compressed by a method vacr never uses", where=where)
+        with archive.open(name) as opened:
+            data = opened.read(part["size"] + 1)
+    except KeyError as error:
+        raise InvalidRecord(f"the sealed source lacks {name}", where=where) from error
+    except RuntimeError as error:
+        raise InvalidRecord(f"{name} cannot be unpacked: {error}", where=where) from error
+    if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:
+        raise InvalidRecord(f"{name} does not match the digest in the record", where=where)
+    return data
+
+
+def _check_part_name(name: Any) -> PurePosixPath:
+    path = PurePosixPath(str(name))
+    if (
+        path.is_absolute()
+        or ".." in path.parts
+        or "\0" in str(name)
+        or not path.parts
+        or (os.sep in str(name) and os.sep != "/")
+    ):
+        raise InvalidRecord(
+            f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts"
+        )
+    return path

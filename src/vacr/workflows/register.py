@@ -32,8 +32,7 @@ from vacr.registration import (
     find_outbox_folder,
 )
 from vacr.signing import read_log_keys, read_passphrase
-from vacr.workflows.outputs import is_output_folder, write_output_file
-from vacr.workflows.record_files import StatementPair
+from vacr.workflows.record_files import StatementPair, is_output_folder, write_output_file
 from vacr.workflows.verify import build_receipt_document
 
 EXIT_REFUSED = 1

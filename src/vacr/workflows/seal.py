@@ -1,31 +1,43 @@
 """Sealing: native sessions become attributed records with signed, registered statements.
 
 Each session goes once through one pipeline in memory: read → attribute → validate → encode → sign →
-register. The bytes that are validated are the bytes that are signed and written. `seal_sessions` is
-the pipeline for `vacr.seal`; `Sealer` runs it on files for `vacr seal` and `vacr watch`, where a
-record or statement that is there already and still holds stays as it is:
+register. The validated bytes are the bytes that are signed and written. `seal_sessions` is the
+pipeline for `vacr.seal`:
 
     >>> from vacr.workflows import SigningSettings, seal_sessions
     >>> from vacr.signing import KeySigner, generate_key
     >>> signer = KeySigner(generate_key("eddsa"))
-    >>> [sealed] = seal_sessions("examples/claude-code.jsonl", SigningSettings(signer))
+    >>> [sealed] = seal_sessions("session.jsonl", SigningSettings(signer))
     >>> sealed.name, sealed.record["file-attribution"]["files"][0]["path"]
-    ('claude-code', 'total.py')
+    ('session', 'total.py')
     >>> import hashlib
     >>> hashlib.sha256(sealed.data).digest() in sealed.statement
     True
 
-A session and its sub-agents are attributed together, because they may edit the same files.
+`Sealer` runs the pipeline on files for `vacr seal`. A record or statement that exists and is still
+correct stays as it is. A session and its sub-agents are attributed together, because they may edit
+the same files.
+
+For `vacr watch`, `make_copy_sealer` seals the journal's copy of a session once the session has
+ended, and the record names the journal in `vacr.inputs`. A session that continues after that is
+sealed again, under the next number:
+
+    >>> from pathlib import Path
+    >>> from vacr.workflows.seal import name_generation
+    >>> name_generation(Path("sealed/abc.acr.json"), 2)
+    PosixPath('sealed/abc.2.acr.json')
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from vacr.agents import Source
 from vacr.attribution import BaseFiles, attribute_records
@@ -38,10 +50,25 @@ from vacr.discovery import (
     strip_native_suffix,
 )
 from vacr.errors import NotASession, UnreadableInput, VacrError
-from vacr.files import STDIN, format_path, read_bytes
+from vacr.files import (
+    STDIN,
+    format_path,
+    has_same_bytes,
+    read_bytes,
+    rewrite_and_sync,
+    sync_folder_and_parents,
+)
 from vacr.model import Record
 from vacr.record import assign_record_id, validate
-from vacr.registration import Registrar, RegistrationClient, RegistrationOutcome
+from vacr.registration import (
+    STATE_PENDING,
+    STATE_REGISTERED,
+    OutboxItem,
+    Registrar,
+    RegistrationClient,
+    RegistrationOutcome,
+    compute_entry_digest,
+)
 from vacr.signing import HEADER_X5CHAIN, PublicKey, compute_thumbprint_uri
 from vacr.transparency import ENTRY_RULE_STATEMENT, add_receipt
 from vacr.verification import (
@@ -55,12 +82,20 @@ from vacr.workflows.attribute import (
     format_attribution_summary,
     report_attribution_gaps,
 )
-from vacr.workflows.outputs import write_output_file
 from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask, read_place
-from vacr.workflows.record_files import STATEMENT_SUFFIX
-from vacr.workflows.record_many import assign_output_folders, plan_file_tasks, plan_folder_tasks
-from vacr.workflows.register import build_registration_document
-from vacr.workflows.sealed_source import build_sealed_source_path, encode_sealed_source
+from vacr.workflows.record_files import (
+    STATEMENT_SUFFIX,
+    build_sealed_source_path,
+    encode_sealed_source,
+    write_output_file,
+)
+from vacr.workflows.record_many import (
+    assign_output_folders,
+    plan_file_task,
+    plan_file_tasks,
+    plan_folder_tasks,
+)
+from vacr.workflows.register import ServiceSettings, build_registration_document
 from vacr.workflows.sign import SigningSettings, make_signable_record
 
 _MAX_HELD_BYTES = 1 << 28
@@ -461,3 +496,107 @@ class Sealer:
             record=checked.record,
             now=datetime.now(UTC),
         )
+
+
+class SealedCopy(NamedTuple):
+    """A sealed record: the journal of its session, the digests of record and entry, its file."""
+
+    journal: str
+    record: bytes
+    entry: bytes
+    path: Path
+
+
+CopySealer = Callable[[str, Path, str | None, Mapping[str, dict[str, Any]]], list[SealedCopy]]
+"""Seals the copy of an agent's session; the last argument has what a record says about its journal,
+by the digests of the files that the record is made of.
+"""
+
+
+def make_copy_sealer(
+    signing: SigningSettings, registrar: Registrar | None, output: Path
+) -> CopySealer:
+    """Return the function that seals the copy of a session into a folder."""
+    sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target)
+
+    def seal(
+        agent: str, path: Path, session: str | None, journals: Mapping[str, dict[str, Any]]
+    ) -> list[SealedCopy]:
+        opened: list[tuple[Path, OpenedSession]] = []
+        options = RecordingOptions(agent=agent)
+        task = plan_file_task(str(path), str(output / agent), None, options, session)
+        outcome = read_place(task, lambda target, found: opened.append((target, found)))
+        if outcome.errors:
+            raise UnreadableInput(outcome.errors[0]["error"], where=agent)
+        group, names = [], []
+        for target, copy in opened:
+            journal = _find_journal_input(copy, journals)
+            inputs = {"journal": journal} if journal else {}
+            record = cast("dict[str, Any]", copy.reading.record)
+            group.append(UnsealedSession(str(path), record, target, copy.files, inputs=inputs))
+            names.append(journal["session"] if journal else "")
+        return [
+            _persist_sealed_record(name, result.target)
+            for name, result in zip(names, sealer.seal(group), strict=True)
+            if name
+        ]
+
+    return seal
+
+
+def make_pending_registration(
+    services: ServiceSettings, url: str, tell: Callable[[str], None]
+) -> Callable[[], None]:
+    """Return the function that registers what waits in the outbox for a service."""
+
+    def register() -> None:
+        for item in services.outbox.items():
+            if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
+                continue
+            outcome = services.registrar(url).finish(item)
+            if outcome.state == STATE_REGISTERED:
+                tell(f"registered: {item.statement}")
+            if outcome.state == STATE_PENDING:
+                return  # The service is still not there.
+
+    return register
+
+
+def choose_unused_target(target: Path, data: bytes) -> Path:
+    """Return the first numbered file that does not exist, or already holds the same bytes."""
+    candidates = (name_generation(target, number) for number in count(1))
+    return next(path for path in candidates if not path.exists() or has_same_bytes(path, [data]))
+
+
+def name_generation(target: Path, number: int) -> Path:
+    """Return the file for the record of a session that was sealed for the n-th time."""
+    if number == 1:
+        return target
+    return target.with_name(target.name.replace(".acr", f".{number}.acr", 1))
+
+
+def _find_journal_input(
+    copy: OpenedSession, journals: Mapping[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the part of a record about the journal, by the digests of the record's files."""
+    parts = copy.reading.record["vacr"]["source"]["parts"]
+    digests = (part["sha-256"] for part in parts)
+    return next((journals[digest] for digest in digests if digest in journals), None)
+
+
+def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
+    """Force a record and its statement to the disk: the journal may be deleted after that.
+
+    Raises:
+        OSError: that failed.
+    """
+    statement = record.with_name(f"{record.name}{STATEMENT_SUFFIX}")
+    for path in (record, statement):
+        rewrite_and_sync(path)
+    sync_folder_and_parents(record.parent)
+    return SealedCopy(
+        journal,
+        hashlib.sha256(read_bytes(record)).digest(),
+        bytes.fromhex(compute_entry_digest(read_bytes(statement))),
+        record,
+    )

@@ -52,8 +52,7 @@ from vacr.verification import (
     parse_signed_record,
     verify,
 )
-from vacr.workflows.outputs import format_count
-from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair
+from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, format_count
 
 if TYPE_CHECKING:
     from vacr.workflows.evidence import EvidenceOptions

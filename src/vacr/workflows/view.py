@@ -49,13 +49,15 @@ from vacr.viewer import (
     render_site_index,
 )
 from vacr.workflows.inputs import InputRecord, read_input_records, scan_input_records
-from vacr.workflows.outputs import (
+from vacr.workflows.record_files import (
+    STATEMENT_SUFFIX,
+    StatementPair,
+    find_statement_pairs,
     format_size,
     is_output_folder,
     reserve_unused_name,
     write_output_file,
 )
-from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, find_statement_pairs
 from vacr.workflows.verify import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,

@@ -54,7 +54,7 @@ from vacr.workflows import write_output_file
     type=PATH,
     help="Where to write the receipt.  [default: it is only shown]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
 def prove_command(
     folder: str | None,
