@@ -1,7 +1,7 @@
-"""Writes what the page has to know about tools and blocks, from the tables that Python has:
-`src/tables.json`.
+"""Write `src/tables.json`: the tables about tools and content blocks that the page shares with
+Python.
 
-There is one truth, and the page cannot drift from it: a test makes the file again and compares.
+A test generates the file again and compares, so that the page cannot drift from Python.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
 
-def tables() -> str:
-    """Give the text of the file."""
-    found = {
+def build_tables() -> str:
+    """Return the text of the file."""
+    tables = {
         "tools": {
             name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
             for name in _AGENTS
         },
         "paths": PATH_ARGUMENTS,
-        "old": OLD_TEXT_ARGUMENTS,
-        "new": NEW_TEXT_ARGUMENTS,
-        "text": CONTENT_ARGUMENTS,
+        "oldTexts": OLD_TEXT_ARGUMENTS,
+        "newTexts": NEW_TEXT_ARGUMENTS,
+        "contents": CONTENT_ARGUMENTS,
         "patches": PATCH_ARGUMENTS,
         "commands": COMMAND_ARGUMENTS,
-        "sought": SEARCH_ARGUMENTS,
-        "telling": DESCRIPTIVE_ARGUMENTS,
-        "texts": sorted(TEXT_BLOCK_TYPES),
-        "views": sorted(BLOCK_VIEWS),
-        "parts": list(UNTYPED_PART_VIEWS),
+        "searches": SEARCH_ARGUMENTS,
+        "descriptions": DESCRIPTIVE_ARGUMENTS,
+        "textTypes": sorted(TEXT_BLOCK_TYPES),
+        "entryTypes": sorted(BLOCK_VIEWS),
+        "partWrappers": list(UNTYPED_PART_VIEWS),
     }
-    return json.dumps(found, indent=1) + "\n"
+    return json.dumps(tables, indent=1) + "\n"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(tables())
+    TARGET.write_text(build_tables())

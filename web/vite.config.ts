@@ -1,4 +1,4 @@
-/** One file: the viewer, its style, and a policy that lets nothing else run. It is written into the Python package. */
+/** Build the viewer into one HTML file with a content security policy, and write it into the Python package. */
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,50 +10,51 @@ const TARGET = "../src/vacr/viewer/page.html";
 const LICENCES = "../src/vacr/viewer/LICENSE-page.txt";
 const SOURCES = ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
 
-/** The digest of all that the page is made of; `tests/viewer/test_page.py` makes it again to tell whether the page is stale. */
-function digest(): string {
+/** Hash the sources of the page. `tests/viewer/test_page.py` computes the same hash to see whether the page is current. */
+function hashSources(): string {
   const names = [...SOURCES, ...readdirSync("src").map((name) => `src/${name}`)].sort();
-  const whole = createHash("sha256");
+  const hash = createHash("sha256");
   for (const name of names) {
     const data = readFileSync(name);
-    whole.update(`${name}\0${data.length}\0`).update(data);
+    hash.update(`${name}\0${data.length}\0`).update(data);
   }
-  return whole.digest("hex");
+  return hash.digest("hex");
 }
 
-function hashes(html: string, tag: string): string {
-  const found = [...html.matchAll(new RegExp(`<${tag}\\b[^>]*>([\\s\\S]*?)</${tag}>`, "g"))];
-  return found.map(([, text]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`).join(" ");
+/** Hash the content of each element with a tag, for the content security policy. */
+function hashElements(html: string, tag: string): string {
+  const elements = [...html.matchAll(new RegExp(`<${tag}\\b[^>]*>([\\s\\S]*?)</${tag}>`, "g"))];
+  return elements.map(([, text]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`).join(" ");
 }
 
-/** The licences of what is in the page, as they ask to be kept with it. */
-function licences(): string {
+/** Collect the licences of the packages in the page, which must accompany it. */
+function collectLicences(): string {
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
   const texts = Object.entries(dependencies).map(([name, version]) => {
     const folder = join("node_modules", name);
-    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one))!;
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))!;
     return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
   });
-  return `page.html holds these packages, each under its own licence.\n\n${texts.join(`\n${"-".repeat(78)}\n\n`)}`;
+  return `page.html contains these packages, each under its own licence.\n\n${texts.join(`\n${"-".repeat(78)}\n\n`)}`;
 }
 
-/** Take the built file, put the policy into it, and write it where Python finds it. */
-function packaged(): Plugin {
+/** Add the policy to the built file, and write it into the Python package. */
+function packagePage(): Plugin {
   return {
-    name: "packaged",
+    name: "package-page",
     closeBundle() {
       const built = readFileSync(join("dist", "index.html"), "utf8");
       const policy = [
         "default-src 'none'",
-        `script-src ${hashes(built, "script")}`,
-        `style-src ${hashes(built, "style")}`,
+        `script-src ${hashElements(built, "script")}`,
+        `style-src ${hashElements(built, "style")}`,
         "img-src data:",
         "worker-src blob:",
         "base-uri 'none'",
         "form-action 'none'",
       ].join("; ");
-      const metas = `<meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <meta name="vacr-sources" content="${digest()}" />`;
-      writeFileSync(LICENCES, licences());
+      const metas = `<meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <meta name="vacr-sources" content="${hashSources()}" />`;
+      writeFileSync(LICENCES, collectLicences());
       writeFileSync(
         TARGET,
         built.replace('<meta charset="utf-8" />', () => `<meta charset="utf-8" />\n    ${metas}`),
@@ -63,6 +64,6 @@ function packaged(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), packaged()],
+  plugins: [viteSingleFile({ removeViteModuleLoader: true }), packagePage()],
   build: { target: "es2022", modulePreload: false, reportCompressedSize: true },
 });

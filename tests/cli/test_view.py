@@ -48,7 +48,7 @@ def test_a_page_holds_the_record_as_it_is_stored(vacr, tmp_path, sealed):
     )
     found = described(page)
     assert len(found["keys"]) == 1
-    assert found["records"][0]["found"]["verified"] is True
+    assert found["records"][0]["verification"]["verified"] is True
     assert str(tmp_path) not in json.dumps(found)
 
 
@@ -59,7 +59,7 @@ def test_without_trust_a_key_that_came_along_is_nobodys(vacr, tmp_path, sealed):
     assert result["verdict"] == "signed"
     checks = {
         one["name"]: one["outcome"]
-        for one in described(tmp_path / "claude-code.html")["records"][0]["found"]["checks"]
+        for one in described(tmp_path / "claude-code.html")["records"][0]["verification"]["checks"]
     }
     assert checks["trust"] == "not decidable"
     assert checks["record"] == "passed"
@@ -71,7 +71,7 @@ def test_a_changed_record_fails_and_still_gives_a_page(vacr, tmp_path, sealed, t
     done = vacr("view", str(sealed), "-o", "a.html", *trusting)
     assert done.returncode == 1
     assert "does not hold" in done.out
-    assert described(tmp_path / "a.html")["records"][0]["found"]["verified"] is False
+    assert described(tmp_path / "a.html")["records"][0]["verification"]["verified"] is False
 
 
 @pytest.mark.usefixtures("sealed")

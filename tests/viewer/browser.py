@@ -1,6 +1,4 @@
-"""Debian's Chromium, driven by Playwright; where there is none, its tests say that they are
-skipped.
-"""
+"""Chromium, driven by Playwright. Tests that need it are skipped if it is not installed."""
 
 import json
 import shutil
@@ -19,34 +17,36 @@ TEMPLATE = PAGE.read_text()
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 800}
 
 NEEDS_CHROMIUM = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no Chromium: the page is not tested in a browser"
+    CHROMIUM is None, reason="needs Chromium, which is not installed"
 )
 
 
 @contextmanager
-def started():
-    """Give a browser, for the time of some tests."""
+def start_browser():
+    """Yield a running browser."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(
+        browser = driver.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        yield found
-        found.close()
+        yield browser
+        browser.close()
 
 
-def written(folder: Path, *records, name="page.html", title="A title", **settings) -> str:
-    """Write a page of records, given as values or as what is shown of them; give its address."""
-    shown = [
-        one if isinstance(one, PageRecord) else PageRecord(f"r{at}.acr.json", _encoded(one))
-        for at, one in enumerate(records)
+def write_page(folder: Path, *records, name="page.html", title="A title", **settings) -> str:
+    """Write a page with records, given as values, bytes or `PageRecord`; return its address."""
+    page_records = [
+        record
+        if isinstance(record, PageRecord)
+        else PageRecord(f"r{number}.acr.json", _encode_record(record))
+        for number, record in enumerate(records)
     ]
     target = folder / name
-    target.write_bytes(b"".join(Page(title, shown, **settings).pieces(TEMPLATE)))
+    target.write_bytes(b"".join(Page(title, page_records, **settings).pieces(TEMPLATE)))
     return target.as_uri()
 
 
-def _encoded(record) -> bytes:
+def _encode_record(record) -> bytes:
     return (
         record
         if isinstance(record, bytes)
@@ -54,8 +54,8 @@ def _encoded(record) -> bytes:
     )
 
 
-def record(*entries, **members) -> dict:
-    """Make a record of entries."""
+def build_record(*entries, **members) -> dict:
+    """Return a record with these entries."""
     meta = {
         "model-id": "model-x",
         "model-provider": "p",
@@ -66,10 +66,8 @@ def record(*entries, **members) -> dict:
     return {"version": "3.0.0-draft", "id": "r", "session": session, **members}
 
 
-def opened(browser, address: str, size=None, **settings):
-    """Open a page, and wait until its rows are there; what it complains about, or would fetch, is
-    kept with it.
-    """
+def open_page(browser, address: str, size=None, **settings):
+    """Open a page, wait until its rows are there, and collect its error messages and requests."""
     page = browser.new_page(viewport=size or DESKTOP, **settings)
     page.complaints, page.fetched = [], []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
@@ -89,8 +87,8 @@ def opened(browser, address: str, size=None, **settings):
     return page
 
 
-def wait_count(page, selector: str, count: int) -> None:
-    """Wait until there are so many of something."""
+def wait_for_count(page, selector: str, count: int) -> None:
+    """Wait until a selector matches so many elements."""
     from playwright.sync_api import expect
 
     expect(page.locator(selector)).to_have_count(count)

@@ -1,4 +1,4 @@
-// Runs the viewer that ships in the package as its worker runs, in node: one line of JSON in, one line of JSON out.
+// Run the viewer from the package in Node, as the worker of a page. Each request and its replies are a line of JSON.
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -6,25 +6,24 @@ import { runInThisContext } from "node:vm";
 
 const html = readFileSync(process.argv[2], "utf8");
 const [, script] = html.match(/<script type="module"[^>]*>([\s\S]*?)<\/script>/);
-let told = [];
+let replies = [];
 const now = Number(process.argv[3]);
 if (now) Date.now = () => now;
-globalThis.crypto ??= webcrypto; // Older ones have it under another name only.
+globalThis.crypto ??= webcrypto; // Older versions of Node lack the global.
 if (process.argv[4] === "without-ed25519") {
   const importKey = crypto.subtle.importKey.bind(crypto.subtle);
   crypto.subtle.importKey = (form, key, algorithm, ...rest) =>
     algorithm.name === "Ed25519" ? Promise.reject(new DOMException("not here", "NotSupportedError")) : importKey(form, key, algorithm, ...rest);
 }
 globalThis.self = globalThis;
-globalThis.postMessage = (message) => told.push(message);
+globalThis.postMessage = (message) => replies.push(message);
 runInThisContext(script);
 
-const plain = (_, value) => (typeof value === "bigint" ? { bigint: value.toString() } : value);
+const encodeBigInt = (_, value) => (typeof value === "bigint" ? { bigint: value.toString() } : value);
 for await (const line of createInterface({ input: process.stdin })) {
-  told = [];
-  const asked = JSON.parse(line);
-  await globalThis.onmessage({ data: asked });
-  // A message is answered when its last promise is; the handler itself does not say when.
-  while (!told.some((one) => one.is === "failed" || one.is === "chosen" || one.done)) await new Promise((done) => setTimeout(done, 1));
-  process.stdout.write(`${JSON.stringify(told, plain)}\n`);
+  replies = [];
+  await globalThis.onmessage({ data: JSON.parse(line) });
+  // The handler returns before the worker is done, so wait for the last reply.
+  while (!replies.some((reply) => reply.is === "failed" || reply.is === "matches" || reply.done)) await new Promise((done) => setTimeout(done, 1));
+  process.stdout.write(`${JSON.stringify(replies, encodeBigInt)}\n`);
 }

@@ -1,4 +1,4 @@
-"""The viewer that ships in the package, run in node as its worker runs."""
+"""The viewer from the package, run in Node as the worker of a page."""
 
 import base64
 import gzip
@@ -14,11 +14,13 @@ from vacr.viewer import page
 from vacr.viewer.parts import ImagePart, TextPart
 
 PAGE = Path(page.__file__).with_name("page.html")
-NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+NEEDS_NODE = pytest.mark.skipif(
+    shutil.which("node") is None, reason="needs Node, which is not installed"
+)
 
 
 class Viewer:
-    """One process of node, which answers line by line."""
+    """A Node process that answers one request per line."""
 
     def __init__(self, now: float = 0, lacking: str = ""):
         script = str(Path(__file__).with_name("in_node.mjs"))
@@ -28,37 +30,37 @@ class Viewer:
             stdout=subprocess.PIPE,
         )
 
-    def opened(self, *records: bytes, statements=None, **island) -> dict:
-        """Open records as a page does, and give all that the worker tells, by its kind; rows
-        together.
-        """
-        described = {
+    def open_records(self, *records: bytes, statements=None, **island) -> dict:
+        """Open records as a page does; return the replies of the worker by kind, and all rows."""
+        description = {
             "title": "",
-            "made": "",
+            "producer": "",
             "keys": [],
             "logKeys": [],
             "roots": False,
             "entryRule": "statement",
             "filter": None,
         }
-        asked = {
+        request = {
             "do": "open",
             "island": {
-                **described,
-                "records": [{"name": f"r{at}", "found": None} for at, _ in enumerate(records)],
+                **description,
+                "records": [
+                    {"name": f"r{number}", "verification": None} for number, _ in enumerate(records)
+                ],
                 **island,
             },
-            "records": [base64.b64encode(gzip.compress(one)).decode() for one in records],
+            "records": [base64.b64encode(gzip.compress(record)).decode() for record in records],
             "statements": [
-                base64.b64encode(one).decode() if one is not None else None
-                for one in statements or [None] * len(records)
+                base64.b64encode(statement).decode() if statement is not None else None
+                for statement in statements or [None] * len(records)
             ],
         }
-        return self.ask(asked)
+        return self.ask(request)
 
-    def chosen(self, **wanted) -> list[int]:
-        """Have rows chosen among those of the last records."""
-        everything = {
+    def filter_rows(self, **wanted) -> list[int]:
+        """Return the indexes of the rows in the open records that match a filter."""
+        no_filter = {
             "kinds": [],
             "tools": [],
             "text": "",
@@ -66,20 +68,20 @@ class Viewer:
             "names": [],
             "repeated": False,
         }
-        return self.ask({"do": "choose", "ask": 1, "filter": {**everything, **wanted}})["chosen"][
-            "rows"
-        ]
+        request = {"do": "filter", "number": 1, "filter": {**no_filter, **wanted}}
+        return self.ask(request)["matches"]["rows"]
 
-    def ask(self, asked: dict) -> dict:
-        self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+    def ask(self, request: dict) -> dict:
+        """Send a request; return the replies by kind, and all rows."""
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
-        told: dict = {"rows": []}
-        for one in json.loads(self.process.stdout.readline()):
-            if one["is"] == "rows":
-                told["rows"] += one["rows"]
+        replies: dict = {"rows": []}
+        for reply in json.loads(self.process.stdout.readline()):
+            if reply["is"] == "rows":
+                replies["rows"] += reply["rows"]
             else:
-                told[one["is"]] = one
-        return told
+                replies[reply["is"]] = reply
+        return replies
 
     def close(self) -> None:
         self.process.stdin.close()
@@ -87,24 +89,24 @@ class Viewer:
         self.process.stdout.close()
 
 
-def row_as_page(row) -> dict:
-    """Write a row of Python as the page has it."""
-    made = {
+def convert_row(row) -> dict:
+    """Convert a row of Python to a row of the page."""
+    converted = {
         "".join(
             part if not at else part.title() for at, part in enumerate(f.name.split("_"))
         ): getattr(row, f.name)
         for f in fields(row)
     }
-    del made["entry"]
-    made["parts"] = [_part(part) for part in row.parts]
-    made["diffs"] = [
+    del converted["entry"]
+    converted["parts"] = [_convert_part(part) for part in row.parts]
+    converted["diffs"] = [
         {"path": diff.path, "what": diff.kind, "lines": diff.lines} for diff in row.diffs
     ]
-    made["result"] = row_as_page(row.result) if is_dataclass(row.result) else None
-    return made
+    converted["result"] = convert_row(row.result) if is_dataclass(row.result) else None
+    return converted
 
 
-def _part(part) -> dict:
+def _convert_part(part) -> dict:
     if isinstance(part, TextPart):
         return {"is": "text", "text": part.text}
     if isinstance(part, ImagePart):

@@ -1,4 +1,4 @@
-"""The page in a real browser: what it says of signatures, and how it is used."""
+"""The page in a real browser: its verdicts, and how it is used."""
 
 import re
 from datetime import UTC, datetime
@@ -12,11 +12,11 @@ from tests.viewer.browser import (
     DESKTOP,
     NEEDS_CHROMIUM,
     PHONE,
-    opened,
-    record,
-    started,
-    wait_count,
-    written,
+    open_page,
+    build_record,
+    start_browser,
+    wait_for_count,
+    write_page,
 )
 from vacr.attribution.attribute import attribute_records
 from vacr.record.encoding import encode
@@ -41,16 +41,16 @@ NOW = int(datetime.now(UTC).timestamp()) - 60
 
 @pytest.fixture(scope="module")
 def browser():
-    with started() as found:
-        yield found
+    with start_browser() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def sample() -> bytes:
-    """A real session, attributed."""
-    (made,) = attribute_records(list(vacr.read(str(EXAMPLES / "claude-code.jsonl"))), None)
-    assign_record_id(made)
-    return encode(made)
+    """Return a real session with attribution."""
+    (record,) = attribute_records(list(vacr.read(str(EXAMPLES / "claude-code.jsonl"))), None)
+    assign_record_id(record)
+    return encode(record)
 
 
 @pytest.fixture(scope="module", params=["eddsa", "es256", "es384"])
@@ -58,8 +58,8 @@ def signer(request):
     return KeySigner(generate_key(request.param))
 
 
-def logged(statement: bytes, log: KeySigner) -> bytes:
-    """Put the receipt of a log with two entries into a statement."""
+def add_log_receipt(statement: bytes, log: KeySigner) -> bytes:
+    """Return a statement with the receipt of a log with two entries."""
     leaf = hash_leaf(build_log_entry(parse_sign1(statement)))
     other = hash_leaf(b"other")
     header = encode_receipt_header(log, "https://log.example", "log.example", NOW)
@@ -67,57 +67,57 @@ def logged(statement: bytes, log: KeySigner) -> bytes:
     return add_receipt(statement, head.inclusion(1, [other]))
 
 
-def banner(page) -> tuple[str, str]:
+def read_banner(page) -> tuple[str, str]:
     page.wait_for_selector(".banner h2:not(:text('Verifying'))")
-    found = page.locator(".banner").first
-    return found.get_attribute("class").split()[-1], found.inner_text()
+    banner = page.locator(".banner").first
+    return banner.get_attribute("class").split()[-1], banner.inner_text()
 
 
-def test_a_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer):
+def test_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer):
     log = KeySigner(generate_key("es256"))
-    shown = PageRecord("a.acr.json", sample, logged(sign(sample, signer), log))
+    shown = PageRecord("a.acr.json", sample, add_log_receipt(sign(sample, signer), log))
     trust = PageTrust(keys=(signer.public_key,), log_keys=(log.public_key,))
-    page = opened(browser, written(tmp_path, shown, trust=trust))
-    look, told = banner(page)
+    page = open_page(browser, write_page(tmp_path, shown, trust=trust))
+    look, text = read_banner(page)
     assert look == "good"
-    assert told.startswith("Verified")
-    assert compute_thumbprint_uri(signer.public_key).rpartition(":")[2] in told
-    assert f"in a log since {datetime.fromtimestamp(NOW, UTC):%Y-%m-%dT%H:%M:%SZ}" in told
+    assert text.startswith("Verified")
+    assert compute_thumbprint_uri(signer.public_key).rpartition(":")[2] in text
+    assert f"in a log since {datetime.fromtimestamp(NOW, UTC):%Y-%m-%dT%H:%M:%SZ}" in text
     assert not page.complaints
     assert page.fetched[1:] == [] or all(url.startswith("blob:") for url in page.fetched[1:])
     page.close()
 
 
-def test_a_key_that_only_came_along_is_nobody_known(browser, tmp_path, sample, signer):
-    page = opened(
-        browser, written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
+def test_key_inside_the_statement_is_not_trusted(browser, tmp_path, sample, signer):
+    page = open_page(
+        browser, write_page(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
     )
-    look, told = banner(page)
+    look, text = read_banner(page)
     assert look == "fair"
-    assert "Whose key that is, the page cannot tell" in told
+    assert "This page cannot tell whose key that is" in text
     page.close()
 
 
-def test_a_reader_compares_the_key_with_one_they_know(browser, tmp_path, sample, signer):
-    page = opened(
-        browser, written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
+def test_reader_can_compare_the_key(browser, tmp_path, sample, signer):
+    page = open_page(
+        browser, write_page(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
     )
     page.click(".banner .more")
     page.fill(".details input", compute_thumbprint_uri(signer.public_key))
-    page.wait_for_selector(".details .same:text('the same key')")
+    page.wait_for_selector(".details .same:text('✓ same key')")
     page.fill(".details input", compute_thumbprint_uri(KeySigner(generate_key("eddsa")).public_key))
-    page.wait_for_selector(".details .other:text('another key')")
+    page.wait_for_selector(".details .other:text('✗ different key')")
     page.close()
 
 
-def test_an_unsigned_record_says_so(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
-    assert banner(page)[1].startswith("Not signed")
+def test_unsigned_record_is_shown_as_not_signed(browser, tmp_path, sample):
+    page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
+    assert read_banner(page)[1].startswith("Not signed")
     page.close()
 
 
-def tampered(what: str, sample: bytes, signer, log) -> tuple[PageRecord, PageTrust]:
-    statement = logged(sign(sample, signer), log)
+def tamper(what: str, sample: bytes, signer, log) -> tuple[PageRecord, PageTrust]:
+    statement = add_log_receipt(sign(sample, signer), log)
     trust = PageTrust(keys=(signer.public_key,), log_keys=(log.public_key,))
     if what == "record":
         return PageRecord("a", sample.replace(b"invoice", b"Invoice", 1), statement), trust
@@ -138,36 +138,36 @@ def tampered(what: str, sample: bytes, signer, log) -> tuple[PageRecord, PageTru
         return PageRecord("a", sample, statement), PageTrust(
             keys=(KeySigner(generate_key("eddsa")).public_key,)
         )
-    found = {"verified": False, "message": "the attribution is another", "checks": []}
-    return PageRecord("a", sample, statement, found), trust
+    verification = {"verified": False, "message": "wrong attribution", "checks": []}
+    return PageRecord("a", sample, statement, verification), trust
 
 
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ("record", "not those that were signed"),
-        ("statement", "signature is not this key's"),
-        ("receipt", "did not sign the root"),
-        ("key", "signature is not|takes this algorithm"),
-        ("attribution", "vacr found: the attribution is another"),
+        ("record", "The record changed after it was signed"),
+        ("statement", "Not signed by this key"),
+        ("receipt", "log's key did not sign the root"),
+        ("key", "Not signed by this key|No trusted key can be used with this algorithm"),
+        ("attribution", "vacr found a problem .*: wrong attribution"),
     ],
 )
-def test_what_was_tampered_with_is_red(browser, tmp_path, sample, signer, what, reason):
-    shown, trust = tampered(what, sample, signer, KeySigner(generate_key("es256")))
-    page = opened(browser, written(tmp_path, shown, trust=trust))
-    look, told = banner(page)
+def test_tampering_is_shown_in_red(browser, tmp_path, sample, signer, what, reason):
+    shown, trust = tamper(what, sample, signer, KeySigner(generate_key("es256")))
+    page = open_page(browser, write_page(tmp_path, shown, trust=trust))
+    look, text = read_banner(page)
     assert look == "bad"
-    assert re.search(reason, told)
+    assert re.search(reason, text)
     page.close()
 
 
-def test_bytes_that_are_no_record_are_told(browser, tmp_path):
-    page = opened(browser, written(tmp_path, b'{"version": '))
-    assert "Cannot be read" in banner(page)[1]
+def test_unreadable_record_is_reported(browser, tmp_path):
+    page = open_page(browser, write_page(tmp_path, b'{"version": '))
+    assert "Cannot read the record" in read_banner(page)[1]
     page.close()
 
 
-def talk(count: int = 40):
+def build_conversation(count: int = 40):
     for number in range(count):
         yield {"type": "user", "id": f"u{number}", "content": f"question {number}"}
         yield {"type": "reasoning", "id": f"r{number}", "content": f"thought {number}"}
@@ -187,8 +187,8 @@ def talk(count: int = 40):
         yield {"type": "assistant", "id": f"a{number}", "content": f"**answer** {number}"}
 
 
-def test_keys_move_among_rows(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk())))
+def test_keyboard_moves_between_rows(browser, tmp_path):
+    page = open_page(browser, write_page(tmp_path, build_record(*build_conversation())))
     for key, anchor in zip(
         "jj]][keGg", ["u0", "r0", "u1", "u2", "u1", "a0", "c7", "a39", "u0"], strict=True
     ):
@@ -203,19 +203,19 @@ def test_keys_move_among_rows(browser, tmp_path):
     page.close()
 
 
-def test_search_and_filters(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk())))
+def test_search_and_filters_reduce_the_rows(browser, tmp_path):
+    page = open_page(browser, write_page(tmp_path, build_record(*build_conversation())))
     page.keyboard.press("/")
     page.keyboard.type("PRINTED 12")
     page.wait_for_selector(".count:has-text('1 of 160')")
     page.wait_for_selector('.row[data-anchor="c12"]')
-    wait_count(page, ".row", 1)
+    wait_for_count(page, ".row", 1)
     page.click("text=Show all")
     page.wait_for_selector(".count:has-text('160 of 160')")
     page.click(".kinds button:has-text('Failures')")
     page.wait_for_selector(".count:has-text('1 of 160')")
     page.wait_for_selector('.row[data-anchor="c7"]')
-    wait_count(page, ".row", 1)
+    wait_for_count(page, ".row", 1)
     page.click("text=Show all")
     page.wait_for_selector(".count:has-text('160 of 160')")
     page.click(".kinds button:has-text('Answers')")
@@ -224,10 +224,10 @@ def test_search_and_filters(browser, tmp_path):
     page.close()
 
 
-def test_a_call_that_is_opened_shows_all_that_it_was_given(browser, tmp_path):
-    given = {"command": f"true {'x ' * 200}\nrm -rf build", "timeout": 5}
-    call = {"type": "tool-call", "id": "c", "call-id": "k", "name": "Bash", "input": given}
-    page = opened(browser, written(tmp_path, record(call)))
+def test_open_call_shows_its_whole_input(browser, tmp_path):
+    arguments = {"command": f"true {'x ' * 200}\nrm -rf build", "timeout": 5}
+    call = {"type": "tool-call", "id": "c", "call-id": "k", "name": "Bash", "input": arguments}
+    page = open_page(browser, write_page(tmp_path, build_record(call)))
     assert "rm -rf" not in page.inner_text(".row")
     page.keyboard.press("/")
     page.keyboard.type("rm -rf")
@@ -238,33 +238,40 @@ def test_a_call_that_is_opened_shows_all_that_it_was_given(browser, tmp_path):
     page.close()
 
 
-def test_nothing_found_is_told(browser, tmp_path):
-    address = written(tmp_path, record(*talk(3)))
-    page = opened(browser, f"{address}#/session/entries/99")
+def test_broken_link_and_empty_search_are_reported(browser, tmp_path):
+    address = write_page(tmp_path, build_record(*build_conversation(3)))
+    page = open_page(browser, f"{address}#/session/entries/99")
     page.wait_for_selector("[role=alert]:has-text('/session/entries/99')")
     page.keyboard.press("/")
     page.keyboard.type("no such words")
-    page.wait_for_selector(".empty:has-text('Nothing here')")
+    page.wait_for_selector(".empty:has-text('No matches')")
     page.close()
 
 
-def test_a_page_of_an_archive_leads_back(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk(3)), index="../index.html"))
+def test_page_of_an_archive_links_to_the_index(browser, tmp_path):
+    page = open_page(
+        browser, write_page(tmp_path, build_record(*build_conversation(3)), index="../index.html")
+    )
     assert (
         page.get_by_role("link", name="All conversations").get_attribute("href") == "../index.html"
     )
-    page.goto(written(tmp_path, record(*talk(3)), name="alone.html"))
+    page.goto(write_page(tmp_path, build_record(*build_conversation(3)), name="alone.html"))
     page.wait_for_selector(".list[aria-busy=false]")
     assert page.locator(".up").count() == 0
     page.close()
 
 
-def test_a_filtered_page_says_that_it_shows_a_part(browser, tmp_path):
-    page = opened(
-        browser, written(tmp_path, record(*talk()), filter=RowFilter(kinds=frozenset(("user",))))
+def test_filtered_page_reports_its_filter(browser, tmp_path):
+    page = open_page(
+        browser,
+        write_page(
+            tmp_path,
+            build_record(*build_conversation()),
+            filter=RowFilter(kinds=frozenset(("user",))),
+        ),
     )
     page.wait_for_selector(".count:has-text('40 of 160')")
-    assert "made to show a part" in page.inner_text(".count")
+    assert "This page opens with a filter" in page.inner_text(".count")
     page.close()
 
 
@@ -272,8 +279,8 @@ def test_a_filtered_page_says_that_it_shows_a_part(browser, tmp_path):
     ("name", "anchor"),
     [("c30", "c30"), ("%2Fsession%2Fentries%2F150", "u30"), ("/session/entries/153", "c30")],
 )
-def test_a_link_leads_to_an_entry(browser, tmp_path, name, anchor):
-    page = opened(browser, f"{written(tmp_path, record(*talk()))}#{name}")
+def test_link_leads_to_an_entry(browser, tmp_path, name, anchor):
+    page = open_page(browser, f"{write_page(tmp_path, build_record(*build_conversation()))}#{name}")
     row = page.locator(f'.row[data-anchor="{anchor}"]')
     row.wait_for()
     page.wait_for_selector(f'.row.selected[data-anchor="{anchor}"]')
@@ -281,28 +288,28 @@ def test_a_link_leads_to_an_entry(browser, tmp_path, name, anchor):
     page.close()
 
 
-def test_an_entry_can_be_seen_as_json(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk(3))))
+def test_entry_can_be_shown_as_json(browser, tmp_path):
+    page = open_page(browser, write_page(tmp_path, build_record(*build_conversation(3))))
     page.hover('.row[data-anchor="c1"]')
     page.click('.row[data-anchor="c1"] .json')
     page.wait_for_selector('.row[data-anchor="c1"] :text(\'"command": "ls 1"\')')
     page.close()
 
 
-def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
+def test_range_of_lines_links_to_its_entry_and_back(browser, tmp_path, sample):
+    page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
     page.click(".tabs button:has-text('Files')")
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
-    told = page.locator(".row.selected .wrote button").all_inner_texts()
-    assert len(told) == len(set(told))
+    labels = page.locator(".row.selected .wrote button").all_inner_texts()
+    assert len(labels) == len(set(labels))
     page.locator(".row.selected .wrote button").first.click()
     page.wait_for_selector(".file.marked")
     page.close()
 
 
-def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path, sample):
-    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)))
+def test_text_of_lines_is_shown_if_their_hash_proves_it(browser, tmp_path, sample):
+    page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
     page.click(".tabs button:has-text('Files')")
     page.click(".file button:text-is('line 7')")
     page.wait_for_selector(".file .text :text('quantize(CENT)')")
@@ -310,7 +317,7 @@ def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path
     page.close()
 
 
-def test_a_table_of_ranges_stays_in_its_card_on_a_phone(browser, tmp_path):
+def test_table_of_ranges_fits_its_card_on_a_phone(browser, tmp_path):
     contributor = {"type": "ai", "model-id": "anthropic/claude-opus-5"}
     lines = {"start-line": 1260, "end-line": 1339}
     file = {"path": "a.py", "conversations": [{"contributor": contributor, "ranges": [lines]}]}
@@ -319,20 +326,23 @@ def test_a_table_of_ranges_stays_in_its_card_on_a_phone(browser, tmp_path):
             "ranges": [lines | {"entries": ["019c7d5e-3dcaa5f2ab81"], "evidence": "diff-anchored"}]
         }
     }
-    found = {"file-attribution": {"files": [file]}, "vacr": {"attribution": {"files": proofs}}}
-    attributed = record(*talk(3), **found)
-    page = opened(browser, written(tmp_path, attributed), PHONE)
+    attribution = {
+        "file-attribution": {"files": [file]},
+        "vacr": {"attribution": {"files": proofs}},
+    }
+    attributed = build_record(*build_conversation(3), **attribution)
+    page = open_page(browser, write_page(tmp_path, attributed), PHONE)
     page.keyboard.press("f")
     page.wait_for_selector(".file td:has-text('3dcaa5f2ab81')")
-    right = "one => one.getBoundingClientRect().right"
-    assert max(one.evaluate(right) for one in page.locator(".file td").all()) <= page.locator(
+    right = "element => element.getBoundingClientRect().right"
+    assert max(cell.evaluate(right) for cell in page.locator(".file td").all()) <= page.locator(
         ".file"
     ).evaluate(right)
     page.close()
 
 
-def test_sub_agents_are_nested_and_fold(browser, tmp_path):
-    parent = record(
+def test_sub_agents_are_nested_and_can_be_folded(browser, tmp_path):
+    parent = build_record(
         {"type": "user", "id": "u", "content": "go"},
         {
             "type": "tool-call",
@@ -344,13 +354,13 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
         {"type": "tool-result", "call-id": "k", "output": "agent-7 is done"},
         {"type": "assistant", "id": "last", "content": "done"},
     )
-    child = record(
+    child = build_record(
         {"type": "user", "id": "cu", "content": "look"},
         {"type": "assistant", "id": "ca", "content": "found"},
         vacr={"parent": {"session-id": "s"}},
     )
     child["session"]["session-id"] = "s/agent-7"
-    page = opened(browser, written(tmp_path, parent, child))
+    page = open_page(browser, write_page(tmp_path, parent, child))
     assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
         "u",
         "t",
@@ -359,7 +369,7 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
         "last",
     ]
     page.click(".agent")
-    wait_count(page, ".row", 4)
+    wait_for_count(page, ".row", 4)
     assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
         "u",
         "t",
@@ -373,13 +383,13 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("tab", ["Conversation", "Files"])
-def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
+def test_page_is_accessible(browser, tmp_path, sample, scheme, size, tab):
     if not AXE.exists():
-        pytest.skip("axe-core is not installed: npm ci in web/")
+        pytest.skip("needs axe-core: run npm ci in web/")
     signer = KeySigner(generate_key("eddsa"))
-    page = opened(
+    page = open_page(
         browser,
-        written(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer))),
+        write_page(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer))),
         size,
         color_scheme=scheme,
     )
@@ -387,16 +397,19 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
     page.click(".charts summary")
     page.click(f".tabs button:has-text('{tab}')")
     page.wait_for_selector(".file" if tab == "Files" else ".row")
-    # The page's own policy refuses scripts of others, and the driver goes around it.
+    # The driver bypasses the policy of the page, which blocks other scripts.
     page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+    violations = page.evaluate("axe.run()")["violations"]
+    assert [
+        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
+        for violation in violations
+    ] == []
     page.close()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_nothing_is_wider_than_the_screen(browser, tmp_path, sample, size):
-    page = opened(browser, written(tmp_path, PageRecord("a.acr.json", sample)), size)
+def test_page_fits_the_width_of_the_screen(browser, tmp_path, sample, size):
+    page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)), size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert (
         page.evaluate(
@@ -408,8 +421,8 @@ def test_nothing_is_wider_than_the_screen(browser, tmp_path, sample, size):
     page.close()
 
 
-def test_thirty_thousand_entries_are_virtual(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk(6000))))
+def test_long_conversation_renders_few_rows_at_a_time(browser, tmp_path):
+    page = open_page(browser, write_page(tmp_path, build_record(*build_conversation(6000))))
     page.wait_for_selector(".count:has-text('24,000 of 24,000')")
     assert page.locator(".row").count() < 60
     page.keyboard.press("G")

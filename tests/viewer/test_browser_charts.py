@@ -1,4 +1,4 @@
-"""The index of an archive, and small charts, in a real browser."""
+"""The index of an archive and the charts, in a real browser."""
 
 import pytest
 
@@ -10,10 +10,10 @@ from tests.viewer.browser import (
     NEEDS_CHROMIUM,
     PHONE,
     TEMPLATE,
-    opened,
-    started,
-    wait_count,
-    written,
+    open_page,
+    start_browser,
+    wait_for_count,
+    write_page,
 )
 from vacr.record.encoding import encode
 from vacr.viewer.page import render_site_index
@@ -38,8 +38,8 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def browser():
-    with started() as found:
-        yield found
+    with start_browser() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -79,21 +79,21 @@ def called(*totals) -> dict[str, str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_an_archive_is_searched(browser, archive, size, scheme):
-    page = opened(browser, archive, size, color_scheme=scheme)
-    wait_count(page, ".cards li", 3)
+def test_archive_can_be_searched(browser, archive, size, scheme):
+    page = open_page(browser, archive, size, color_scheme=scheme)
+    wait_for_count(page, ".cards li", 3)
     page.select_option("select[aria-label=Verdict]", VERDICT_FAILED)
-    wait_count(page, ".cards li", 1)
+    wait_for_count(page, ".cards li", 1)
     assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == [
         "codex-cli.html"
     ]
     page.select_option("select[aria-label=Verdict]", "")
     page.fill("input[type=search]", "GEMINI-CLI")
-    wait_count(page, ".cards li", 1)
+    wait_for_count(page, ".cards li", 1)
     page.fill("input[type=search]", "no such words")
     page.wait_for_selector(".empty:has-text('vacr show FOLDER --grep')")
     page.fill("input[type=search]", "GEMINI-CLI")
-    wait_count(page, ".cards li", 1)
+    wait_for_count(page, ".cards li", 1)
     page.click(".charts summary")
     if AXE.exists():
         page.evaluate(AXE.read_text())
@@ -103,52 +103,52 @@ def test_an_archive_is_searched(browser, archive, size, scheme):
     page.close()
 
 
-def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
-    page = opened(browser, archive)
+def test_charts_of_an_archive_follow_its_filters(browser, archive, records):
+    page = open_page(browser, archive)
     page.click(".charts summary")
     totals = {name: count_totals(one) for name, one in records.items()}
     spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
-    assert bars(page, "Tokens of each agent") == {
+    assert bars(page, "Tokens by agent") == {
         name: f"{count:,}"
         for name, count in sorted(spent.items(), key=lambda one: -one[1])
         if count
     }
-    tools = bars(page, "Calls of each tool")
+    tools = bars(page, "Calls by tool")
     assert len(tools) == MOST
     assert tools.items() <= called(*totals.values()).items()
     page.select_option("select[aria-label=Agent]", "codex-cli")
-    wait_count(page, ".cards li", 1)
-    assert bars(page, "Calls of each tool") == called(totals["codex-cli"])
-    assert bars(page, "Output tokens of each model") == {
+    wait_for_count(page, ".cards li", 1)
+    assert bars(page, "Calls by tool") == called(totals["codex-cli"])
+    assert bars(page, "Output tokens by model") == {
         name: f"{count:,}" for name, count in totals["codex-cli"].models.items()
     }
     page.close()
 
 
-def test_charts_of_a_conversation_say_what_stats_says(browser, tmp_path, records):
+def test_charts_of_a_conversation_agree_with_stats(browser, tmp_path, records):
     for name, record in records.items():
-        page = opened(browser, written(tmp_path, encode(record), name=f"{name}.html"))
+        page = open_page(browser, write_page(tmp_path, encode(record), name=f"{name}.html"))
         page.click(".charts summary")
         totals = count_totals(record)
-        assert bars(page, "Calls of each tool") == called(totals)
-        assert bars(page, "Output tokens of each model") == {
+        assert bars(page, "Calls by tool") == called(totals)
+        assert bars(page, "Output tokens by model") == {
             model: f"{count:,}" for model, count in totals.models.most_common(MOST) if count
         }
         page.close()
 
 
-def test_of_a_large_archive_some_are_shown_at_first(browser, tmp_path, records):
+def test_large_archive_shows_its_pages_in_batches(browser, tmp_path, records):
     card = build_index_card(records["codex-cli"], "one", "one.html", VERDICT_UNSIGNED, "")
     cards = [card | {"name": f"n{number}", "title": f"Title {number}"} for number in range(450)]
     (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
-    page = opened(browser, (tmp_path / "index.html").as_uri())
-    wait_count(page, ".cards li", 200)
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    wait_for_count(page, ".cards li", 200)
     assert page.locator(".count").text_content().startswith("450 of 450 conversations")
     page.fill("input[type=search]", "title 449")
-    wait_count(page, ".cards li", 1)
+    wait_for_count(page, ".cards li", 1)
     page.fill("input[type=search]", "")
     page.click("button:has-text('Show 200 more')")
     page.click("button:has-text('Show 50 more')")
-    wait_count(page, ".cards li", 450)
-    wait_count(page, "button:has-text('more')", 0)
+    wait_for_count(page, ".cards li", 450)
+    wait_for_count(page, "button:has-text('more')", 0)
     page.close()

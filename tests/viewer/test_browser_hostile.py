@@ -1,11 +1,11 @@
-"""Hostile content in the page: it is shown, and never run."""
+"""Hostile content: the page shows it and never runs it."""
 
 import base64
 import json
 
 import pytest
 
-from tests.viewer.browser import NEEDS_CHROMIUM, opened, record, started, written
+from tests.viewer.browser import NEEDS_CHROMIUM, build_record, open_page, start_browser, write_page
 from vacr.viewer.page import PageRecord
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
@@ -47,14 +47,14 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def browser():
-    with started() as found:
-        yield found
+    with start_browser() as running:
+        yield running
 
 
-def everywhere(text: str) -> dict:
-    """Put a text wherever a record has others' text."""
+def put_everywhere(text: str) -> dict:
+    """Return a record with a text in every place for untrusted text."""
     edit = {"file_path": text, "old_string": text, "new_string": f"{text}\n{text}"}
-    made = record(
+    record = build_record(
         {
             "type": "user",
             "id": text,
@@ -82,25 +82,26 @@ def everywhere(text: str) -> dict:
         {"type": "system-event", "event-type": f"{text} error", "data": {text: text}},
         {"type": "assistant", "content": text, "isSidechain": True, "agentId": text},
     )
-    made["session"]["agent-meta"] |= {"model-id": text, "cli-version": text}
-    made["session"]["environment"] = {"working-dir": text}
+    record["session"]["agent-meta"] |= {"model-id": text, "cli-version": text}
+    record["session"]["environment"] = {"working-dir": text}
     ranges = [{"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": text}}]
-    made["file-attribution"] = {"files": [{"path": text, "conversations": [{"ranges": ranges}]}]}
+    record["file-attribution"] = {"files": [{"path": text, "conversations": [{"ranges": ranges}]}]}
     proof = {"start-line": 1, "end-line": 2, "evidence": text, "entries": [text]}
-    made["vacr"] = {"attribution": {"files": {text: {"ranges": [proof], "complete": True}}}}
-    return made
+    record["vacr"] = {"attribution": {"files": {text: {"ranges": [proof], "complete": True}}}}
+    return record
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_it_is_shown_and_never_run(browser, tmp_path, name):
+def test_hostile_text_is_shown_and_never_run(browser, tmp_path, name):
     text = HOSTILE[name]
-    found = {
+    verification = {
         "verified": False,
         "message": text,
         "checks": [{"name": text, "outcome": "failed", "told": text}],
     }
-    shown = PageRecord(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
-    page = opened(browser, written(tmp_path, shown, title=text))
+    data = json.dumps(put_everywhere(text)).encode()
+    record = PageRecord(text, data, b"\xd2\x84\x40\xa0\xf6\x40", verification)
+    page = open_page(browser, write_page(tmp_path, record, title=text))
     page.select_option("select[aria-label=Detail]", "full")
     page.wait_for_selector(".row.event")
     page.click(".banner .more")
@@ -125,30 +126,26 @@ def test_it_is_shown_and_never_run(browser, tmp_path, name):
     page.close()
 
 
-def _encoded(value) -> bytes:
-    return json.dumps(value).encode()
-
-
-def text_of(browser, tmp_path, *entries):
-    page = opened(browser, written(tmp_path, record(*entries)))
+def open_entries(browser, tmp_path, *entries):
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
     page.select_option("select[aria-label=Detail]", "full")
     return page
 
 
-def test_controls_are_shown_as_what_they_are(browser, tmp_path):
+def test_control_characters_are_shown_as_escapes(browser, tmp_path):
     for role in ("user", "assistant"):
-        page = text_of(
+        page = open_entries(
             browser, tmp_path, {"type": role, "content": HOSTILE["bidi"] + HOSTILE["ansi"]}
         )
-        told = page.inner_text(".row")
-        assert "\\u202e" in told
-        assert "\\x1b" in told
-        assert not {"\u202e", "\u2066", "\x1b"} & set(told)
+        text = page.inner_text(".row")
+        assert "\\u202e" in text
+        assert "\\x1b" in text
+        assert not {"\u202e", "\u2066", "\x1b"} & set(text)
         page.close()
 
 
-def test_controls_that_only_html_spells_are_shown_as_what_they_are(browser, tmp_path):
-    page = text_of(
+def test_control_characters_in_html_entities_are_shown_as_escapes(browser, tmp_path):
+    page = open_entries(
         browser,
         tmp_path,
         {
@@ -156,40 +153,40 @@ def test_controls_that_only_html_spells_are_shown_as_what_they_are(browser, tmp_
             "content": "a &#x202e;b&#8236; &rlm;c [d &#x2066;e](https://f.example/) &#27;[0m",
         },
     )
-    told = page.inner_text(".marked")
-    assert "a \\u202eb\\u202c \\u200fc d \\u2066e (f.example) \\x1b[0m" in told
+    text = page.inner_text(".marked")
+    assert "a \\u202eb\\u202c \\u200fc d \\u2066e (f.example) \\x1b[0m" in text
     page.close()
 
 
-def test_a_link_cannot_hide_to_whom_it_leads(browser, tmp_path):
-    said = (
+def test_link_cannot_hide_its_host(browser, tmp_path):
+    links = (
         f"[bank](https://bank.example{'-' * 99}@evil.example/) "
         f"[bank](https://evil.example/{'a' * 200}) [bank](https://[)"
     )
-    page = text_of(browser, tmp_path, {"type": "assistant", "content": said})
-    told = page.locator(".marked a").all_inner_texts()
-    assert told[0] == "bank (evil.example)"
-    assert told[1].startswith("bank (evil.example/aaa")
-    assert told[1].endswith("…)")
+    page = open_entries(browser, tmp_path, {"type": "assistant", "content": links})
+    texts = page.locator(".marked a").all_inner_texts()
+    assert texts[0] == "bank (evil.example)"
+    assert texts[1].startswith("bank (evil.example/aaa")
+    assert texts[1].endswith("…)")
     assert page.locator(".marked a[href]").count() == 2
     page.close()
 
 
-def test_counts_that_no_double_holds_are_counted(browser, tmp_path):
+def test_huge_token_counts_are_added_up(browser, tmp_path):
     usage = {"input": 2**63, "output": 2**64 - 1, "cost": 1e308}
-    page = text_of(
+    page = open_entries(
         browser,
         tmp_path,
         *[{"type": "assistant", "content": "x", "token-usage": usage} for _ in range(2)],
     )
-    told = page.inner_text("dl.facts")
-    assert "18,446,744,073,709,552,000 in" in told
-    assert "Infinity" not in told
+    facts = page.inner_text("dl.facts")
+    assert "18,446,744,073,709,552,000 in" in facts
+    assert "Infinity" not in facts
     page.close()
 
 
-def test_links_say_where_they_lead(browser, tmp_path):
-    page = text_of(
+def test_links_show_their_target(browser, tmp_path):
+    page = open_entries(
         browser,
         tmp_path,
         {
@@ -205,8 +202,8 @@ def test_links_say_where_they_lead(browser, tmp_path):
     page.close()
 
 
-def test_markdown_is_laid_out_and_its_html_shown(browser, tmp_path):
-    page = text_of(
+def test_markdown_is_rendered_and_its_html_shown_as_text(browser, tmp_path):
+    page = open_entries(
         browser,
         tmp_path,
         {
@@ -220,19 +217,19 @@ def test_markdown_is_laid_out_and_its_html_shown(browser, tmp_path):
     page.close()
 
 
-def image(media: str, data: str) -> dict:
+def build_image(media: str, data: str) -> dict:
     return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
 
 
-def test_only_pictures_of_known_kinds_are_shown(browser, tmp_path):
+def test_only_images_of_known_types_are_shown(browser, tmp_path):
     blocks = [
-        image("image/png", PIXEL),
-        image("image/svg+xml", SVG),
-        image("text/html", SVG),
-        image('image/png" onload="trap()', PIXEL),
-        image("image/png", "!!"),
+        build_image("image/png", PIXEL),
+        build_image("image/svg+xml", SVG),
+        build_image("text/html", SVG),
+        build_image('image/png" onload="trap()', PIXEL),
+        build_image("image/png", "!!"),
     ]
-    page = text_of(
+    page = open_entries(
         browser,
         tmp_path,
         {
@@ -252,8 +249,8 @@ def test_only_pictures_of_known_kinds_are_shown(browser, tmp_path):
     page.close()
 
 
-def test_huge_texts_are_cut_until_asked_for(browser, tmp_path):
-    page = text_of(
+def test_huge_text_is_cut_until_the_reader_expands_it(browser, tmp_path):
+    page = open_entries(
         browser,
         tmp_path,
         {"type": "user", "content": "x" * 3_000_000},
@@ -283,7 +280,7 @@ def test_odd_records_are_shown(browser, tmp_path):
         {"type": "tool-result", "output": None},
         {"type": "user", "content": "x", "timestamp": 1e300},
     ]
-    page = text_of(
+    page = open_entries(
         browser, tmp_path, *odd, {"type": "__proto__", "__proto__": {"x": 1}, "constructor": 1}
     )
     page.wait_for_selector(".row.event")
@@ -292,8 +289,8 @@ def test_odd_records_are_shown(browser, tmp_path):
     page.close()
 
 
-def test_a_page_reaches_no_network(browser, tmp_path):
-    page = text_of(browser, tmp_path, {"type": "user", "content": "x"})
+def test_page_cannot_reach_the_network(browser, tmp_path):
+    page = open_entries(browser, tmp_path, {"type": "user", "content": "x"})
     refused = page.evaluate("fetch('https://evil.example').then(() => 'fetched', () => 'refused')")
     assert refused == "refused"
     page.close()

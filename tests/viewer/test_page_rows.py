@@ -1,4 +1,4 @@
-"""The page shows the rows that Python has: the shipped viewer, over every session there is."""
+"""The page builds the same rows as Python, for every session in the fixtures."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 import vacr
 from tests.conftest import AGENTS, EXAMPLES, jsonl, native_files, record_of
-from tests.viewer.in_node import NEEDS_NODE, Viewer, row_as_page
+from tests.viewer.in_node import NEEDS_NODE, Viewer, convert_row
 from vacr.errors import VacrError
 from vacr.record.encoding import decode, encode
 from vacr.viewer.rows import RowFilter, build_rows
@@ -16,31 +16,31 @@ pytestmark = [pytest.mark.component, NEEDS_NODE]
 
 @pytest.fixture(scope="module")
 def viewer():
-    found = Viewer()
-    yield found
-    found.close()
+    process = Viewer()
+    yield process
+    process.close()
 
 
-def without_numbers(rows_told):
-    """Leave out what only the page has."""
+def remove_page_members(rows):
+    """Remove the members that only the page has."""
     return [
         {name: value for name, value in row.items() if name not in ("session", "anchor")}
-        for row in rows_told
+        for row in rows
     ]
 
 
-def compared(viewer, record, form="json"):
+def compare_rows(viewer, record, form="json"):
     data = encode(record, form)
-    expected = [row_as_page(row) for row in build_rows(decode(data, form))]
-    told = viewer.opened(data)
-    assert "failed" not in told, told["failed"]
-    found = without_numbers(told["rows"])
-    for one, other in zip(found, expected, strict=True):
-        assert one == json.loads(json.dumps(other))
-    return len(found)
+    expected = [convert_row(row) for row in build_rows(decode(data, form))]
+    replies = viewer.open_records(data)
+    assert "failed" not in replies, replies["failed"]
+    rows = remove_page_members(replies["rows"])
+    for row, expected_row in zip(rows, expected, strict=True):
+        assert row == json.loads(json.dumps(expected_row))
+    return len(rows)
 
 
-def records_in(path):
+def read_records(path):
     try:
         yield from vacr.read(str(path))
     except VacrError:
@@ -48,21 +48,21 @@ def records_in(path):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_rows_are_those_of_python(viewer, agent):
-    found = 0
+def test_page_builds_the_rows_of_python(viewer, agent):
+    count = 0
     for path in [EXAMPLES / AGENTS[agent], *native_files(agent)]:
         if path.stat().st_size < 20_000_000:
-            found += sum(compared(viewer, record) for record in records_in(path))
-    assert found > 10
+            count += sum(compare_rows(viewer, record) for record in read_records(path))
+    assert count > 10
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_record_in_cbor_gives_the_same(viewer, agent):
-    for record in records_in(EXAMPLES / AGENTS[agent]):
-        assert compared(viewer, record, "cbor")
+def test_cbor_record_gives_the_same_rows(viewer, agent):
+    for record in read_records(EXAMPLES / AGENTS[agent]):
+        assert compare_rows(viewer, record, "cbor")
 
 
-def message(role, content, **members):
+def build_message(role, content, **members):
     return {
         "type": role,
         "uuid": f"{role}-1",
@@ -92,7 +92,7 @@ EDITS = [
         "\n".join("abc"[one % 3] for one in range(450)),
     ),
     ("one\r\ntwo\x0bthree\u2028four", "one\ntwo\x85three"),
-    # So long that not all of it is compared: where little differs, and where everything does.
+    # Too long to compare line by line: first with few differences, then with many.
     (
         "\n".join(map(str, range(3000))),
         "\n".join("x" if one in (9, 99) else str(one) for one in range(3001)),
@@ -102,7 +102,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("old", "new"), EDITS)
-def test_diffs_are_those_of_python(viewer, old, new):
+def test_page_builds_the_diffs_of_python(viewer, old, new):
     call = {
         "type": "tool_use",
         "id": "c",
@@ -110,21 +110,27 @@ def test_diffs_are_those_of_python(viewer, old, new):
         "input": {"file_path": "/a", "old_string": old, "new_string": new},
     }
     assert (
-        compared(viewer, record_of(jsonl(message("user", "go"), message("assistant", [call])))) == 2
+        compare_rows(
+            viewer,
+            record_of(jsonl(build_message("user", "go"), build_message("assistant", [call]))),
+        )
+        == 2
     )
 
 
-def test_numbers_of_any_length_are_exact(viewer):
+def test_long_numbers_keep_all_digits(viewer):
     call = {
         "type": "tool_use",
         "id": "c",
         "name": "Odd",
         "input": {"n": 2**70, "f": 1.5, "__proto__": {"x": 1}},
     }
-    told = viewer.opened(
-        encode(record_of(jsonl(message("user", "go"), message("assistant", [call]))))
+    replies = viewer.open_records(
+        encode(record_of(jsonl(build_message("user", "go"), build_message("assistant", [call]))))
     )
-    assert told["rows"][1]["summary"] == '{"__proto__":{"x":1},"f":1.5,"n":1180591620717411303424}'
+    assert (
+        replies["rows"][1]["summary"] == '{"__proto__":{"x":1},"f":1.5,"n":1180591620717411303424}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,16 +144,16 @@ def test_numbers_of_any_length_are_exact(viewer):
         {"names": ["/session/entries/2"]},
     ],
 )
-def test_filters_choose_what_those_of_python_choose(viewer, wanted):
-    (record,) = records_in(EXAMPLES / "claude-code.jsonl")
-    viewer.opened(encode(record))
-    asked = {
+def test_filters_agree_with_python(viewer, wanted):
+    (record,) = read_records(EXAMPLES / "claude-code.jsonl")
+    viewer.open_records(encode(record))
+    arguments = {
         name: frozenset(value) if isinstance(value, list) else value
         for name, value in wanted.items()
     }
-    expected = [row.place for row in RowFilter(**asked).chosen(build_rows(record))]
+    expected = [row.place for row in RowFilter(**arguments).chosen(build_rows(record))]
     places = [row.place for row in build_rows(record)]
-    assert [places[at] for at in viewer.chosen(**wanted)] == expected
+    assert [places[at] for at in viewer.filter_rows(**wanted)] == expected
 
 
 ODD_JSON = {
@@ -160,42 +166,44 @@ ODD_JSON = {
 
 
 @pytest.mark.parametrize("name", ODD_JSON)
-def test_what_python_refuses_to_read_the_page_does_not_show(viewer, name):
+def test_page_rejects_json_that_python_rejects(viewer, name):
     with pytest.raises(VacrError):
         decode(ODD_JSON[name])
-    told = viewer.opened(ODD_JSON[name])
-    assert (told["rows"], "failed" in told) == ([], True)
+    replies = viewer.open_records(ODD_JSON[name])
+    assert (replies["rows"], "failed" in replies) == ([], True)
 
 
-def test_json_that_is_not_canonical_gives_the_same_rows(viewer):
-    (record,) = records_in(EXAMPLES / "claude-code.jsonl")
-    told = [
-        viewer.opened(json.dumps(record, indent=2, ensure_ascii=one).encode())["rows"]
-        for one in (True, False)
+def test_non_canonical_json_gives_the_same_rows(viewer):
+    (record,) = read_records(EXAMPLES / "claude-code.jsonl")
+    rows = [
+        viewer.open_records(json.dumps(record, indent=2, ensure_ascii=ascii_only).encode())["rows"]
+        for ascii_only in (True, False)
     ]
-    assert told == [viewer.opened(encode(record))["rows"]] * 2
+    assert rows == [viewer.open_records(encode(record))["rows"]] * 2
 
 
-def test_what_cannot_be_read_is_told(viewer):
-    assert "failed" in viewer.opened(b'{"version": ')
-    assert "failed" in viewer.opened(b"\xa1\x01")
+def test_unreadable_record_is_reported(viewer):
+    assert "failed" in viewer.open_records(b'{"version": ')
+    assert "failed" in viewer.open_records(b"\xa1\x01")
 
 
 LONG = "true " + "x " * 200 + "; rm -rf build"
 
 
 @pytest.mark.parametrize(
-    "given", [{"command": LONG}, {"script": {"lines": ["a", LONG]}}, LONG, [LONG], {}, None, 5]
+    "arguments", [{"command": LONG}, {"script": {"lines": ["a", LONG]}}, LONG, [LONG], {}, None, 5]
 )
-def test_all_of_an_input_is_searched(viewer, given):
-    call = {"type": "tool_use", "id": "c", "name": "Odd", "input": given}
-    record = record_of(jsonl(message("user", "go"), message("assistant", [call])))
-    viewer.opened(encode(record))
+def test_search_covers_the_whole_input(viewer, arguments):
+    call = {"type": "tool_use", "id": "c", "name": "Odd", "input": arguments}
+    record = record_of(jsonl(build_message("user", "go"), build_message("assistant", [call])))
+    viewer.open_records(encode(record))
     expected = [
         at
         for at, row in enumerate(build_rows(record))
         if row in list(RowFilter(text="RM -RF").chosen(build_rows(record)))
     ]
     assert (
-        viewer.chosen(text="RM -RF") == expected == ([1] if "rm -rf" in json.dumps(given) else [])
+        viewer.filter_rows(text="RM -RF")
+        == expected
+        == ([1] if "rm -rf" in json.dumps(arguments) else [])
     )

@@ -1,4 +1,4 @@
-"""The page verifies as Python does: the shipped viewer, over the vectors."""
+"""The page comes to the same verdicts as Python, for every vector."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.component, NEEDS_NODE]
 
 FILES = ROOT / "tests" / "vectors" / "files"
 MANIFEST = json.loads((ROOT / "tests" / "vectors" / "manifest.json").read_text())
-ELSEWHERE = (
+PYTHON_ONLY = (
     "issuer",
     "subject",
     "algorithms",
@@ -31,7 +31,7 @@ ELSEWHERE = (
     "timestamp_trust",
     "lenient_receipts",
 )
-"""What a page is never asked for."""
+"""Policy members that a page does not support."""
 
 
 NOW = datetime.fromisoformat(MANIFEST["now"])
@@ -39,33 +39,33 @@ NOW = datetime.fromisoformat(MANIFEST["now"])
 
 @pytest.fixture(scope="module")
 def viewer():
-    found = Viewer(NOW.timestamp())
-    yield found
-    found.close()
+    process = Viewer(NOW.timestamp())
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="module")
-def older():
-    """A browser without Ed25519."""
-    found = Viewer(NOW.timestamp(), "without-ed25519")
-    yield found
-    found.close()
+def old_viewer():
+    """Yield a viewer in a browser without Ed25519."""
+    process = Viewer(NOW.timestamp(), "without-ed25519")
+    yield process
+    process.close()
 
 
-def written(names):
-    """Write public keys as a page has them; certificates are told, and not followed."""
-    found = []
+def encode_keys(names):
+    """Encode public keys for a page, without certificates."""
+    keys = []
     for name in names:
         data = (FILES / name).read_bytes()
         if b"BEGIN CERTIFICATE" not in data:
-            found += [
-                base64.b64encode(encode_deterministic_cbor(build_cose_key(one))).decode()
-                for one in parse_public_keys(data)
+            keys += [
+                base64.b64encode(encode_deterministic_cbor(build_cose_key(key))).decode()
+                for key in parse_public_keys(data)
             ]
-    return found
+    return keys
 
 
-def payload_of(vector, statement):
+def read_payload(vector, statement):
     if "payload" in vector:
         return (FILES / vector["payload"]).read_bytes()
     try:
@@ -74,28 +74,28 @@ def payload_of(vector, statement):
         return b""
 
 
-def verdict_of(viewer, vector):
-    """Give the reason for which the page refuses a statement, or how it takes it."""
+def compute_verdict(viewer, vector):
+    """Return the verdict of the page about a vector."""
     statement = (FILES / vector["statement"]).read_bytes()
     policy = vector["policy"]
-    told = viewer.opened(
-        payload_of(vector, statement),
+    replies = viewer.open_records(
+        read_payload(vector, statement),
         statements=[statement],
-        keys=written(policy["trust"]),
-        logKeys=written(policy.get("log_trust", ())),
+        keys=encode_keys(policy["trust"]),
+        logKeys=encode_keys(policy.get("log_trust", ())),
         roots=any(b"BEGIN CERTIFICATE" in (FILES / name).read_bytes() for name in policy["trust"]),
         entryRule=policy.get("entry_rule", "statement"),
     )
-    (verdict,) = told["verdicts"]["verdicts"]
+    (verdict,) = replies["verdicts"]["verdicts"]
     return verdict
 
 
-def asked_of_pages(vector):
-    return not any(name in vector["policy"] for name in ELSEWHERE)
+def concerns_pages(vector):
+    return not any(name in vector["policy"] for name in PYTHON_ONLY)
 
 
-VECTORS = {vector["name"]: vector for vector in MANIFEST["vectors"] if asked_of_pages(vector)}
-SAME = {
+VECTORS = {vector["name"]: vector for vector in MANIFEST["vectors"] if concerns_pages(vector)}
+EQUIVALENT_REASONS = {
     "signature-range": "signature",
     "receipt-signature-range": "receipt-signature",
     "alg-key": "untrusted",
@@ -103,31 +103,31 @@ SAME = {
         "signature",
         "content-mismatch",
         "trusted",
-    ),  # a page always holds bytes, here none
+    ),  # a page always contains a record, here an empty one
     "no-trust": "not-here",
     "kccs-malformed": "kccs-mismatch",
 }
-"""Reasons that the page tells in other words."""
+"""Reasons of Python, and the reason or state of the page that means the same."""
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_verdicts_are_those_of_python(viewer, name):
+def test_verdicts_agree_with_python(viewer, name):
     vector = VECTORS[name]
-    verdict = verdict_of(viewer, vector)
-    found, expected = verdict.get("reason", verdict["state"]), vector["verdict"]
+    verdict = compute_verdict(viewer, vector)
+    actual, expected = verdict.get("reason", verdict["state"]), vector["verdict"]
     undecided = {
         check["name"] for check in verdict["checks"] if check["outcome"] == "not decidable"
     }
     certified = any(
-        b"BEGIN CERTIFICATE" in (FILES / one).read_bytes() for one in vector["policy"]["trust"]
+        b"BEGIN CERTIFICATE" in (FILES / file).read_bytes() for file in vector["policy"]["trust"]
     )
-    if found in (expected, *_also(expected)):
+    if actual in (expected, *_list_equivalents(expected)):
         return
     if expected == "verified":
-        assert found == "trusted" or undecided & {"trust", "signature"}
+        assert actual == "trusted" or undecided & {"trust", "signature"}
     elif certified:
-        assert found in ("carried", "not-here"), (
-            "a chain is not followed here: it must not be called verified"
+        assert actual in ("carried", "not-here"), (
+            "the page does not follow certificates, so it must not say verified"
         )
         assert undecided & {"trust", "signature"}
     else:
@@ -135,81 +135,85 @@ def test_verdicts_are_those_of_python(viewer, name):
         assert "metadata" in undecided
 
 
-def _also(expected):
-    found = SAME.get(expected, ())
-    return found if isinstance(found, tuple) else (found,)
+def _list_equivalents(expected):
+    reasons = EQUIVALENT_REASONS.get(expected, ())
+    return reasons if isinstance(reasons, tuple) else (reasons,)
 
 
-def test_nothing_is_called_verified_without_a_key_that_was_named(viewer):
+def test_record_is_never_verified_without_a_trusted_key(viewer):
     for name, vector in VECTORS.items():
-        trusting_nobody = {**vector, "policy": {**vector["policy"], "trust": []}}
-        assert verdict_of(viewer, trusting_nobody)["state"] != "trusted", name
+        without_trust = {**vector, "policy": {**vector["policy"], "trust": []}}
+        assert compute_verdict(viewer, without_trust)["state"] != "trusted", name
 
 
 @pytest.mark.parametrize(
     "vector",
-    [one for one in VECTORS.values() if one["verdict"] == "verified" and "payload" in one][:6],
-    ids=lambda one: one["name"],
+    [
+        vector
+        for vector in VECTORS.values()
+        if vector["verdict"] == "verified" and "payload" in vector
+    ][:6],
+    ids=lambda vector: vector["name"],
 )
-def test_a_changed_byte_of_the_record_fails(viewer, vector):
+def test_changed_byte_in_the_record_fails(viewer, vector):
     statement, payload = (
         (FILES / vector["statement"]).read_bytes(),
         bytearray((FILES / vector["payload"]).read_bytes()),
     )
     payload[len(payload) // 2] ^= 1
-    told = viewer.opened(
-        bytes(payload), statements=[statement], keys=written(vector["policy"]["trust"])
+    replies = viewer.open_records(
+        bytes(payload), statements=[statement], keys=encode_keys(vector["policy"]["trust"])
     )
-    assert told["verdicts"]["verdicts"][0]["state"] == "failed"
+    assert replies["verdicts"]["verdicts"][0]["state"] == "failed"
 
 
 @pytest.mark.parametrize("name", [name for name in VECTORS if "eddsa" in name or "ed25519" in name])
-def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, older, name):
-    found = [
-        (one["state"], one.get("reason"))
-        for one in (verdict_of(each, VECTORS[name]) for each in (viewer, older))
-    ]
-    assert found[0] == found[1]
+def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, old_viewer, name):
+    verdicts = [compute_verdict(process, VECTORS[name]) for process in (viewer, old_viewer)]
+    assert verdicts[0]["state"] == verdicts[1]["state"]
+    assert verdicts[0].get("reason") == verdicts[1].get("reason")
 
 
-OTHERS = {
+OTHER_KEYS = {
     "ed448": ed448.Ed448PrivateKey.generate().public_key(),
     **{kind: generate_key(kind).public_key() for kind in ("eddsa", "es384", "ps256")},
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("kind", OTHER_KEYS)
 @pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256"])
-def test_a_statement_that_carries_another_key_is_refused_by_both(viewer, name, kind):
+def test_statement_with_another_key_fails_in_page_and_python(viewer, name, kind):
     vector = VECTORS[name]
     message = parse_sign1((FILES / vector["statement"]).read_bytes())
-    other = {**message.unprotected, HEADER_KCCS: build_kccs(OTHERS[kind])}
+    other = {**message.unprotected, HEADER_KCCS: build_kccs(OTHER_KEYS[kind])}
     statement = replace(message, unprotected=other).encode()
-    payload = payload_of(vector, statement)
+    payload = read_payload(vector, statement)
     trusted = [
         key
-        for one in vector["policy"]["trust"]
-        for key in parse_public_keys((FILES / one).read_bytes())
+        for file in vector["policy"]["trust"]
+        for key in parse_public_keys((FILES / file).read_bytes())
     ]
     with pytest.raises(VerificationFailed, match="another key"):
         verify(statement, Policy(keys=tuple(trusted)), payload=payload, now=NOW)
-    told = viewer.opened(payload, statements=[statement], keys=written(vector["policy"]["trust"]))
-    assert told["verdicts"]["verdicts"][0]["reason"] == "kccs-mismatch"
+    replies = viewer.open_records(
+        payload, statements=[statement], keys=encode_keys(vector["policy"]["trust"])
+    )
+    assert replies["verdicts"]["verdicts"][0]["reason"] == "kccs-mismatch"
 
 
 @pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid"])
-def test_what_the_page_calls_verified_python_does_too(viewer, name):
-    """Change every byte of a statement: some changes are of what nobody signed, and both have to
-    agree which.
+def test_python_verifies_all_that_the_page_verifies(viewer, name):
+    """Change each byte of a statement. Changes of unsigned parts are harmless, and page and Python
+    must agree about them.
     """
     vector = VECTORS[name]
     statement = (FILES / vector["statement"]).read_bytes()
-    payload = payload_of(vector, statement)
+    payload = read_payload(vector, statement)
     trusted, logs = (
         [
             key
-            for one in vector["policy"].get(which, ())
-            for key in parse_public_keys((FILES / one).read_bytes())
+            for file in vector["policy"].get(which, ())
+            for key in parse_public_keys((FILES / file).read_bytes())
         ]
         for which in ("trust", "log_trust")
     )
@@ -218,13 +222,13 @@ def test_what_the_page_calls_verified_python_does_too(viewer, name):
     for at in range(len(statement)):
         changed = bytearray(statement)
         changed[at] ^= 1 << (at % 8)
-        told = viewer.opened(
+        replies = viewer.open_records(
             payload,
             statements=[bytes(changed)],
-            keys=written(vector["policy"]["trust"]),
-            logKeys=written(vector["policy"].get("log_trust", ())),
+            keys=encode_keys(vector["policy"]["trust"]),
+            logKeys=encode_keys(vector["policy"].get("log_trust", ())),
         )
-        (verdict,) = told["verdicts"]["verdicts"]
+        (verdict,) = replies["verdicts"]["verdicts"]
         if verdict["state"] == "trusted":
             verify(bytes(changed), policy, payload=payload, now=NOW)
         refused += verdict["state"] != "trusted"

@@ -1,4 +1,4 @@
-"""Content of any shape, of every agent, says the same."""
+"""Contents of all shapes give the same parts."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from vacr.viewer.parts import (
     list_output_parts,
 )
 
-SAID = [
+HELLO_CONTENTS = [
     "hello",
     ["hello"],
     [{"type": "text", "text": "hello"}],
@@ -25,14 +25,14 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("content", SAID)
-def test_a_text_in_any_shape(content):
+@pytest.mark.parametrize("content", HELLO_CONTENTS)
+def test_text_is_read_from_any_shape(content):
     assert list_content_parts(content) == list_output_parts(content) == [TextPart("hello")]
     assert join_texts(list_content_parts(content)) == "hello"
 
 
 @pytest.mark.parametrize("content", [None, "", [], [{"type": "text", "text": ""}]])
-def test_nothing(content):
+def test_empty_content_has_no_parts(content):
     assert list_content_parts(content) == list_output_parts(content) == []
 
 
@@ -45,17 +45,17 @@ def test_nothing(content):
         {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA", "filename": ""},
     ],
 )
-def test_pictures(block):
+def test_image_is_read_from_any_shape(block):
     assert list_content_parts([block]) == [ImagePart("image/png", "AAAA")]
 
 
-def test_a_picture_that_is_elsewhere():
+def test_image_at_an_address_keeps_the_address():
     assert list_content_parts(
         [{"type": "input_image", "image_url": "https://example.org/x.png"}]
     ) == [ImagePart(address="https://example.org/x.png")]
 
 
-def test_blocks_that_are_entries_are_left_to_those():
+def test_blocks_with_their_own_entries_are_omitted():
     blocks = [
         {"type": "tool_use", "id": "t", "name": "Bash", "input": {}},
         {"type": "thinking", "thinking": "hm"},
@@ -66,7 +66,7 @@ def test_blocks_that_are_entries_are_left_to_those():
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "parts"),
     [
         ([{"functionResponse": {"id": "1", "response": {"output": "a b"}}}], [TextPart("a b")]),
         (
@@ -81,5 +81,5 @@ def test_blocks_that_are_entries_are_left_to_those():
         ([3, True], [OtherPart("int", 3), OtherPart("bool", True)]),
     ],
 )
-def test_outputs(output, said):
-    assert list_output_parts(output) == said
+def test_output_is_split_into_parts(output, parts):
+    assert list_output_parts(output) == parts

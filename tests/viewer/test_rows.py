@@ -1,4 +1,4 @@
-"""A record as rows: nothing that was said or done is missing, a call stands with its result."""
+"""A record as rows: every entry has a row, and a call includes its result."""
 
 import pytest
 
@@ -26,39 +26,40 @@ FILES = sorted(
 )
 
 
-def every(entries):
+def walk_entries(entries):
     for entry in entries:
         yield entry
-        yield from every(entry.get("children", ()))
+        yield from walk_entries(entry.get("children", ()))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_entry_is_in_a_row(path):
     for record in vacr.read(path):
-        found = list(build_rows(record))
-        places = [one.place for row in found for one in (row, row.result) if one is not None]
+        rows = list(build_rows(record))
+        parts = [part for row in rows for part in (row, row.result) if part is not None]
+        places = [part.place for part in parts]
         assert len(set(places)) == len(places)
-        shown = {id(one.entry) for row in found for one in (row, row.result) if one is not None}
-        for entry in every(record["session"]["entries"]):
-            said_by_children = entry["type"] in (
+        shown = {id(part.entry) for part in parts}
+        for entry in walk_entries(record["session"]["entries"]):
+            children_have_rows = entry["type"] in (
                 USER_ROW,
                 ASSISTANT_ROW,
                 REASONING_ROW,
             ) and entry.get("children")
-            assert id(entry) in shown or said_by_children, entry
+            assert id(entry) in shown or children_have_rows, entry
         for detail in DETAIL_LEVELS:
-            for row in found:
+            for row in rows:
                 for line in RowFormatter(detail, events=True).lines(row):
                     assert "\n" not in line.text
                     assert "\x1b" not in line.text
-        assert count_totals(record).entries == len(list(every(record["session"]["entries"])))
+        assert count_totals(record).entries == len(list(walk_entries(record["session"]["entries"])))
 
 
-def test_the_example():
+def test_rows_of_the_example_session():
     (record,) = vacr.read(EXAMPLES / "claude-code.jsonl")
-    found = [row for row in build_rows(record) if row.kind != EVENT_ROW]
-    assert [row.kind for row in found].count(USER_ROW) == 1
-    calls = [row for row in found if row.kind == TOOL_ROW]
+    rows = [row for row in build_rows(record) if row.kind != EVENT_ROW]
+    assert [row.kind for row in rows].count(USER_ROW) == 1
+    calls = [row for row in rows if row.kind == TOOL_ROW]
     assert [(row.tool, row.is_error, len(row.diffs)) for row in calls] == [
         ("Read", False, 0),
         ("Edit", False, 1),
@@ -68,15 +69,15 @@ def test_the_example():
     assert all(row.result is not None and row.model == "claude-opus-4-6" for row in calls)
     assert calls[2].summary == "python -m pytest -q"
     assert calls[1].diffs[0].lines[1][0] == "-"
-    (failed,) = RowFilter(errors=True).chosen(found)
+    (failed,) = RowFilter(errors=True).chosen(rows)
     assert failed is calls[2]
-    assert [row.tool for row in RowFilter(tools=frozenset({"Edit"})).chosen(found)] == [
+    assert [row.tool for row in RowFilter(tools=frozenset({"Edit"})).chosen(rows)] == [
         "Edit",
         "Edit",
     ]
-    assert list(RowFilter(text="QUANTIZE").chosen(found)) == [calls[1]]
-    assert list(RowFilter(names=frozenset({calls[1].place})).chosen(found)) == [calls[1]]
-    text = [line.text for row in found for line in RowFormatter(FULL_DETAIL).lines(row)]
+    assert list(RowFilter(text="QUANTIZE").chosen(rows)) == [calls[1]]
+    assert list(RowFilter(names=frozenset({calls[1].place})).chosen(rows)) == [calls[1]]
+    text = [line.text for row in rows for line in RowFormatter(FULL_DETAIL).lines(row)]
     assert any("NameError" in line for line in text)
     assert sum(len(list(RowFormatter(BRIEF_DETAIL).lines(row))) for row in calls) == len(calls)
 
@@ -96,7 +97,7 @@ def test_totals_add_up():
     assert Totals() + one == one
 
 
-def test_what_the_agent_put_into_the_users_mouth_is_no_prompt():
+def test_user_message_from_the_agent_is_not_a_prompt():
     entries = [
         {"type": "user", "content": "Base directory for this skill", "isMeta": True},
         {"type": "user", "content": "Go on"},
@@ -110,7 +111,7 @@ def test_what_the_agent_put_into_the_users_mouth_is_no_prompt():
     ]
 
 
-def test_a_result_without_its_call_and_a_call_without_its_result():
+def test_result_without_a_call_and_call_without_a_result_have_rows():
     entries = [
         {"type": "tool-result", "call-id": "x", "output": "late"},
         {"type": "tool-call", "call-id": "y", "name": "Bash", "input": {"command": "sleep 9"}},
@@ -121,19 +122,19 @@ def test_a_result_without_its_call_and_a_call_without_its_result():
     assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 …"]
 
 
-def test_an_edit_of_any_length_is_shown_at_once():
+def test_diff_of_a_huge_edit_is_fast():
     old, new = (
         "\n".join(
             line for number in range(20_000) for line in (f"same {number}", f"{which} {number}")
         )
         for which in "ab"
     )
-    (found,) = build_diffs(
+    (diff,) = build_diffs(
         "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": new}
     )
-    # It is not compared line by line, which would take minutes.
-    assert (found.removed, found.added) == (40_000, 40_000)
-    (found,) = build_diffs(
+    # A comparison line by line would take minutes.
+    assert (diff.removed, diff.added) == (40_000, 40_000)
+    (diff,) = build_diffs(
         "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"}
     )
-    assert (found.removed, found.added, len(found.lines)) == (0, 1, 5)
+    assert (diff.removed, diff.added, len(diff.lines)) == (0, 1, 5)

@@ -1,11 +1,9 @@
-"""Values that only CBOR has: they are shown, in the terminal as in the page, and keep nothing else
-from being shown.
-"""
+"""Values that only CBOR has: terminal and page show them the same way."""
 
 import cbor2
 import pytest
 
-from tests.viewer.browser import record
+from tests.viewer.browser import build_record
 from tests.viewer.in_node import NEEDS_NODE, Viewer
 from vacr.record.encoding import decode
 from vacr.viewer.rows import build_rows
@@ -22,7 +20,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_any_value_is_told(name):
+def test_cbor_value_is_shown_in_the_terminal(name):
     value, expected = VALUES[name]
     assert format_json(value) == expected
 
@@ -30,11 +28,13 @@ def test_any_value_is_told(name):
 @pytest.mark.component
 @NEEDS_NODE
 @pytest.mark.parametrize("name", VALUES)
-def test_the_page_tells_the_same(name):
+def test_page_shows_the_same_value(name):
     data = cbor2.dumps(
-        record({"type": "tool-call", "call-id": "1", "name": "T", "input": {"x": VALUES[name][0]}})
+        build_record(
+            {"type": "tool-call", "call-id": "1", "name": "T", "input": {"x": VALUES[name][0]}}
+        )
     )
     viewer = Viewer()
-    (row,) = viewer.opened(data)["rows"]
+    (row,) = viewer.open_records(data)["rows"]
     viewer.close()
     assert row["summary"] == next(build_rows(decode(data))).summary == f'{{"x":{VALUES[name][1]}}}'

@@ -1,28 +1,27 @@
-/** The page: verdict, conversation, files; keyboard and links. */
+/** The page of a record: verdict, conversation and files, with keyboard shortcuts and links to entries. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Banner } from "./banner";
-import { Files } from "./files";
-import { Bars, Charts } from "./bars";
-import { Facts, Help, Prompts, ThemeSwitch } from "./frame";
-import { type Jump, List } from "./list";
-import type { Island } from "./protocol";
-import { linesOf } from "./ranges";
-import { isOpen, type Wrote } from "./row";
-import { useRecords } from "./state";
-import { visible } from "./texts";
+import { Bars, Charts } from "./charts";
+import { describeLines, Files } from "./files";
+import { useKeyboard } from "./keyboard";
+import { usePageState } from "./page-state";
+import { Facts, Help, Prompts, ThemeSwitch } from "./panels";
+import type { Island, Overview, PageRow } from "./protocol";
+import { type Jump, RowList } from "./row-list";
+import { isOpenAtFirst, type WrittenLines } from "./row-view";
+import { makeVisible } from "./text";
 import { Timeline } from "./timeline";
-import { Count, Toolbar } from "./toolbar";
-import { useKeys } from "./keyboard";
+import { RowCount, Toolbar } from "./toolbar";
 
 export function App({ island, worker }: { island: Island; worker: Worker }) {
-  const state = useRecords(island, worker);
+  const state = usePageState(island, worker);
   const { rows, shown, overview, filter } = state;
   const [tab, setTab] = useState<"conversation" | "files">("conversation");
   const [selected, select] = useState(-1);
   const [jump, setJump] = useState<Jump | null>(null);
   const [opened, setOpened] = useState(new Map<number, boolean>());
-  const [raws, setRaws] = useState(new Set<number>());
+  const [rawRows, setRawRows] = useState(new Set<number>());
   const [file, setFile] = useState<string | null>(null);
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
@@ -32,31 +31,8 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
   const search = useRef<HTMLInputElement>(null);
   const sticky = useRef<HTMLDivElement>(null);
 
-  const names = useMemo(() => {
-    const found = new Map<string, number>();
-    rows.forEach((row, at) => {
-      const own = [row.anchor, `${row.session}:${row.name}`, `${row.session}:${row.place}`, row.session ? "" : row.place];
-      if (row.result)
-        own.push(
-          `${row.session}:${row.result.name}`,
-          `${row.session}:${row.result.place}`,
-          row.session ? "" : row.result.name,
-          row.session ? "" : row.result.place,
-        );
-      for (const name of own) if (name && !found.has(name)) found.set(name, at);
-    });
-    return found;
-  }, [rows]);
-  const wrote = useMemo(() => {
-    const found = new Map<string, Wrote[]>();
-    for (const one of overview?.files ?? [])
-      for (const range of one.ranges)
-        for (const entry of range.entries) {
-          const key = `${one.session}:${entry}`;
-          found.set(key, [...(found.get(key) ?? []), { path: one.path, lines: linesOf(range) }]);
-        }
-    return found;
-  }, [overview]);
+  const rowsByName = useMemo(() => indexRows(rows), [rows]);
+  const wrote = useMemo(() => indexWrittenLines(overview), [overview]);
 
   const go = (row: number, focus = true) => {
     if (row < 0) return;
@@ -65,22 +41,22 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     select(row);
     setJump((last) => ({ row, count: (last?.count ?? 0) + 1, focus }));
   };
-  /** Go to a row whether it is shown or not: what hides it is taken away. */
-  const reach = (row: number | undefined) => {
+  /** Go to a row; if a filter hides it, remove the filter first. */
+  const reveal = (row: number | undefined) => {
     if (row === undefined) return;
     if (!shown.includes(row)) {
       state.setFilter({ ...filter, kinds: [], tools: [], text: "", errors: false, names: [], repeated: rows[row].isRepeated });
       if (rows[row].kind === "event" || rows[row].kind === "reasoning") state.setDetail("full");
-      if (state.folded.has(rows[row].agent)) state.fold(rows[row].agent);
+      if (state.folded.has(rows[row].agent)) state.toggleFold(rows[row].agent);
     }
     setOpened((known) => new Map(known).set(row, true));
     go(row);
   };
   const toggle = (row: number) =>
-    setOpened((known) => new Map(known).set(row, !(known.get(row) ?? isOpen(rows[row], state.detail))));
+    setOpened((known) => new Map(known).set(row, !(known.get(row) ?? isOpenAtFirst(rows[row], state.detail))));
   const toggleRaw = (row: number) => {
-    state.askRaw(rows[row]);
-    setRaws((known) => (known.has(row) ? new Set([...known].filter((one) => one !== row)) : new Set([...known, row])));
+    state.requestRaw(rows[row]);
+    setRawRows((known) => (known.has(row) ? new Set([...known].filter((other) => other !== row)) : new Set([...known, row])));
   };
   const showFile = (path: string) => {
     setFile(path);
@@ -89,20 +65,20 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
 
   useEffect(() => {
     if (!state.done) return;
-    const follow = () => {
-      const name = decoded(location.hash.slice(1));
-      setMissing(name && !names.has(name) ? name : "");
-      if (name) reach(names.get(name));
+    const followLink = () => {
+      const name = decodeFragment(location.hash.slice(1));
+      setMissing(name && !rowsByName.has(name) ? name : "");
+      if (name) reveal(rowsByName.get(name));
     };
-    follow();
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, [state.done, names]);
+    followLink();
+    addEventListener("hashchange", followLink);
+    return () => removeEventListener("hashchange", followLink);
+  }, [state.done, rowsByName]);
   useEffect(() => {
     if (tab !== "files" || file === null) return;
-    const found = [...document.querySelectorAll<HTMLElement>(".file")].find((one) => one.id.endsWith(`-${file}`));
-    found?.scrollIntoView();
-    found?.focus({ preventScroll: true });
+    const section = [...document.querySelectorAll<HTMLElement>(".file")].find((element) => element.id.endsWith(`-${file}`));
+    section?.scrollIntoView();
+    section?.focus({ preventScroll: true });
   }, [tab, file]);
   useEffect(() => {
     const observer = new ResizeObserver(() =>
@@ -111,14 +87,14 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     observer.observe(sticky.current!);
     return () => observer.disconnect();
   }, []);
-  useKeys({
+  useKeyboard({
     state,
     selected,
     go,
     toggle: (row) => (rows[row].kind === "event" ? toggleRaw(row) : toggle(row)),
     search,
     help: () => setHelp((on) => !on),
-    files: () => setTab((one) => (one === "files" ? "conversation" : "files")),
+    files: () => setTab((current) => (current === "files" ? "conversation" : "files")),
   });
 
   return (
@@ -143,22 +119,22 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
           </a>
         )}
         <h1>{island.title}</h1>
-        <button type="button" onClick={() => setHelp(true)} aria-label="Help with the keyboard">
+        <button type="button" onClick={() => setHelp(true)} aria-label="Keyboard help">
           ?
         </button>
         <ThemeSwitch />
       </header>
       <nav id="prompts" class={menu ? "side open" : "side"} aria-label="Prompts">
-        <Prompts state={state} go={reach} selected={selected} />
+        <Prompts state={state} go={reveal} selected={selected} />
       </nav>
       <main id="main" ref={scroller} tabIndex={0} aria-label="Record">
         <Banner island={island} state={state} />
         {overview && <Facts overview={overview} />}
-        {overview && <Timeline overview={overview} go={reach} />}
+        {overview && <Timeline overview={overview} go={reveal} />}
         {overview && (
           <Charts>
-            <Bars title="Calls of each tool" bars={overview.totals.tools} />
-            <Bars title="Output tokens of each model" bars={overview.totals.models} />
+            <Bars title="Calls by tool" bars={overview.totals.tools} />
+            <Bars title="Output tokens by model" bars={overview.totals.models} />
           </Charts>
         )}
         <div class="sticky" ref={sticky}>
@@ -169,31 +145,65 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
             <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>
               Files{overview ? ` (${overview.files.length})` : ""}
             </button>
-            {tab === "conversation" && <Count state={state} made={island.filter !== null} />}
+            {tab === "conversation" && <RowCount state={state} prefiltered={island.filter !== null} />}
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}
         </div>
         {missing && (
           <p class="note" role="alert">
-            There is no entry {visible(missing).slice(0, 100)} in this record, which the link asks for.
+            The link leads to entry {makeVisible(missing).slice(0, 100)}, but this record has no such entry.
           </p>
         )}
         {tab === "files" ? (
-          <Files state={state} at={file} go={(session, entry) => reach(names.get(`${session}:${entry}`) ?? names.get(entry))} />
+          <Files
+            state={state}
+            selected={file}
+            go={(session, entry) => reveal(rowsByName.get(`${session}:${entry}`) ?? rowsByName.get(entry))}
+          />
         ) : (
-          <List {...{ state, scroller, covered, selected, select, jump, opened, toggle, raws, toggleRaw, wrote, showFile }} />
+          <RowList
+            {...{ state, scroller, covered, selected, select, jump, opened, toggle, rawRows, toggleRaw, wrote, showFile }}
+          />
         )}
         {tab === "conversation" && state.done && !shown.length && (
-          <p class="empty">{rows.length ? "Nothing here is what was asked for." : "Nothing was said in it."}</p>
+          <p class="empty">{rows.length ? "No matches." : "This conversation is empty."}</p>
         )}
-        <footer>Made by {island.made}. Nothing in this page comes from a network.</footer>
+        <footer>Made by {island.producer}. This page loads nothing from a network.</footer>
       </main>
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
 }
 
-function decoded(text: string): string {
+/** Index the rows by everything that a link may name: anchors, ids and JSON Pointers, also of results. */
+function indexRows(rows: PageRow[]): Map<string, number> {
+  const index = new Map<string, number>();
+  rows.forEach((row, at) => {
+    const own = [row.anchor, `${row.session}:${row.name}`, `${row.session}:${row.place}`];
+    if (!row.session) own.push(row.place);
+    if (row.result) {
+      own.push(`${row.session}:${row.result.name}`, `${row.session}:${row.result.place}`);
+      if (!row.session) own.push(row.result.name, row.result.place);
+    }
+    for (const name of own) if (name && !index.has(name)) index.set(name, at);
+  });
+  return index;
+}
+
+/** Index the attributed lines by the entries that wrote them. */
+function indexWrittenLines(overview: Overview | null): Map<string, WrittenLines[]> {
+  const index = new Map<string, WrittenLines[]>();
+  for (const file of overview?.files ?? [])
+    for (const range of file.ranges)
+      for (const entry of range.entries) {
+        const key = `${file.session}:${entry}`;
+        index.set(key, [...(index.get(key) ?? []), { path: file.path, lines: describeLines(range) }]);
+      }
+  return index;
+}
+
+/** Decode the fragment of an address; a malformed one stays as it is. */
+function decodeFragment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

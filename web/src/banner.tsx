@@ -1,64 +1,68 @@
-/** The verdict: who signed, when it was logged, what was checked, and what was not. It comes first. */
+/** The verdict banner at the top of the page: who signed the record, when a log registered it, and which checks ran. */
 
 import { useState } from "preact/hooks";
-import type { Found, Island } from "./protocol";
-import type { State } from "./state";
-import { visible } from "./texts";
-import type { Check, Verdict } from "./verifying";
+import type { PageState } from "./page-state";
+import type { Island, StoredVerification } from "./protocol";
+import { makeVisible } from "./text";
+import type { Check, Verdict } from "./verify";
 
-interface Told {
+interface Headline {
   look: "good" | "fair" | "bad" | "none";
   title: string;
   text: string;
 }
 
 const MARKS = { passed: "✓", failed: "✗", "not decidable": "?" } as const;
-const WORDS = { passed: "holds", failed: "does not hold", "not decidable": "not decided" } as const;
+const OUTCOMES = { passed: "passed", failed: "failed", "not decidable": "not checked" } as const;
 
-/** Say in a line what came of it; a page that verifies and a record that vacr refused is not good. */
-export function tell(verdict: Verdict, found: Found | null, roots: boolean): Told {
+/** Summarize a verdict. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
+export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null, hasRoots: boolean): Headline {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
   if (verdict.state === "unsigned")
-    return { look: "none", title: "Not signed", text: "Nobody vouches for this record: anybody may have written or changed it." };
+    return { look: "none", title: "Not signed", text: "Anyone may have written or changed this record." };
   if (failed)
-    return { look: "bad", title: "Does not hold", text: `${failed.name}: ${failed.told}. Do not rely on what is shown below.` };
-  if (found && !found.verified)
     return {
       look: "bad",
-      title: "Does not hold",
-      text: `The signature does, but when this page was made vacr found: ${found.message}`,
+      title: "Verification failed",
+      text: `${failed.name}: ${failed.told}. Do not rely on the conversation below.`,
+    };
+  if (stored && !stored.verified)
+    return {
+      look: "bad",
+      title: "Verification failed",
+      text: `The signature is valid, but vacr found a problem when it made this page: ${stored.message}`,
     };
   if (verdict.state === "not-here")
     return {
       look: "fair",
-      title: "Signature not checked here",
-      text: "The content is what the statement is about. Run vacr verify to check the signature.",
+      title: "Signature not checked",
+      text: "The record matches its statement. To check the signature, run vacr verify.",
     };
   if (verdict.state === "trusted")
     return {
       look: "good",
       title: "Verified",
-      text: "Signed by a key that was named when this page was made. Compare it with the one that you know.",
+      text: "Signed by a key that the author of this page trusts. Compare it with the key that you know.",
     };
-  if (roots && found?.verified)
+  if (hasRoots && stored?.verified)
     return {
       look: "fair",
-      title: "Signature holds",
-      text: "Signed by a key with a certificate. vacr followed its certificates when this page was made; the page does not.",
+      title: "Signature valid",
+      text: "Signed by a key with a certificate. vacr checked the certificate when it made this page; the page itself does not.",
     };
   return {
     look: "fair",
-    title: "Signature holds",
-    text: "Signed by the key that came with it. Whose key that is, the page cannot tell: compare it with one that you know.",
+    title: "Signature valid",
+    text: "Signed by the key inside the statement. This page cannot tell whose key that is: compare it with a key that you know.",
   };
 }
 
-export function Banner({ island, state }: { island: Island; state: State }) {
+export function Banner({ island, state }: { island: Island; state: PageState }) {
   if (state.failed)
     return (
       <section class="banner bad" aria-label="Verdict">
-        <h2>Cannot be read</h2>
-        <p>{visible(state.failed)}</p>
+        <h2>Cannot read the record</h2>
+        <p>{makeVisible(state.failed)}</p>
       </section>
     );
   if (!state.verdicts)
@@ -67,120 +71,128 @@ export function Banner({ island, state }: { island: Island; state: State }) {
         <h2>Verifying …</h2>
       </section>
     );
-  // What nobody signed is said once, not for each of the sub-agents.
-  const alike =
-    state.verdicts.every((verdict) => verdict.state === "unsigned") && island.records.every((one) => one.found === null);
-  const all = alike ? state.verdicts.slice(0, 1) : state.verdicts;
+  // An unsigned session gets a single banner, without one for each sub-agent.
+  const allUnsigned =
+    state.verdicts.every((verdict) => verdict.state === "unsigned") &&
+    island.records.every((record) => record.verification === null);
+  const verdicts = allUnsigned ? state.verdicts.slice(0, 1) : state.verdicts;
   return (
     <section class="verdicts" aria-label="Verdict">
-      {all.map((verdict, at) => (
-        <One
+      {verdicts.map((verdict, index) => (
+        <VerdictBanner
           verdict={verdict}
-          found={island.records[at].found}
-          roots={island.roots}
-          name={all.length > 1 ? island.records[at].name : ""}
+          stored={island.records[index].verification}
+          hasRoots={island.roots}
+          name={verdicts.length > 1 ? island.records[index].name : ""}
         />
       ))}
     </section>
   );
 }
 
-function One({ verdict, found, roots, name }: { verdict: Verdict; found: Found | null; roots: boolean; name: string }) {
+interface VerdictProps {
+  verdict: Verdict;
+  stored: StoredVerification | null;
+  hasRoots: boolean;
+  name: string;
+}
+
+function VerdictBanner({ verdict, stored, hasRoots, name }: VerdictProps) {
   const [open, setOpen] = useState(false);
-  const told = tell(verdict, found, roots);
+  const headline = summarizeVerdict(verdict, stored, hasRoots);
   return (
-    <div class={`banner ${told.look}`} data-state={verdict.state}>
+    <div class={`banner ${headline.look}`} data-state={verdict.state}>
       <h2>
-        {name && <span class="of">{visible(name)}: </span>}
-        {told.title}
+        {name && <span class="of">{makeVisible(name)}: </span>}
+        {headline.title}
       </h2>
-      <p>{visible(told.text)}</p>
+      <p>{makeVisible(headline.text)}</p>
       {verdict.signer && (
         <p class="facts">
           Key <code>{verdict.signer.split(":").pop()}</code>
-          {issuer(verdict)}
-          {when(verdict)}
+          {describeIssuer(verdict)}
+          {describeTime(verdict)}
         </p>
       )}
       <button type="button" class="more" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? "Hide" : "Show"} what was checked, and what was not
+        {open ? "Hide" : "Show"} the checks
       </button>
-      {open && <Details verdict={verdict} found={found} />}
+      {open && <Details verdict={verdict} stored={stored} />}
     </div>
   );
 }
 
-function issuer(verdict: Verdict): string {
-  const said = verdict.claims?.issuer;
-  return said && said !== verdict.signer ? `, which says it is of ${visible(said)}` : "";
+function describeIssuer(verdict: Verdict): string {
+  const issuer = verdict.claims?.issuer;
+  return issuer && issuer !== verdict.signer ? `, claimed issuer ${makeVisible(issuer)}` : "";
 }
 
-function when(verdict: Verdict): string {
+function describeTime(verdict: Verdict): string {
   if (verdict.loggedAt) return `, in a log since ${verdict.loggedAt}`;
-  const at = verdict.claims?.issuedAt;
-  return at === undefined ? "" : `, signed ${new Date(at * 1000).toISOString().slice(0, 19)}Z as the signer says`;
+  const time = verdict.claims?.issuedAt;
+  return time === undefined ? "" : `, claimed signing time ${new Date(time * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-function Details({ verdict, found }: { verdict: Verdict; found: Found | null }) {
+function Details({ verdict, stored }: { verdict: Verdict; stored: StoredVerification | null }) {
   const decided = new Set(verdict.checks.filter((check) => check.outcome !== "not decidable").map((check) => check.name));
-  const failed = (name: string) => verdict.checks.some((check) => check.name === name && check.outcome === "failed");
-  const others = (found?.checks ?? []).filter(
-    (check) => !decided.has(check.name) || (check.outcome === "failed" && !failed(check.name)),
+  const hasFailed = (name: string) => verdict.checks.some((check) => check.name === name && check.outcome === "failed");
+  const others = (stored?.checks ?? []).filter(
+    (check) => !decided.has(check.name) || (check.outcome === "failed" && !hasFailed(check.name)),
   );
   return (
     <div class="details">
-      <h3>Checked here, in your browser, on the bytes in this file</h3>
+      <h3>Checked in your browser, on the data in this file</h3>
       <ul>
         <li>
           <span class="mark">·</span> content hash <code>{verdict.contentHash}</code>
         </li>
         {verdict.checks.map((check) => (
-          <Item check={check} />
+          <CheckItem check={check} />
         ))}
       </ul>
-      {verdict.signer && <Compare signer={verdict.signer} />}
-      <h3>Found by vacr when the page was made, and not checked again here</h3>
-      <ul>{others.length ? others.map((check) => <Item check={check} />) : <li>Nothing.</li>}</ul>
+      {verdict.signer && <KeyComparison signer={verdict.signer} />}
+      <h3>Checked by vacr when it made this page, not repeated here</h3>
+      <ul>{others.length ? others.map((check) => <CheckItem check={check} />) : <li>None.</li>}</ul>
       <p>
-        Whoever gave you this page could have changed the viewer as well. If it matters, verify the record itself:{" "}
+        The sender of this page could have changed the viewer, too. If it matters, verify the record itself:{" "}
         <code>vacr verify RECORD --trust KEY</code>
       </p>
     </div>
   );
 }
 
-/** Compare the key with one that the reader knows: only they can tell whose it is. */
-function Compare({ signer }: { signer: string }) {
+/** A field where the reader enters a known thumbprint, to compare it with the key. */
+function KeyComparison({ signer }: { signer: string }) {
   const [typed, setTyped] = useState("");
-  const known = typed.trim().split(":").pop()!;
-  const same = known === signer.split(":").pop();
+  const thumbprint = typed.trim().split(":").pop()!;
+  const isSame = thumbprint === signer.split(":").pop();
   return (
     <p>
       <label>
-        Compare the key with one that you know:{" "}
+        Compare it with a key that you know:{" "}
         <input
           type="text"
           size={46}
-          placeholder="thumbprint, from vacr key show"
+          placeholder="thumbprint from vacr key show"
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>{" "}
-      <strong role="status" class={same ? "same" : "other"}>
-        {known && (same ? "✓ the same key" : "✗ another key")}
+      <strong role="status" class={isSame ? "same" : "other"}>
+        {thumbprint && (isSame ? "✓ same key" : "✗ different key")}
       </strong>
     </p>
   );
 }
 
-function Item({ check }: { check: Check }) {
+function CheckItem({ check }: { check: Check }) {
   return (
     <li class={check.outcome === "failed" ? "failed" : check.outcome === "passed" ? "passed" : "open"}>
       <span class="mark" aria-hidden="true">
         {MARKS[check.outcome]}
       </span>{" "}
-      <b>{check.name}</b> <span class="hidden">{WORDS[check.outcome]}: </span>
-      {visible(check.told)}
+      <b>{check.name}</b> <span class="hidden">{OUTCOMES[check.outcome]}: </span>
+      {makeVisible(check.told)}
     </li>
   );
 }

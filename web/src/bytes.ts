@@ -1,47 +1,43 @@
-/** Bytes: compared, joined, and as text. */
+/** Byte arrays: compare, join, hash, unzip, and convert from and to text. */
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-export function equal(one: Bytes, other: Bytes): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+export function areEqual(left: Bytes, right: Bytes): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 
-export function joined(...pieces: Bytes[]): Bytes {
+export function concatBytes(...pieces: Bytes[]): Bytes {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
+  let offset = 0;
   for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
+    whole.set(piece, offset);
+    offset += piece.length;
   }
   return whole;
 }
 
-export function hex(bytes: Bytes): string {
+export function toHex(bytes: Bytes): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export function base64(bytes: Bytes): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
-}
-
-export function base64url(bytes: Bytes): string {
-  return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+export function toBase64Url(bytes: Bytes): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 export function fromBase64(text: string): Bytes {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index);
   return bytes;
 }
 
-export async function unzipped(bytes: Bytes): Promise<Bytes> {
+export async function gunzip(bytes: Bytes): Promise<Bytes> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export async function hashed(name: string, bytes: Bytes): Promise<Bytes> {
+/** Hash bytes; `name` is the name of the algorithm in Web Cryptography, such as "SHA-256". */
+export async function computeHash(name: string, bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest(name, bytes));
 }

@@ -1,11 +1,11 @@
 /**
- * CBOR, read strictly and written deterministically. Follows RFC 8949 sections 3 and 4.2.1.
+ * CBOR: a strict decoder and a deterministic encoder. Follows RFC 8949 sections 3 and 4.2.1.
  *
- * Refused is what readers disagree about: indefinite lengths, repeated keys, bytes after the item, text that is not UTF-8, heads
- * that are longer than need be (where only the shortest are asked for).
+ * The decoder rejects input that other decoders might read differently: indefinite lengths, repeated keys, bytes after the item,
+ * invalid UTF-8 and, if `shortest` is set, integers that are not in their shortest form.
  */
 
-import { type Bytes, joined } from "./bytes";
+import { type Bytes, concatBytes } from "./bytes";
 
 export class Tag {
   constructor(
@@ -14,7 +14,7 @@ export class Tag {
   ) {}
 }
 
-export class Malformed extends Error {}
+export class MalformedCbor extends Error {}
 
 export interface Limits {
   depth: number;
@@ -22,42 +22,43 @@ export interface Limits {
   shortest: boolean;
 }
 
-/** What a record may be at most. */
-export const RECORD: Limits = { depth: 500, items: Infinity, shortest: false };
+/** Limits for a record; statements have tighter ones. */
+export const RECORD_LIMITS: Limits = { depth: 500, items: Infinity, shortest: false };
 
-const LONG: Record<number, number> = { 24: 1, 25: 2, 26: 4, 27: 8 };
-const LEAST: Record<number, bigint> = { 24: 24n, 25: 1n << 8n, 26: 1n << 16n, 27: 1n << 32n };
+/** The length of an argument in bytes, and the least value that needs it, by the low bits of the head. */
+const ARGUMENT_SIZES: Record<number, number> = { 24: 1, 25: 2, 26: 4, 27: 8 };
+const LEAST_VALUES: Record<number, bigint> = { 24: 24n, 25: 1n << 8n, 26: 1n << 16n, 27: 1n << 32n };
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Read one item; maps come as `Map`. */
-export function decode(data: Bytes, limits: Limits): unknown {
-  const reader = new Reader(data, limits);
-  const value = reader.item(0);
-  if (reader.at !== data.length) throw new Malformed(`${data.length - reader.at} more bytes after the item`);
+/** Decode one item; maps become `Map` objects. */
+export function decodeCbor(data: Bytes, limits: Limits): unknown {
+  const decoder = new Decoder(data, limits);
+  const value = decoder.readItem(0);
+  if (decoder.offset !== data.length) throw new MalformedCbor(`${data.length - decoder.offset} extra bytes after the item`);
   return value;
 }
 
-class Reader {
-  at = 0;
-  private left: number;
+class Decoder {
+  offset = 0;
+  private itemsLeft: number;
   private readonly view: DataView;
 
   constructor(
     private readonly data: Bytes,
     private readonly limits: Limits,
   ) {
-    this.left = limits.items;
+    this.itemsLeft = limits.items;
     this.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   }
 
-  item(depth: number): unknown {
-    if (--this.left < 0) throw new Malformed("more items than are read");
+  readItem(depth: number): unknown {
+    if (--this.itemsLeft < 0) throw new MalformedCbor("too many items");
     const head = this.take(1)[0];
     const major = head >> 5;
     const info = head & 31;
-    if (depth >= this.limits.depth && major >= 4 && major <= 6) throw new Malformed("nested too deep");
-    if (major === 7) return this.simple(info);
-    const argument = this.argument(info);
+    if (depth >= this.limits.depth && major >= 4 && major <= 6) throw new MalformedCbor("nested too deeply");
+    if (major === 7) return this.readSimple(info);
+    const argument = this.readArgument(info);
     switch (major) {
       case 0:
         return argument;
@@ -66,90 +67,98 @@ class Reader {
       case 2:
         return this.take(Number(argument)).slice();
       case 3:
-        return this.text(Number(argument));
+        return this.readText(Number(argument));
       case 4:
-        return this.list(this.count(argument), depth);
+        return this.readList(this.checkCount(argument), depth);
       case 5:
-        return this.map(this.count(argument), depth);
+        return this.readMap(this.checkCount(argument), depth);
     }
-    return this.tagged(Number(argument), depth);
+    return this.readTagged(Number(argument), depth);
   }
 
   private take(count: number): Bytes {
-    if (count > this.data.length - this.at) throw new Malformed(`${count} bytes announced, ${this.data.length - this.at} left`);
-    this.at += count;
-    return this.data.subarray(this.at - count, this.at);
+    const left = this.data.length - this.offset;
+    if (count > left) throw new MalformedCbor(`${count} bytes expected, but only ${left} left`);
+    this.offset += count;
+    return this.data.subarray(this.offset - count, this.offset);
   }
 
-  private argument(info: number): number | bigint {
+  private readArgument(info: number): number | bigint {
     if (info < 24) return info;
-    if (!(info in LONG)) throw new Malformed(info === 31 ? "indefinite length" : `reserved head ${info}`);
+    if (!(info in ARGUMENT_SIZES))
+      throw new MalformedCbor(info === 31 ? "indefinite length" : `reserved value ${info} in a head`);
     let value = 0n;
-    for (const byte of this.take(LONG[info])) value = (value << 8n) | BigInt(byte);
-    if (this.limits.shortest && value < LEAST[info]) throw new Malformed("a head that is longer than need be");
+    for (const byte of this.take(ARGUMENT_SIZES[info])) value = (value << 8n) | BigInt(byte);
+    if (this.limits.shortest && value < LEAST_VALUES[info]) throw new MalformedCbor("an integer is not in its shortest form");
     return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
   }
 
-  private count(argument: number | bigint): number {
-    if (argument > this.data.length - this.at) throw new Malformed(`${argument} items announced, fewer bytes left`);
+  private checkCount(argument: number | bigint): number {
+    if (argument > this.data.length - this.offset) throw new MalformedCbor(`${argument} items expected, but fewer bytes left`);
     return Number(argument);
   }
 
-  private text(length: number): string {
+  private readText(length: number): string {
     try {
       return UTF8.decode(this.take(length));
     } catch (error) {
-      throw error instanceof Malformed ? error : new Malformed("text that is not UTF-8");
+      throw error instanceof MalformedCbor ? error : new MalformedCbor("a text is not valid UTF-8");
     }
   }
 
-  private list(count: number, depth: number): unknown[] {
-    return Array.from({ length: count }, () => this.item(depth + 1));
+  private readList(count: number, depth: number): unknown[] {
+    return Array.from({ length: count }, () => this.readItem(depth + 1));
   }
 
-  private map(count: number, depth: number): Map<unknown, unknown> {
+  private readMap(count: number, depth: number): Map<unknown, unknown> {
     const members = new Map<unknown, unknown>();
     const seen = new Set<unknown>();
     for (let left = count; left > 0; left--) {
-      const start = this.at;
-      const key = this.item(depth + 1);
-      // 1, 1.0 and true are three keys in CBOR and one in Python; keys that are no plain values are compared as written.
-      const plain = typeof key === "boolean" || key instanceof Float ? Number(key) : key;
-      const same = plain !== null && typeof plain === "object" ? `\0${this.data.subarray(start, this.at).join()}` : plain;
-      if (seen.has(same)) throw new Malformed("a key occurs more than once");
-      seen.add(same);
-      members.set(key, this.item(depth + 1));
+      const start = this.offset;
+      const key = this.readItem(depth + 1);
+      // 1, 1.0 and true are three keys in CBOR but one in Python, so they count as equal. Arrays and maps as keys are compared by
+      // their bytes.
+      const scalar = typeof key === "boolean" || key instanceof Float ? Number(key) : key;
+      const identity =
+        scalar !== null && typeof scalar === "object" ? `\0${this.data.subarray(start, this.offset).join()}` : scalar;
+      if (seen.has(identity)) throw new MalformedCbor("a key occurs more than once");
+      seen.add(identity);
+      members.set(key, this.readItem(depth + 1));
     }
     return members;
   }
 
-  private tagged(tag: number, depth: number): unknown {
-    const value = this.item(depth + 1);
+  private readTagged(tag: number, depth: number): unknown {
+    const value = this.readItem(depth + 1);
     if ((tag !== 2 && tag !== 3) || !(value instanceof Uint8Array)) return new Tag(tag, value);
-    if (this.limits.shortest) throw new Malformed("a big number");
+    if (this.limits.shortest) throw new MalformedCbor("big numbers are not allowed here");
     let number = 0n;
     for (const byte of value) number = (number << 8n) | BigInt(byte);
     return tag === 2 ? number : -1n - number;
   }
 
-  private simple(info: number): unknown {
+  private readSimple(info: number): unknown {
     if (info === 20 || info === 21) return info === 21;
     if (info === 22) return null;
     if (info === 23) return undefined;
-    if (info < 25 || info > 27) throw new Malformed(`simple value ${info}`);
-    const start = this.at;
-    this.take(LONG[info]);
+    if (info < 25 || info > 27) throw new MalformedCbor(`unsupported simple value ${info}`);
+    const start = this.offset;
+    this.take(ARGUMENT_SIZES[info]);
     const value =
-      info === 27 ? this.view.getFloat64(start) : info === 26 ? this.view.getFloat32(start) : half(this.view.getUint16(start));
-    if (!Number.isFinite(value)) throw new Malformed(`${value} is not a number a record can hold`);
+      info === 27
+        ? this.view.getFloat64(start)
+        : info === 26
+          ? this.view.getFloat32(start)
+          : decodeHalf(this.view.getUint16(start));
+    if (!Number.isFinite(value)) throw new MalformedCbor(`${value} is not a finite number`);
     return new Float(value);
   }
 }
 
-/** A number that was written as a float: `1.0` is no label, where `1` is. */
+/** A number encoded as a float. Unlike the integer 1, the float 1.0 is not a header label. */
 export class Float extends Number {}
 
-function half(bits: number): number {
+function decodeHalf(bits: number): number {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
   const size =
@@ -163,21 +172,26 @@ function half(bits: number): number {
   return bits & 0x8000 ? -size : size;
 }
 
-/** Turn maps into objects, as a record has them; keys that are no text are written as one. */
-export function plain(value: unknown): unknown {
+/** Convert maps to plain objects, as in a record from JSON; keys become texts. */
+export function toPlainObjects(value: unknown): unknown {
   if (value instanceof Float) return value.valueOf();
-  if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Tag) return { tag: value.tag, value: plain(value.value) };
+  if (Array.isArray(value)) return value.map(toPlainObjects);
+  if (value instanceof Tag) return { tag: value.tag, value: toPlainObjects(value.value) };
   if (!(value instanceof Map)) return value;
   const object = {};
   for (const [key, item] of value) {
-    // A member named `__proto__` is a member like any other.
-    Object.defineProperty(object, String(key), { value: plain(item), enumerable: true, writable: true, configurable: true });
+    // An assignment would not create a member named `__proto__`.
+    Object.defineProperty(object, String(key), {
+      value: toPlainObjects(item),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
   }
   return object;
 }
 
-export function head(major: number, argument: number): Bytes {
+export function encodeHead(major: number, argument: number): Bytes {
   if (argument < 24) return Uint8Array.of((major << 5) | argument);
   if (argument < 0x100) return Uint8Array.of((major << 5) | 24, argument);
   const bytes = new Uint8Array(argument < 0x10000 ? 3 : 5);
@@ -187,11 +201,11 @@ export function head(major: number, argument: number): Bytes {
   return bytes;
 }
 
-export function byteString(data: Bytes): Bytes {
-  return joined(head(2, data.length), data);
+export function encodeByteString(data: Bytes): Bytes {
+  return concatBytes(encodeHead(2, data.length), data);
 }
 
-export function textString(text: string): Bytes {
+export function encodeTextString(text: string): Bytes {
   const data = new TextEncoder().encode(text);
-  return joined(head(3, data.length), data);
+  return concatBytes(encodeHead(3, data.length), data);
 }

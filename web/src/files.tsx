@@ -1,45 +1,49 @@
-/** The files that came of a conversation: which lines, by whom, on what evidence, and by which entries. */
+/** The files that a conversation changed: for each range of lines its author, the evidence, the entries that wrote it, and its text. */
 
-import { entryName, Lines } from "./ranges";
+import { useState } from "preact/hooks";
+import { linesKey, type PageState } from "./page-state";
 import type { AttributedFile, Range } from "./protocol";
-import type { State } from "./state";
-import { visible } from "./texts";
+import { makeVisible } from "./text";
 
 const COLOURS = 6;
+const ENTRIES = "/session/entries/";
+const MAX_LINES = 500;
+const MAX_LINE_LENGTH = 500;
 
-/** Give each contributor a colour of its own: AI by model, all others by kind. */
-export function colours(files: AttributedFile[]): Map<string, string> {
+/** Assign a colour to each AI model; other contributors have a colour for their kind. */
+function assignColours(files: AttributedFile[]): Map<string, string> {
   const models = [
     ...new Set(files.flatMap((file) => file.ranges.filter((range) => range.type === "ai").map((range) => range.model))),
   ].sort();
-  return new Map(models.map((model, at) => [model, `ai-${at % COLOURS}`]));
+  return new Map(models.map((model, index) => [model, `ai-${index % COLOURS}`]));
 }
 
-function lookOf(range: Range, known: Map<string, string>): string {
-  return range.type === "ai" ? (known.get(range.model) ?? "ai-0") : range.type;
+function chooseColour(range: Range, colours: Map<string, string>): string {
+  return range.type === "ai" ? (colours.get(range.model) ?? "ai-0") : range.type;
 }
 
-interface Given {
-  state: State;
+interface Props {
+  state: PageState;
   go: (session: number, entry: string) => void;
-  at: string | null;
+  /** The path of the file to highlight. */
+  selected: string | null;
 }
 
-export function Files({ state, go, at }: Given) {
+export function Files({ state, go, selected }: Props) {
   const files = state.overview?.files ?? [];
-  const known = colours(files);
+  const colours = assignColours(files);
   if (!files.length)
     return (
       <p class="empty">
-        The record says nothing about files: <code>vacr attribute</code> finds out which lines it wrote.
+        The record has no file attribution. To find the lines that the agent wrote, run <code>vacr attribute</code>.
       </p>
     );
   return (
     <div class="files">
       <p class="legend">
-        {[...known].map(([model, look]) => (
+        {[...colours].map(([model, look]) => (
           <span>
-            <i class={`swatch ${look}`} /> {visible(model) || "AI"}
+            <i class={`swatch ${look}`} /> {makeVisible(model) || "AI"}
           </span>
         ))}
         {["human", "mixed", "unknown"]
@@ -51,7 +55,7 @@ export function Files({ state, go, at }: Given) {
           ))}
       </p>
       {files.map((file) => (
-        <File file={file} known={known} go={go} state={state} marked={file.path === at} />
+        <File file={file} colours={colours} go={go} state={state} marked={file.path === selected} />
       ))}
     </div>
   );
@@ -59,36 +63,36 @@ export function Files({ state, go, at }: Given) {
 
 function File({
   file,
-  known,
+  colours,
   go,
   state,
   marked,
 }: {
   file: AttributedFile;
-  known: Map<string, string>;
-  go: Given["go"];
-  state: State;
+  colours: Map<string, string>;
+  go: Props["go"];
+  state: PageState;
   marked: boolean;
 }) {
-  const last = file.ranges.reduce((most, range) => Math.max(most, range.end), 1);
+  const last = file.ranges.reduce((largest, range) => Math.max(largest, range.end), 1);
   const lines = file.ranges.reduce((sum, range) => sum + range.end - range.start + 1, 0);
   return (
     <section
       class={`file${marked ? " marked" : ""}`}
       id={`file-${file.session}-${file.path}`}
       tabIndex={-1}
-      aria-label={visible(file.path)}
+      aria-label={makeVisible(file.path)}
     >
       <h3>
-        {visible(file.path)}{" "}
+        {makeVisible(file.path)}{" "}
         <small>
-          {lines.toLocaleString("en")} lines{file.complete ? "" : ", not all of the file is known"}
+          {lines.toLocaleString("en")} lines{file.complete ? "" : ", file known only in part"}
         </small>
       </h3>
       <svg class="strip" viewBox={`0 0 ${last} 1`} preserveAspectRatio="none" aria-hidden="true">
         {file.ranges.map((range) => (
           <rect
-            class={lookOf(range, known)}
+            class={chooseColour(range, colours)}
             x={range.start - 1}
             y={0}
             width={range.end - range.start + 1}
@@ -108,20 +112,107 @@ function File({
         </thead>
         <tbody>
           {file.ranges.map((range) => (
-            <Lines file={file} range={range} look={lookOf(range, known)} go={go} state={state} />
+            <RangeRows file={file} range={range} look={chooseColour(range, colours)} go={go} state={state} />
           ))}
         </tbody>
       </table>
-      {file.loose.length > 0 && (
+      {file.unplaced.length > 0 && (
         <p class="note">
-          Changed at a place that is not known by{" "}
-          {file.loose.map((entry) => (
+          Also changed, at an unknown position, by{" "}
+          {file.unplaced.map((entry) => (
             <button type="button" class="more" onClick={() => go(file.session, entry)}>
-              {entryName(entry)}
+              {nameEntry(entry)}
             </button>
           ))}
         </p>
       )}
     </section>
+  );
+}
+
+/** Return a short name of an entry: its position, or the end of its id. */
+function nameEntry(entry: string): string {
+  return entry.startsWith(ENTRIES)
+    ? `entry ${makeVisible(entry.slice(ENTRIES.length)).slice(0, 30)}`
+    : makeVisible(entry).slice(-12);
+}
+
+export function describeLines(range: Range): string {
+  return range.start === range.end ? `line ${range.start}` : `lines ${range.start}–${range.end}`;
+}
+
+function nameAuthor(range: Range): string {
+  return range.type === "ai" ? makeVisible(range.model) || "AI" : range.type;
+}
+
+function RangeRows({
+  file,
+  range,
+  look,
+  go,
+  state,
+}: {
+  file: AttributedFile;
+  range: Range;
+  look: string;
+  go: (session: number, entry: string) => void;
+  state: PageState;
+}) {
+  const [open, setOpen] = useState(false);
+  const lines = state.lines.get(linesKey(file, range));
+  const show = () => {
+    state.requestLines(file, range);
+    setOpen(!open);
+  };
+  return (
+    <>
+      <tr>
+        <td>
+          <i class={`swatch ${look}`} />{" "}
+          <button type="button" class="more" aria-expanded={open} onClick={show}>
+            {describeLines(range)}
+          </button>
+        </td>
+        <td>{nameAuthor(range)}</td>
+        <td>{makeVisible(range.evidence)}</td>
+        <td>
+          {range.entries.map((entry) => (
+            <button type="button" class="more" onClick={() => go(file.session, entry)}>
+              {nameEntry(entry)}
+              <span class="hidden">, the entry that wrote {describeLines(range)}</span>
+            </button>
+          ))}
+        </td>
+      </tr>
+      {open && (
+        <tr>
+          <td colSpan={4}>
+            {lines === undefined ? (
+              "Reading …"
+            ) : lines === null ? (
+              <span class="note">No single call contains the text of these lines. To rebuild the file, run vacr replay.</span>
+            ) : (
+              <LineTexts lines={lines} first={range.start} look={look} />
+            )}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** The text of lines, proved by their hash in the record. */
+function LineTexts({ lines, first, look }: { lines: string[]; first: number; look: string }) {
+  return (
+    <div class={`text ${look}`}>
+      {lines.slice(0, MAX_LINES).map((line, index) => (
+        <div class="line">
+          <span class="number">{first + index}</span>
+          {makeVisible(line.slice(0, MAX_LINE_LENGTH))}
+          {line.length > MAX_LINE_LENGTH ? "…" : ""}
+        </div>
+      ))}
+      {lines.length > MAX_LINES && <p class="note">{lines.length - MAX_LINES} more lines</p>}
+    </div>
   );
 }

@@ -1,119 +1,128 @@
-/** JSON: read with all digits of large numbers, and written canonically (RFC 8785). */
+/** JSON: read without losing digits of large numbers, and written in canonical form (RFC 8785) or indented. */
 
 import type { Bytes } from "./bytes";
-import { decode, plain, RECORD, Tag } from "./cbor";
+import { decodeCbor, RECORD_LIMITS, Tag, toPlainObjects } from "./cbor";
 
-export type Value = any; // eslint-disable-line -- a record is an open map of any values
+export type Value = any; // A record may contain any value anywhere.
 
 const LARGE = /[[:,\s-]\d{16}/;
 const SURROGATE = /\\u[dD][89a-fA-F]/;
-const LONE = /\p{Cs}/u;
+const LONE_SURROGATE = /\p{Cs}/u;
 const RECORD_TAG = 4149;
 
-/** Read a record, in JSON or CBOR; the bytes tell which it is. */
+/** Return whether a value is an object with members; arrays and byte strings are not. */
+export function isObject(value: Value): boolean {
+  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
+}
+
+/** Read a record in JSON or CBOR; the first byte shows which it is. */
 export function readRecord(data: Bytes): Value {
-  if (!data.length) throw new Error("empty: there is nothing to read");
+  if (!data.length) throw new Error("The record is empty");
   if (data[0] >= 0x80) {
-    const value = decode(data, RECORD);
-    return plain(value instanceof Tag && value.tag === RECORD_TAG ? value.value : value);
+    const value = decodeCbor(data, RECORD_LIMITS);
+    return toPlainObjects(value instanceof Tag && value.tag === RECORD_TAG ? value.value : value);
   }
-  return parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
+  return parseJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
 }
 
 /**
- * Read JSON as Python does. What the browser reads fast is right where it gives the same text again; else a number may have more digits than
- * a double holds, or a member occur twice, and it is read slowly and exactly.
+ * Parse JSON exactly as Python does.
+ *
+ * The browser's parser is fast, and its result is right if it serializes to the same text again. If it does not, a number may have
+ * more digits than a double keeps, or a member may occur twice: then the slow, exact parser below decides.
  */
-export function parse(text: string): Value {
+export function parseJson(text: string): Value {
   if (!LARGE.test(text) && !SURROGATE.test(text)) {
     const value = JSON.parse(text);
     if (JSON.stringify(value) === text) return value;
   }
-  return new Exact(text).whole();
+  return new ExactParser(text).parseAll();
 }
 
-/** Write a value canonically; large numbers with all their digits, bytes in hexadecimal. */
-export function canonical(value: Value): string {
+/** Serialize a value in canonical form; large numbers keep all digits, and bytes are written in hexadecimal. */
+export function canonicalJson(value: Value): string {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Uint8Array) return `"h'${Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("")}'"`;
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value !== null && typeof value === "object")
     return `{${Object.keys(value)
       .sort()
-      .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
+      .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`)
       .join(",")}}`;
   return JSON.stringify(value) ?? "null";
 }
 
-/** Write a value for people, each member in a line. */
-export function pretty(value: Value, indent = ""): string {
+/** Serialize a value for people: indented, one member per line. */
+export function prettyJson(value: Value, indent = ""): string {
   const deeper = `${indent}  `;
   if (Array.isArray(value) && value.length)
-    return `[\n${value.map((item) => deeper + pretty(item, deeper)).join(",\n")}\n${indent}]`;
+    return `[\n${value.map((item) => deeper + prettyJson(item, deeper)).join(",\n")}\n${indent}]`;
   if (value !== null && typeof value === "object" && !(value instanceof Uint8Array) && !Array.isArray(value)) {
     const names = Object.keys(value);
     if (names.length)
-      return `{\n${names.map((name) => `${deeper}${JSON.stringify(name)}: ${pretty(value[name], deeper)}`).join(",\n")}\n${indent}}`;
+      return `{\n${names.map((name) => `${deeper}${JSON.stringify(name)}: ${prettyJson(value[name], deeper)}`).join(",\n")}\n${indent}}`;
   }
-  return canonical(value);
+  return canonicalJson(value);
 }
 
-class Exact {
+class ExactParser {
   private at = 0;
 
   constructor(private readonly text: string) {}
 
-  whole(): Value {
-    const value = this.value();
-    this.blanks();
+  parseAll(): Value {
+    const value = this.parseValue();
+    this.skipBlanks();
     if (this.at < this.text.length) this.fail();
     return value;
   }
 
-  private value(): Value {
-    this.blanks();
+  private parseValue(): Value {
+    this.skipBlanks();
     const first = this.text[this.at];
-    if (first === "{") return this.object();
-    if (first === "[") return this.list();
-    if (first === '"') return this.string();
-    return this.scalar();
+    if (first === "{") return this.parseObject();
+    if (first === "[") return this.parseList();
+    if (first === '"') return this.parseString();
+    return this.parseScalar();
   }
 
-  private object(): Value {
+  private parseObject(): Value {
     const object = {};
-    for (let end = this.opened("}"); !end; end = this.closed("}")) {
-      this.blanks();
-      const name = this.string();
-      this.blanks();
+    for (let end = this.isEmpty("}"); !end; end = this.reachesEnd("}")) {
+      this.skipBlanks();
+      const name = this.parseString();
+      this.skipBlanks();
       if (this.text[this.at++] !== ":") this.fail();
       if (Object.hasOwn(object, name)) throw new SyntaxError(`member ${name} occurs more than once`);
-      Object.defineProperty(object, name, { value: this.value(), enumerable: true, writable: true, configurable: true });
+      Object.defineProperty(object, name, { value: this.parseValue(), enumerable: true, writable: true, configurable: true });
     }
     return object;
   }
 
-  private list(): Value[] {
+  private parseList(): Value[] {
     const items: Value[] = [];
-    for (let end = this.opened("]"); !end; end = this.closed("]")) items.push(this.value());
+    for (let end = this.isEmpty("]"); !end; end = this.reachesEnd("]")) items.push(this.parseValue());
     return items;
   }
 
-  private opened(close: string): boolean {
+  /** Skip the opening bracket; return whether the closing one follows. */
+  private isEmpty(close: string): boolean {
     this.at++;
-    this.blanks();
+    this.skipBlanks();
     if (this.text[this.at] !== close) return false;
     this.at++;
     return true;
   }
 
-  private closed(close: string): boolean {
-    this.blanks();
-    const found = this.text[this.at++];
-    if (found !== close && found !== ",") this.fail();
-    return found === close;
+  /** Skip a comma or the closing bracket; return whether it was the bracket. */
+  private reachesEnd(close: string): boolean {
+    this.skipBlanks();
+    const character = this.text[this.at++];
+    if (character !== close && character !== ",") this.fail();
+    return character === close;
   }
 
-  private string(): string {
+  private parseString(): string {
     const start = this.at;
     if (this.text[start] !== '"') this.fail();
     for (let end = this.text.indexOf('"', start + 1); end >= 0; end = this.text.indexOf('"', end + 1)) {
@@ -122,16 +131,16 @@ class Exact {
       if ((end - before) % 2) continue;
       this.at = end + 1;
       const text = JSON.parse(this.text.slice(start, end + 1));
-      if (LONE.test(text)) throw new SyntaxError(`a lone surrogate at character ${start}`);
+      if (LONE_SURROGATE.test(text)) throw new SyntaxError(`lone surrogate at character ${start}`);
       return text;
     }
     return this.fail();
   }
 
-  private scalar(): Value {
-    const found = /(?:true|false|null|-?\d[\d.eE+-]*)/y;
-    found.lastIndex = this.at;
-    const text = found.exec(this.text)?.[0];
+  private parseScalar(): Value {
+    const pattern = /(?:true|false|null|-?\d[\d.eE+-]*)/y;
+    pattern.lastIndex = this.at;
+    const text = pattern.exec(this.text)?.[0];
     if (text === undefined) return this.fail();
     this.at += text.length;
     const value = JSON.parse(text);
@@ -140,11 +149,11 @@ class Exact {
     return typeof value === "number" && /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
   }
 
-  private blanks(): void {
+  private skipBlanks(): void {
     while (" \n\r\t".includes(this.text[this.at] ?? "x")) this.at++;
   }
 
   private fail(): never {
-    throw new SyntaxError(`not JSON at character ${this.at}`);
+    throw new SyntaxError(`invalid JSON at character ${this.at}`);
   }
 }

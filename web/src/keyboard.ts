@@ -1,22 +1,22 @@
-/** The keys: j and k, ] and [, / and ?, and what is told in the help. */
+/** Keyboard shortcuts, and their descriptions for the help. */
 
 import { useEffect } from "preact/hooks";
-import type { State } from "./state";
+import type { PageState } from "./page-state";
 
 export const KEYS: [string, string][] = [
-  ["j, k", "next row, row before"],
-  ["], [", "next prompt, prompt before"],
+  ["j, k", "next row, previous row"],
+  ["], [", "next prompt, previous prompt"],
   ["e", "next failure"],
-  ["Enter, o", "open or close a row"],
+  ["Enter, o", "open or close the row"],
   ["/", "search"],
-  ["f", "files, and back"],
+  ["f", "show the files, or go back"],
   ["g, G", "first row, last row"],
-  ["Esc", "leave the search or this help"],
-  ["?", "this help"],
+  ["Esc", "leave the search or close this help"],
+  ["?", "show this help"],
 ];
 
-interface Given {
-  state: State;
+interface Props {
+  state: PageState;
   selected: number;
   go: (row: number) => void;
   toggle: (row: number) => void;
@@ -25,9 +25,9 @@ interface Given {
   files: () => void;
 }
 
-export function useKeys({ state, selected, go, toggle, search, help, files }: Given): void {
+export function useKeyboard({ state, selected, go, toggle, search, help, files }: Props): void {
   const { shown, rows } = state;
-  /** Go to the nearest row that is shown, from the one that is selected on, for which something holds. */
+  /** Go to the next or previous row on the page that matches a condition. */
   const move = (step: 1 | -1, wanted: (row: number) => boolean) => {
     let position = shown.indexOf(selected);
     if (position < 0) position = step > 0 ? -1 : shown.length;
@@ -49,19 +49,19 @@ export function useKeys({ state, selected, go, toggle, search, help, files }: Gi
     "?": help,
   };
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.key === "Escape" && target === search.current) search.current?.blur();
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       if (/^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      // What has the focus and does something of its own on Enter keeps it.
+      // On a focused button or link, Enter keeps its usual effect.
       if (event.key === "Enter" && /^(?:BUTTON|A)$/.test(target.tagName)) return;
       const action = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
       if (!action) return;
       event.preventDefault();
       action();
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
   });
 }

@@ -1,49 +1,49 @@
-/** Where it begins: the same script is the page and, started again from a blob, its worker. */
+/** The start of the script. It runs twice: as the page and, from a blob, as the worker of the page. */
 
 import { render } from "preact";
 import { App } from "./app";
-import type { Asked, Island, Told } from "./protocol";
-import { SiteIndex } from "./site";
-import { answering } from "./worker";
+import { ArchiveIndex } from "./archive-index";
+import type { Island, WorkerReply, WorkerRequest } from "./protocol";
+import { createResponder } from "./worker";
 
 const SCRIPT = "script[type=module]";
 
-function text(selector: string): string | null {
+function readText(selector: string): string | null {
   return document.querySelector(selector)?.textContent ?? null;
 }
 
-/** Start the worker on this very script, and hand it the bytes; they stay in the document, too, so that it can be saved whole. */
-function begin(island: Island): Worker {
-  const script = URL.createObjectURL(new Blob([text(SCRIPT)!], { type: "text/javascript" }));
+/** Start the worker and send it the records. They also stay in the document, so that a saved copy of the page is complete. */
+function startWorker(island: Island): Worker {
+  const script = URL.createObjectURL(new Blob([readText(SCRIPT)!], { type: "text/javascript" }));
   const worker = new Worker(script);
-  const records = island.records.map((_, at) => text(`#record-${at}`) ?? "");
-  const statements = island.records.map((_, at) => text(`#statement-${at}`));
-  worker.postMessage({ do: "open", island, records, statements } satisfies Asked);
+  const records = island.records.map((_, number) => readText(`#record-${number}`) ?? "");
+  const statements = island.records.map((_, number) => readText(`#statement-${number}`));
+  worker.postMessage({ do: "open", island, records, statements } satisfies WorkerRequest);
   return worker;
 }
 
-function page(): void {
+function renderPage(): void {
   const root = document.getElementById("app")!;
-  const described = text("#vacr-page");
+  const description = readText("#vacr-page");
   root.textContent = "";
-  if (described === null) {
-    root.textContent = "This is the empty viewer: vacr view RECORD -o PAGE.html fills it.";
+  if (description === null) {
+    root.textContent = "This viewer contains no record. To make a page, run: vacr view RECORD -o PAGE.html";
     return;
   }
-  const island: Island = JSON.parse(described);
+  const island: Island = JSON.parse(description);
   document.title = island.title;
   render(
     island.site ? (
-      <SiteIndex site={island.site} title={island.title} made={island.made} />
+      <ArchiveIndex site={island.site} title={island.title} producer={island.producer} />
     ) : (
-      <App island={island} worker={begin(island)} />
+      <App island={island} worker={startWorker(island)} />
     ),
     root,
   );
 }
 
 if (typeof document === "undefined") {
-  const answer = answering((told: Told) => self.postMessage(told));
-  self.onmessage = (event: MessageEvent<Asked>) => void answer(event.data);
-} else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", page);
-else page();
+  const respond = createResponder((reply: WorkerReply) => self.postMessage(reply));
+  self.onmessage = (event: MessageEvent<WorkerRequest>) => void respond(event.data);
+} else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", renderPage);
+else renderPage();

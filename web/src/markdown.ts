@@ -1,11 +1,11 @@
 /**
- * Markdown of others as HTML that can do nothing: no pictures, forms, styles, frames, ids; links only to the web and to mail, and
- * each says where it leads.
+ * Untrusted Markdown as harmless HTML: no images, forms, styles, frames or ids. Links lead only to web and mail addresses, and show
+ * their target.
  */
 
 import DOMPurify from "dompurify";
 import { marked } from "marked";
-import { visible } from "./texts";
+import { makeVisible } from "./text";
 
 const TAGS = [
   "a",
@@ -39,67 +39,70 @@ const TAGS = [
   "tr",
   "ul",
 ];
-const SAFE = /^(?:https?:\/\/|mailto:)/i;
-const BELOW = 3;
-const LONGEST = 80;
+const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:)/i;
+/** The page's own headings use levels 1 to 3. */
+const HEADING_OFFSET = 3;
+const MAX_TARGET_LENGTH = 80;
 
-let ready = false;
+let hasHooks = false;
 
-function prepare(): void {
-  ready = true;
-  // A control may be spelled in a way that only HTML reads.
+function addHooks(): void {
+  hasHooks = true;
+  // Control characters may hide in HTML entities, so escape them again after parsing.
   DOMPurify.addHook("beforeSanitizeElements", (node) => {
-    if (node.nodeType === Node.TEXT_NODE) node.nodeValue = visible(node.nodeValue!);
+    if (node.nodeType === Node.TEXT_NODE) node.nodeValue = makeVisible(node.nodeValue!);
   });
   DOMPurify.addHook("afterSanitizeAttributes", (node) => {
-    if (node.nodeName === "A") link(node as HTMLAnchorElement);
-    // The headings of others come below those of the page, so that its outline stays true.
-    if (/^H[1-6]$/.test(node.nodeName)) node.setAttribute("aria-level", String(Math.min(6, Number(node.nodeName[1]) + BELOW)));
+    if (node.nodeName === "A") restrictLink(node as HTMLAnchorElement);
+    // Headings in the content get lower levels than headings of the page, for the outline in screen readers.
+    if (/^H[1-6]$/.test(node.nodeName))
+      node.setAttribute("aria-level", String(Math.min(6, Number(node.nodeName[1]) + HEADING_OFFSET)));
   });
 }
 
-function link(node: HTMLAnchorElement): void {
+/** Make a link show its target; remove its address if that is not safe. */
+function restrictLink(node: HTMLAnchorElement): void {
   const address = node.getAttribute("href");
   node.removeAttribute("title");
-  const told = address !== null && SAFE.test(address) ? destination(address) : null;
-  if (address === null || told === null) {
+  const target = address !== null && SAFE_ADDRESS.test(address) ? describeTarget(address) : null;
+  if (address === null || target === null) {
     node.removeAttribute("href");
     if (address !== null) node.append(` (${address.slice(0, 200)})`);
     return;
   }
   node.setAttribute("rel", "noopener noreferrer nofollow");
   node.setAttribute("target", "_blank");
-  if (node.textContent !== address) node.append(` (${told})`);
+  if (node.textContent !== address) node.append(` (${target})`);
 }
 
-/** Say where a link leads: of the web, first of all to whom, whatever stands before that; nothing for no address. */
-function destination(address: string): string | null {
+/** Return the target of a link, starting with the host, so that a user name in the address cannot hide it; null if invalid. */
+function describeTarget(address: string): string | null {
   try {
     const { protocol, host, pathname, search, hash } = new URL(address);
     const whole = protocol === "mailto:" ? address : host + (pathname + search + hash).replace(/^\/$/, "");
-    return whole.length <= LONGEST ? whole : `${whole.slice(0, Math.max(LONGEST, host.length))}…`;
+    return whole.length <= MAX_TARGET_LENGTH ? whole : `${whole.slice(0, Math.max(MAX_TARGET_LENGTH, host.length))}…`;
   } catch {
     return null;
   }
 }
 
-// Raw HTML in Markdown is shown as the text it is.
+// Show raw HTML and images in Markdown as text.
 marked.use({
   gfm: true,
-  renderer: { html: ({ text }) => escaped(text), image: ({ href, text }) => escaped(`![${text}](${href.slice(0, 200)})`) },
+  renderer: { html: ({ text }) => escapeHtml(text), image: ({ href, text }) => escapeHtml(`![${text}](${href.slice(0, 200)})`) },
 });
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-export function markdown(text: string): string {
-  if (!ready) prepare();
+export function renderMarkdown(text: string): string {
+  if (!hasHooks) addHooks();
   return DOMPurify.sanitize(marked.parse(text, { async: false }), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ["href", "start", "align"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^[^]*$/, // Our own hook judges links, so that those it takes away can still be read.
+    ALLOWED_URI_REGEXP: /^[^]*$/, // Our own hook checks links, and shows the address of a removed one.
   });
 }

@@ -1,29 +1,30 @@
-/** What page and worker say to each other, and what is in the page beside the viewer: the island. */
+/** The data in the page (the island), and the messages between the page and its worker. */
 
-import type { Filter } from "./filters";
-import type { Input } from "./inputs";
+import type { NamedCount } from "./named-counts";
+import type { Filter } from "./row-filter";
 import type { Row } from "./rows";
-import type { Sum } from "./sums";
-import type { Check, Verdict } from "./verifying";
+import type { Input } from "./tool-calls";
+import type { Check, Verdict } from "./verify";
 
-/** The page's own description, as `vacr.viewer.page` writes it. Nothing in it is believed that can be found out from the bytes. */
+/** The description of the page, written by `vacr.viewer.page`. The page computes everything it can from the records instead. */
 export interface Island {
   title: string;
-  made: string;
+  /** The program that made the page, with its version. */
+  producer: string;
   /** Public keys in COSE form, base64. */
   keys: string[];
   logKeys: string[];
   roots: boolean;
   entryRule: string;
   filter: Filter | null;
-  records: { name: string; found: Found | null }[];
-  /** Where the index is of the archive that the page is in. */
+  records: { name: string; verification: StoredVerification | null }[];
+  /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
   site?: Site;
 }
 
-/** What `vacr view` found when it made the page. */
-export interface Found {
+/** The result of the verification by `vacr view` when it made the page. */
+export interface StoredVerification {
   verified: boolean;
   message: string;
   checks: Check[];
@@ -45,18 +46,20 @@ export interface SitePage {
   calls: number;
   errors: number;
   tokens: number;
-  /** Of each model, the output tokens; of each tool, the calls. */
-  spent: Sum[];
-  tools: Sum[];
+  /** The output tokens of each model. */
+  spent: NamedCount[];
+  /** The calls of each tool. */
+  tools: NamedCount[];
   cost: number;
   verdict: "verified" | "signed" | "failed" | "unsigned";
+  /** The reason for the verdict. */
   told: string;
 }
 
-export interface Shown extends Row {
-  /** Which of the page's records it is in. */
+export interface PageRow extends Row {
+  /** The index of its record in the page. */
   session: number;
-  /** What a link to it names. */
+  /** The fragment of a link to it. */
   anchor: string;
 }
 
@@ -69,9 +72,9 @@ export interface Totals {
   cost: number;
   milliseconds: number;
   /** The calls of each tool. */
-  tools: Sum[];
+  tools: NamedCount[];
   /** The output tokens of each model. */
-  models: Sum[];
+  models: NamedCount[];
 }
 
 export interface Session {
@@ -103,8 +106,8 @@ export interface AttributedFile {
   path: string;
   complete: boolean;
   ranges: Range[];
-  /** Entries that changed it at a place that is not known. */
-  loose: string[];
+  /** Entries that changed the file at an unknown position. */
+  unplaced: string[];
 }
 
 export interface Bucket {
@@ -125,19 +128,19 @@ export interface Overview {
   count: number;
 }
 
-export type Asked =
+export type WorkerRequest =
   | { do: "open"; island: Island; records: string[]; statements: (string | null)[] }
-  | { do: "choose"; ask: number; filter: Filter }
+  | { do: "filter"; number: number; filter: Filter }
   | { do: "lines"; key: string; session: number; entries: string[]; count: number; hash: string }
   | { do: "inputs"; session: number; place: string }
   | { do: "raw"; session: number; places: string[] };
 
-export type Told =
+export type WorkerReply =
   | { is: "verdicts"; verdicts: Verdict[] }
   | { is: "overview"; overview: Overview }
-  | { is: "rows"; rows: Shown[]; done: boolean }
-  | { is: "chosen"; ask: number; rows: number[] }
+  | { is: "rows"; rows: PageRow[]; done: boolean }
+  | { is: "matches"; number: number; rows: number[] }
   | { is: "lines"; key: string; lines: string[] | null }
   | { is: "inputs"; session: number; place: string; inputs: Input[] }
   | { is: "raw"; session: number; places: string[]; text: string }
-  | { is: "failed"; told: string };
+  | { is: "failed"; message: string };

@@ -1,22 +1,22 @@
 /**
- * Receipts of transparency logs: that a log has a statement. Follows RFC 9942 and RFC 9162 section 2.1.3.2.
+ * Receipts: proofs that a transparency log contains a statement. Follows RFC 9942 and RFC 9162 section 2.1.3.2.
  *
- * What a receipt says of the size of the tree and of the place of the entry is not signed: the root is.
+ * The log signs only the root of its tree. The tree size and the entry index in a receipt are not signed.
  */
 
 import * as algorithms from "./algorithms";
-import { type Bytes, equal, hashed, hex, joined } from "./bytes";
-import { byteString, decode, Malformed } from "./cbor";
+import { areEqual, type Bytes, computeHash, concatBytes, toHex } from "./bytes";
+import { decodeCbor, encodeByteString, MalformedCbor } from "./cbor";
 import { type Claims, readClaims } from "./claims";
-import { type Key, uriOf } from "./keys";
-import { Refusal } from "./refusal";
-import { isBytes, L, parse, type Sign1, toBeSigned } from "./sign1";
+import { buildSignedBytes, HEADER, isBytes, parseSign1, type Sign1 } from "./cose";
+import { type Key, thumbprintUri } from "./keys";
+import { VerificationError } from "./verification-error";
 
-const MOST = 64;
-const MOST_PROOFS = 16;
-const LONGEST = 64;
+const MAX_RECEIPTS = 64;
+const MAX_PROOFS = 16;
+const MAX_PATH_LENGTH = 64;
 
-export interface Logged {
+export interface Registration {
   claims: Claims;
   size: number;
   index: number;
@@ -29,108 +29,112 @@ interface Proof {
   path: Bytes[];
 }
 
-/** Give the receipts in a statement, as they are written. */
-export function writtenIn(message: Sign1): unknown[] {
-  if (message.protected.has(L.RECEIPTS))
-    throw new Refusal("receipts in the protected header, where no log can have put them", "receipt-protected");
-  if (!message.unprotected.has(L.RECEIPTS)) return [];
-  const written = message.unprotected.get(L.RECEIPTS);
-  if (!Array.isArray(written) || !written.length || written.length > MOST)
-    throw new Refusal(`receipts that are no list of up to ${MOST}`, "receipt-malformed");
-  return written;
+/** Return the encoded receipts in a statement. */
+export function listReceipts(message: Sign1): unknown[] {
+  if (message.protected.has(HEADER.RECEIPTS))
+    throw new VerificationError("The receipts are in the protected header, which a log cannot change", "receipt-protected");
+  if (!message.unprotected.has(HEADER.RECEIPTS)) return [];
+  const receipts = message.unprotected.get(HEADER.RECEIPTS);
+  if (!Array.isArray(receipts) || !receipts.length || receipts.length > MAX_RECEIPTS)
+    throw new VerificationError(`The receipts are not a list of 1 to ${MAX_RECEIPTS} items`, "receipt-malformed");
+  return receipts;
 }
 
-/** Give the entry of a statement in a log: its bytes, with an empty map for the unprotected header; or the hash of those. */
-export async function entryOf(message: Sign1, rule: string): Promise<Bytes> {
-  const entry = joined(
+/** Build the log entry of a statement: the statement with an empty unprotected header or, by the rule "digest", its hash. */
+export async function buildLogEntry(message: Sign1, rule: string): Promise<Bytes> {
+  const entry = concatBytes(
     message.tagged ? Uint8Array.of(0xd2, 0x84) : Uint8Array.of(0x84),
-    byteString(message.protectedBytes),
+    encodeByteString(message.protectedBytes),
     Uint8Array.of(0xa0),
-    message.payload === null ? Uint8Array.of(0xf6) : byteString(message.payload),
-    byteString(message.signature),
+    message.payload === null ? Uint8Array.of(0xf6) : encodeByteString(message.payload),
+    encodeByteString(message.signature),
   );
-  return rule === "digest" ? hashed("SHA-256", entry) : entry;
+  return rule === "digest" ? computeHash("SHA-256", entry) : entry;
 }
 
-/** Check a receipt; nothing where it is of a log whose key is not here. */
-export async function held(written: unknown, entry: Bytes, keys: Key[], now: number): Promise<Logged | null> {
+/** Check a receipt; returns null if it is from a log without a trusted key. */
+export async function checkReceipt(receipt: unknown, entry: Bytes, keys: Key[], now: number): Promise<Registration | null> {
   let message: Sign1 | undefined;
   try {
-    message = parsed(written);
-    const proofs = proofsOf(message);
-    const root = await rootOf(proofs, entry);
-    const key = await signerOf(message, root, keys);
-    return { claims: named(message, now), size: proofs[0].size, index: proofs[0].index, key };
+    message = parseReceipt(receipt);
+    const proofs = listProofs(message);
+    const root = await computeRoot(proofs, entry);
+    const key = await findSigner(message, root, keys);
+    return { claims: readLogClaims(message, now), size: proofs[0].size, index: proofs[0].index, key };
   } catch (error) {
-    if (!(error instanceof Refusal) || message === undefined || isTrusted(message, keys)) throw error;
-    if (error.reason === "receipt-malformed" && !isOfAnotherTree(message)) throw error;
+    if (!(error instanceof VerificationError) || message === undefined) throw error;
+    if (keys.some((key) => matchesKeyId(key, message!))) throw error;
+    if (error.reason === "receipt-malformed" && !hasOtherTreeKind(message)) throw error;
     return null;
   }
 }
 
-/** Say of which log a receipt is, by its own words. */
-export function said(written: unknown): string {
+/** Return the unverified name of the log in a receipt. */
+export function nameLog(receipt: unknown): string {
   try {
-    const claims = parsed(written).protected.get(L.CWT_CLAIMS);
+    const claims = parseReceipt(receipt).protected.get(HEADER.CWT_CLAIMS);
     const issuer = claims instanceof Map ? claims.get(1) : undefined;
-    return typeof issuer === "string" ? issuer : "no name";
+    return typeof issuer === "string" ? issuer : "an unnamed log";
   } catch {
-    return "a receipt that cannot be read";
+    return "an unreadable receipt";
   }
 }
 
-function parsed(written: unknown): Sign1 {
-  if (!isBytes(written)) throw new Refusal("a receipt that is no byte string", "receipt-malformed");
+function parseReceipt(receipt: unknown): Sign1 {
+  if (!isBytes(receipt)) throw new VerificationError("A receipt is not a byte string", "receipt-malformed");
   try {
-    return parse(written, [L.ALG, L.KID, L.CWT_CLAIMS, L.VDS]);
+    return parseSign1(receipt, [HEADER.ALG, HEADER.KID, HEADER.CWT_CLAIMS, HEADER.VDS]);
   } catch (error) {
-    if (error instanceof Refusal) throw new Refusal(`a receipt that cannot be read: ${error.message}`, "receipt-malformed");
+    if (error instanceof VerificationError)
+      throw new VerificationError(`Cannot read a receipt: ${error.message}`, "receipt-malformed");
     throw error;
   }
 }
 
-function isOfAnotherTree(message: Sign1): boolean {
-  return message.protected.get(L.VDS) !== 1;
+function hasOtherTreeKind(message: Sign1): boolean {
+  return message.protected.get(HEADER.VDS) !== 1;
 }
 
-function proofsOf(message: Sign1): Proof[] {
-  if (!message.tagged) throw new Refusal("a receipt without the tag of COSE_Sign1", "receipt-untagged");
-  if (message.unprotected.has(L.VDS) || message.unprotected.has(L.ALG))
-    throw new Refusal("the kind of the tree or the algorithm is not protected", "receipt-unprotected");
-  if (isOfAnotherTree(message)) throw new Refusal("a receipt for a kind of tree that is not known", "receipt-tree");
-  const found = message.unprotected.get(L.VDP);
-  if (!(found instanceof Map) || !found.size || ![...found.keys()].every((kind) => kind === -1 || kind === -2))
-    throw new Refusal("a receipt without proofs", "receipt-malformed");
-  const [inclusions, consistencies] = [-1, -2].map((kind) => list(found.has(kind) ? found.get(kind) : null).map(proof));
+function listProofs(message: Sign1): Proof[] {
+  if (!message.tagged) throw new VerificationError("A receipt lacks the COSE_Sign1 tag", "receipt-untagged");
+  if (message.unprotected.has(HEADER.VDS) || message.unprotected.has(HEADER.ALG))
+    throw new VerificationError("The tree kind or the algorithm of a receipt is not protected", "receipt-unprotected");
+  if (hasOtherTreeKind(message)) throw new VerificationError("A receipt is for an unknown kind of tree", "receipt-tree");
+  const header = message.unprotected.get(HEADER.VDP);
+  if (!(header instanceof Map) || !header.size || ![...header.keys()].every((kind) => kind === -1 || kind === -2))
+    throw new VerificationError("A receipt has no proofs", "receipt-malformed");
+  const [inclusions, consistencies] = [-1, -2].map((kind) =>
+    checkProofList(header.has(kind) ? header.get(kind) : null).map(parseProof),
+  );
   if (!inclusions.length || consistencies.length)
-    throw new Refusal("a receipt that proves something else than that an entry is in a log", "receipt-kind");
-  if (!inclusions.every((one) => one.path.length))
-    throw new Refusal("a proof with an empty path, of a log with one entry", "receipt-path-empty");
+    throw new VerificationError("A receipt is not a proof of inclusion", "receipt-kind");
+  if (!inclusions.every((proof) => proof.path.length))
+    throw new VerificationError("A proof has an empty path: the log has a single entry", "receipt-path-empty");
   return inclusions;
 }
 
-function list(proofs: unknown): unknown[] {
+function checkProofList(proofs: unknown): unknown[] {
   if (proofs === null) return [];
-  if (!Array.isArray(proofs) || !proofs.length || proofs.length > MOST_PROOFS)
-    throw new Refusal("proofs that are no list", "receipt-malformed");
+  if (!Array.isArray(proofs) || !proofs.length || proofs.length > MAX_PROOFS)
+    throw new VerificationError(`The proofs of a receipt are not a list of 1 to ${MAX_PROOFS} items`, "receipt-malformed");
   return proofs;
 }
 
-function proof(data: unknown): Proof {
+function parseProof(data: unknown): Proof {
   let value: unknown;
   try {
-    value = isBytes(data) ? decode(data, { depth: 2, items: 103, shortest: true }) : null;
+    value = isBytes(data) ? decodeCbor(data, { depth: 2, items: 103, shortest: true }) : null;
   } catch (error) {
-    if (error instanceof Malformed) throw new Refusal(`a proof that cannot be read: ${error.message}`, "receipt-malformed");
+    if (error instanceof MalformedCbor) throw new VerificationError(`Cannot read a proof: ${error.message}`, "receipt-malformed");
     throw error;
   }
   if (!Array.isArray(value) || value.length !== 3)
-    throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
+    throw new VerificationError("A proof does not consist of two numbers and a path", "receipt-malformed");
   const [size, index, path] = value;
   if (!isInteger(size) || !isInteger(index) || !Array.isArray(path))
-    throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
-  if (path.length > LONGEST || !path.every((one) => isBytes(one) && one.length === 32))
-    throw new Refusal("a path that is no list of hashes", "receipt-malformed");
+    throw new VerificationError("A proof does not consist of two numbers and a path", "receipt-malformed");
+  if (path.length > MAX_PATH_LENGTH || !path.every((hash) => isBytes(hash) && hash.length === 32))
+    throw new VerificationError("The path of a proof is not a list of hashes", "receipt-malformed");
   return { size: Number(size), index: Number(index), path };
 }
 
@@ -138,72 +142,73 @@ function isInteger(value: unknown): boolean {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-async function rootOf(proofs: Proof[], entry: Bytes): Promise<Bytes> {
-  const leaf = await hashed("SHA-256", joined(Uint8Array.of(0), entry));
-  const roots = await Promise.all(proofs.map((one) => climb(one, leaf)));
-  if (!roots.every((root) => equal(root, roots[0])))
-    throw new Refusal("the proofs of a receipt lead to different roots", "receipt-root");
+async function computeRoot(proofs: Proof[], entry: Bytes): Promise<Bytes> {
+  const leaf = await computeHash("SHA-256", concatBytes(Uint8Array.of(0), entry));
+  const roots = await Promise.all(proofs.map((proof) => climb(proof, leaf)));
+  if (!roots.every((root) => areEqual(root, roots[0])))
+    throw new VerificationError("The proofs of a receipt lead to different roots", "receipt-root");
   return roots[0];
 }
 
+/** Compute the root from a leaf and the hashes on its path. */
 async function climb({ size, index, path }: Proof, leaf: Bytes): Promise<Bytes> {
-  if (!(index >= 0 && index < size)) throw new Refusal(`leaf ${index} of a tree of ${size}`, "receipt-index");
-  let [at, last, found] = [BigInt(index), BigInt(size) - 1n, leaf];
+  if (!(index >= 0 && index < size))
+    throw new VerificationError(`Entry ${index} is outside a tree of ${size} entries`, "receipt-index");
+  let [at, last, hash] = [BigInt(index), BigInt(size) - 1n, leaf];
   for (const sibling of path) {
-    if (!last) throw new Refusal("a proof that is longer than the tree is high", "receipt-path");
+    if (!last) throw new VerificationError("A proof has too many hashes for the tree size", "receipt-path");
     if (at & 1n || at === last) {
-      found = await hashed("SHA-256", joined(Uint8Array.of(1), sibling, found));
+      hash = await computeHash("SHA-256", concatBytes(Uint8Array.of(1), sibling, hash));
       while (!(at & 1n) && at) [at, last] = [at >> 1n, last >> 1n];
     } else {
-      found = await hashed("SHA-256", joined(Uint8Array.of(1), found, sibling));
+      hash = await computeHash("SHA-256", concatBytes(Uint8Array.of(1), hash, sibling));
     }
     [at, last] = [at >> 1n, last >> 1n];
   }
-  if (last) throw new Refusal("a proof that is shorter than the tree is high", "receipt-path");
-  return found;
+  if (last) throw new VerificationError("A proof has too few hashes for the tree size", "receipt-path");
+  return hash;
 }
 
-async function signerOf(message: Sign1, root: Bytes, keys: Key[]): Promise<Key> {
-  if (message.payload !== null && !equal(message.payload, root))
-    throw new Refusal("the receipt holds another root than its proof leads to", "receipt-root");
-  const algorithm = message.protected.get(L.ALG);
-  let refused: Refusal | undefined;
-  for (const key of [...keys].sort((one, other) => Number(isNamed(other, message)) - Number(isNamed(one, message)))) {
+async function findSigner(message: Sign1, root: Bytes, keys: Key[]): Promise<Key> {
+  if (message.payload !== null && !areEqual(message.payload, root))
+    throw new VerificationError("The root in a receipt differs from the root of its proof", "receipt-root");
+  const algorithm = message.protected.get(HEADER.ALG);
+  const signedBytes = buildSignedBytes(message.protectedBytes, root);
+  let firstError: VerificationError | undefined;
+  for (const key of [...keys].sort((left, right) => Number(matchesKeyId(right, message)) - Number(matchesKeyId(left, message)))) {
     try {
-      algorithms.nameOf(algorithm);
-      if (!algorithms.isKnown(algorithm)) throw new Refusal("its algorithm is not checked here", "not-here");
-      await algorithms.check(algorithm, key, message.signature, toBeSigned(message.protectedBytes, root));
+      const name = algorithms.nameAlgorithm(algorithm);
+      if (!algorithms.isSupported(algorithm)) throw new VerificationError(`Browsers do not support ${name}`, "not-here");
+      await algorithms.checkSignature(algorithm, key, message.signature, signedBytes);
       return key;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refused ??= new Refusal(
-        `the log's key did not sign the root that the proof leads to: ${error.message}`,
+      if (!(error instanceof VerificationError)) throw error;
+      firstError ??= new VerificationError(
+        `The log's key did not sign the root of the proof: ${error.message}`,
         `receipt-${error.reason}`,
       );
     }
   }
-  throw refused ?? new Refusal("no key to verify a receipt with", "receipt-untrusted");
+  throw firstError ?? new VerificationError("No key to verify a receipt with", "receipt-untrusted");
 }
 
-function isTrusted(message: Sign1, keys: Key[]): boolean {
-  return keys.some((key) => isNamed(key, message));
+/** Return whether a message names a key by its key id. Some implementations write the id as text instead of bytes. */
+export function matchesKeyId(key: Key, message: Sign1): boolean {
+  const kid = message.protected.get(HEADER.KID) ?? message.unprotected.get(HEADER.KID);
+  if (isBytes(kid)) return areEqual(kid, key.thumbprint);
+  return typeof kid === "string" && [toHex(key.thumbprint), thumbprintUri(key)].includes(kid);
 }
 
-/** Tell whether a key is the one that a message names, in bytes or, as some implementations do, in text. */
-export function isNamed(key: Key, message: Sign1): boolean {
-  const kid = message.protected.get(L.KID) ?? message.unprotected.get(L.KID);
-  return isBytes(kid) ? equal(kid, key.thumbprint) : typeof kid === "string" && [hex(key.thumbprint), uriOf(key)].includes(kid);
-}
-
-function named(message: Sign1, now: number): Claims {
+function readLogClaims(message: Sign1, now: number): Claims {
   let claims: Claims;
   try {
-    claims = readClaims(message.protected.get(L.CWT_CLAIMS) ?? new Map(), now);
+    claims = readClaims(message.protected.get(HEADER.CWT_CLAIMS) ?? new Map(), now);
   } catch (error) {
-    if (error instanceof Refusal) throw new Refusal(`the log says in a receipt: ${error.message}`, `receipt-${error.reason}`);
+    if (error instanceof VerificationError)
+      throw new VerificationError(`Invalid claims in a receipt: ${error.message}`, `receipt-${error.reason}`);
     throw error;
   }
   if (claims.issuer === undefined || claims.subject === undefined)
-    throw new Refusal("a receipt that does not name its log", "receipt-claims-missing");
+    throw new VerificationError("A receipt does not name its log", "receipt-claims-missing");
   return claims;
 }

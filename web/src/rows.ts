@@ -1,9 +1,8 @@
-/** A record as rows, in the order of the conversation, as `vacr.viewer.rows` gives them. A test compares both. */
+/** A record as rows, in the order of the conversation. Mirrors `vacr.viewer.rows`, and a test compares both. */
 
-import { type FileDiff, diffsOf, isObject } from "./diffs";
-import type { Value } from "./json";
-import { outputsOf, type Part, partsOf } from "./parts";
-import { summaryOf } from "./summaries";
+import { listContentParts, listOutputParts, type Part } from "./content-parts";
+import { isObject, type Value } from "./json";
+import { buildDiffs, type FileDiff, summarizeCall } from "./tool-calls";
 
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
 export const KINDS: Kind[] = ["user", "assistant", "reasoning", "tool", "event"];
@@ -12,7 +11,7 @@ export interface Row {
   kind: Kind;
   /** The JSON Pointer of its entry. */
   place: string;
-  /** The entry's own id, or else the pointer. */
+  /** The id of the entry, or the pointer if it has none. */
   name: string;
   depth: number;
   time: string | number | null;
@@ -25,70 +24,71 @@ export interface Row {
   result: Row | null;
   isError: boolean;
   isInherited: boolean;
-  /** Whether the agent put it into the user's mouth, and says so. */
+  /** Whether the agent, not the user, wrote this user message, and marked it so. */
   isInjected: boolean;
   isRepeated: boolean;
   superseded: string;
 }
 
-interface Held {
+interface PlacedEntry {
   place: string;
   entry: Value;
   depth: number;
   parent: Value | null;
 }
 
-/** Give the rows one by one, so that the first can be shown before the last is made. */
-export function* rowsOf(record: Value): Generator<Row> {
+/** Yield the rows one by one, so that the page can show the first early. */
+export function* buildRows(record: Value): Generator<Row> {
   const session = isObject(record?.session) ? record.session : {};
   const agent = String(session["agent-meta"]?.["cli-name"] ?? "");
-  const entries: Held[] = [];
+  const entries: PlacedEntry[] = [];
   flatten(session.entries, "/session/entries", 0, null, entries);
-  const results = new Map<string, Held>();
+  const results = new Map<string, PlacedEntry>();
   const calls = new Set<string>();
-  for (const one of entries) {
-    const id = one.entry["call-id"];
-    if (one.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id)))
-      results.set(String(id), one);
-    if (one.entry.type === "tool-call" && id !== undefined) calls.add(String(id));
+  for (const placed of entries) {
+    const id = placed.entry["call-id"];
+    if (placed.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id)))
+      results.set(String(id), placed);
+    if (placed.entry.type === "tool-call" && id !== undefined) calls.add(String(id));
   }
-  for (const one of entries) {
-    const row = rowOf(one, agent, results, calls);
+  for (const placed of entries) {
+    const row = buildRow(placed, agent, results, calls);
     if (row) yield row;
   }
 }
 
-function rowOf(held: Held, agent: string, results: Map<string, Held>, calls: Set<string>): Row | null {
-  const { entry } = held;
+/** Build the row of an entry; null for a result that is shown with its call, and for a message whose children have all the content. */
+function buildRow(placed: PlacedEntry, agent: string, results: Map<string, PlacedEntry>, calls: Set<string>): Row | null {
+  const { entry } = placed;
   const kind = entry.type;
   if (kind === "tool-result") {
     const call = String(entry["call-id"] ?? null);
-    return !calls.has(call) || results.get(call)?.entry !== entry ? resultOf(held, held.depth) : null;
+    return !calls.has(call) || results.get(call)?.entry !== entry ? buildResultRow(placed, placed.depth) : null;
   }
   if (kind === "tool-call") {
-    const row = begin("tool", held, held.depth);
+    const row = startRow("tool", placed, placed.depth);
     row.tool = String(entry.name ?? "");
-    row.summary = summaryOf(row.tool, entry.input);
-    row.diffs = diffsOf(agent, row.tool, entry.input);
-    const found = results.get(String(entry["call-id"]));
-    if (found) {
-      row.result = resultOf(found, held.depth);
+    row.summary = summarizeCall(row.tool, entry.input);
+    row.diffs = buildDiffs(agent, row.tool, entry.input);
+    const result = results.get(String(entry["call-id"]));
+    if (result) {
+      row.result = buildResultRow(result, placed.depth);
       row.isError = row.result.isError;
     }
     return row;
   }
   if (kind === "user" || kind === "assistant" || kind === "reasoning") {
-    const row = begin(kind, held, held.depth);
-    row.parts = partsOf(entry.content);
+    const row = startRow(kind, placed, placed.depth);
+    row.parts = listContentParts(entry.content);
     return row.parts.length || !entry.children?.length ? row : null;
   }
-  const row = begin("event", held, held.depth);
+  const row = startRow("event", placed, placed.depth);
   row.summary = String(entry["event-type"] ?? kind);
   row.isError = row.summary.toLowerCase().includes("error");
   return row;
 }
 
-function flatten(entries: Value, place: string, depth: number, parent: Value | null, found: Held[]): void {
+function flatten(entries: Value, place: string, depth: number, parent: Value | null, found: PlacedEntry[]): void {
   if (!Array.isArray(entries)) return;
   entries.forEach((entry, number) => {
     if (!isObject(entry)) return;
@@ -97,7 +97,7 @@ function flatten(entries: Value, place: string, depth: number, parent: Value | n
   });
 }
 
-function begin(kind: Kind, { place, entry, parent }: Held, depth: number): Row {
+function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: number): Row {
   const above = parent ?? {};
   const marks = isObject(entry.vacr) ? entry.vacr : {};
   return {
@@ -107,7 +107,7 @@ function begin(kind: Kind, { place, entry, parent }: Held, depth: number): Row {
     depth,
     time: entry.timestamp ?? above.timestamp ?? null,
     model: String(entry["model-id"] ?? above["model-id"] ?? ""),
-    agent: agentOf(entry) || agentOf(above),
+    agent: nameSubAgent(entry) || nameSubAgent(above),
     parts: [],
     tool: "",
     summary: "",
@@ -121,13 +121,14 @@ function begin(kind: Kind, { place, entry, parent }: Held, depth: number): Row {
   };
 }
 
-function resultOf(held: Held, depth: number): Row {
-  const row = begin("tool", held, depth);
-  row.parts = outputsOf(held.entry.output);
-  row.isError = held.entry["is-error"] === true || held.entry.status === "error" || held.entry.status === "failed";
+function buildResultRow(placed: PlacedEntry, depth: number): Row {
+  const { entry } = placed;
+  const row = startRow("tool", placed, depth);
+  row.parts = listOutputParts(entry.output);
+  row.isError = entry["is-error"] === true || entry.status === "error" || entry.status === "failed";
   return row;
 }
 
-function agentOf(entry: Value): string {
+function nameSubAgent(entry: Value): string {
   return entry.isSidechain === true ? String(entry.agentId || "sub-agent") : "";
 }

@@ -1,4 +1,4 @@
-/** The conversation as a picture: tokens over time, prompts below, failures in red. */
+/** The timeline of the conversation: tokens over time, prompts below, failures in red. */
 
 import type { Overview } from "./protocol";
 
@@ -7,16 +7,16 @@ const [WIDTH, HEIGHT] = [600, 48];
 export function Timeline({ overview, go }: { overview: Overview; go: (row: number) => void }) {
   const { buckets, span, totals } = overview;
   if (buckets.length < 2) return null;
-  const spent = buckets.some((bucket) => bucket.tokens);
-  const size = (bucket: Overview["buckets"][number]) => (spent ? bucket.tokens : bucket.rows);
-  const most = Math.max(1, ...buckets.map(size));
+  const hasTokens = buckets.some((bucket) => bucket.tokens);
+  const size = (bucket: Overview["buckets"][number]) => (hasTokens ? bucket.tokens : bucket.rows);
+  const largest = Math.max(1, ...buckets.map(size));
   const width = WIDTH / buckets.length;
-  const label = `${spent ? `${totals.output.toLocaleString("en")} output tokens` : `${overview.count} rows`}${span ? ` from ${span[0]} to ${span[1]}` : ""}, ${totals.prompts} prompts, ${totals.errors} errors`;
+  const label = `${hasTokens ? `${totals.output.toLocaleString("en")} output tokens` : `${overview.count} rows`}${span ? ` from ${span[0]} to ${span[1]}` : ""}, ${totals.prompts} prompts, ${totals.errors} errors`;
   return (
     <figure class="timeline">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
         {buckets.map((bucket, at) => {
-          const height = (size(bucket) / most) * (HEIGHT - 10);
+          const height = (size(bucket) / largest) * (HEIGHT - 10);
           return (
             <g class="bucket" onClick={() => bucket.first >= 0 && go(bucket.first)}>
               <rect class="area" x={at * width} y={0} width={width} height={HEIGHT} />
@@ -36,7 +36,7 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
           <>
             <span>{span[0]}</span>
             <span>
-              {spent ? "output tokens" : "rows"} ·{" "}
+              {hasTokens ? "output tokens" : "rows"} ·{" "}
               <span class="key">
                 <i class="prompt" /> prompts
               </span>{" "}

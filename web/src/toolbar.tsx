@@ -1,28 +1,29 @@
-/** What of the conversation is shown: search, kinds, tools, failures, detail. */
+/** The toolbar that filters the conversation: search, kinds, failures, tools, detail. */
 
 import type { Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { EVERYTHING } from "./filters";
+import { type Detail, DETAILS, type PageState } from "./page-state";
+import { NO_FILTER } from "./row-filter";
 import { KINDS } from "./rows";
-import { DETAILS, type Detail, type State } from "./state";
-import { visible } from "./texts";
+import { makeVisible } from "./text";
 
-const NAMES = { user: "Prompts", assistant: "Answers", reasoning: "Thoughts", tool: "Tools", event: "Events" } as const;
-const PAUSE = 150;
+const KIND_LABELS = { user: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
+/** Milliseconds to wait for more letters before searching. */
+const TYPING_PAUSE = 150;
 
-export function Toolbar({ state, search }: { state: State; search: Ref<HTMLInputElement> }) {
+export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLInputElement> }) {
   const { filter, setFilter, overview } = state;
   const [typed, setTyped] = useState(filter.text);
   useEffect(() => setTyped(filter.text), [filter.text]);
   useEffect(() => {
     if (typed === filter.text) return;
-    const timer = setTimeout(() => setFilter({ ...filter, text: typed }), PAUSE);
+    const timer = setTimeout(() => setFilter({ ...filter, text: typed }), TYPING_PAUSE);
     return () => clearTimeout(timer);
   }, [typed]);
-  const flip = (kind: string) =>
+  const toggleKind = (kind: string) =>
     setFilter({
       ...filter,
-      kinds: filter.kinds.includes(kind) ? filter.kinds.filter((one) => one !== kind) : [...filter.kinds, kind],
+      kinds: filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind],
     });
   return (
     <div class="toolbar" role="search">
@@ -36,8 +37,8 @@ export function Toolbar({ state, search }: { state: State; search: Ref<HTMLInput
       />
       <div class="kinds" role="group" aria-label="Only these kinds">
         {KINDS.map((kind) => (
-          <button type="button" aria-pressed={filter.kinds.includes(kind)} onClick={() => flip(kind)}>
-            {NAMES[kind]}
+          <button type="button" aria-pressed={filter.kinds.includes(kind)} onClick={() => toggleKind(kind)}>
+            {KIND_LABELS[kind]}
           </button>
         ))}
         <button type="button" aria-pressed={filter.errors} onClick={() => setFilter({ ...filter, errors: !filter.errors })}>
@@ -52,7 +53,7 @@ export function Toolbar({ state, search }: { state: State; search: Ref<HTMLInput
         <option value="">All tools</option>
         {(overview?.tools ?? []).map(([tool, count]) => (
           <option value={tool}>
-            {visible(tool).slice(0, 60)} ({count})
+            {makeVisible(tool).slice(0, 60)} ({count})
           </option>
         ))}
       </select>
@@ -65,18 +66,18 @@ export function Toolbar({ state, search }: { state: State; search: Ref<HTMLInput
   );
 }
 
-/** Say how much is shown, and that it may be a part. */
-export function Count({ state, made }: { state: State; made: boolean }) {
+/** The number of rows on the page; `prefiltered` says that the page opens with a filter. */
+export function RowCount({ state, prefiltered }: { state: PageState; prefiltered: boolean }) {
   const { filter, shown, rows, setFilter } = state;
-  const filtered = JSON.stringify({ ...EVERYTHING, repeated: filter.repeated }) !== JSON.stringify(filter);
+  const filtered = JSON.stringify({ ...NO_FILTER, repeated: filter.repeated }) !== JSON.stringify(filter);
   return (
     <p class="count" role="status">
       {!state.done ? "Reading …" : `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`}
       {filtered && state.done && (
         <>
           {" "}
-          · {made ? "This page was made to show a part. " : ""}
-          <button type="button" class="more" onClick={() => setFilter(EVERYTHING)}>
+          · {prefiltered ? "This page opens with a filter. " : ""}
+          <button type="button" class="more" onClick={() => setFilter(NO_FILTER)}>
             Show all
           </button>
         </>

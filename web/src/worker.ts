@@ -1,66 +1,60 @@
-/** What is done off the page's own thread: unpack, verify, parse, make rows, and choose among them. */
+/** The worker thread of the page: it unpacks, verifies and parses the records, builds their rows, and filters them. */
 
-import { type Bytes, fromBase64, unzipped } from "./bytes";
-import { chosen } from "./filters";
-import { type Input, inputsOf } from "./inputs";
-import { canonical, pretty, readRecord, type Value } from "./json";
-import { keyOf } from "./keys";
-import { nested } from "./nesting";
-import { overviewOf } from "./overviews";
-import type { Asked, Island, Shown, Told } from "./protocol";
-import { type Policy, verify } from "./verifying";
-import { writtenLines } from "./written";
+import { findLinesByHash } from "./attributed-lines";
+import { type Bytes, fromBase64, gunzip } from "./bytes";
+import { canonicalJson, prettyJson, readRecord, type Value } from "./json";
+import { parseStoredKey } from "./keys";
+import { buildOverview } from "./overview";
+import type { Island, PageRow, WorkerReply, WorkerRequest } from "./protocol";
+import { filterRows } from "./row-filter";
+import { buildAllRows } from "./sub-agents";
+import { type Input, listInputs } from "./tool-calls";
+import { type Policy, verify } from "./verify";
 
-const CHUNK = 1000;
-const FIRST = 100;
+const CHUNK_SIZE = 1000;
+const FIRST_ROWS = 100;
 
-/** Answer what a page asks; `tell` hands an answer back. */
-export function answering(tell: (told: Told) => void): (asked: Asked) => Promise<void> {
+/** Return the function that handles requests of the page; it sends answers with `reply`. */
+export function createResponder(reply: (message: WorkerReply) => void): (request: WorkerRequest) => Promise<void> {
   let records: Value[] = [];
-  let rows: Shown[] = [];
+  let rows: PageRow[] = [];
 
-  async function open(island: Island, packed: string[], statements: (string | null)[]): Promise<void> {
-    const data = await Promise.all(packed.map((one) => unzipped(fromBase64(one))));
-    const signed = statements.map((one) => (one === null ? null : fromBase64(one)));
-    // What is shown is made of the very bytes that were verified.
-    await verifyAll(island, data, signed);
+  async function openRecords(island: Island, packed: string[], statements: (string | null)[]): Promise<void> {
+    const data = await Promise.all(packed.map((text) => gunzip(fromBase64(text))));
+    const signed = statements.map((text) => (text === null ? null : fromBase64(text)));
+    // The rows are built from exactly the bytes that are verified here.
+    await verifyRecords(island, data, signed);
     records = data.map(readRecord);
     rows = [];
-    let told = 0;
-    for (const row of nested(records)) {
+    let sent = 0;
+    for (const row of buildAllRows(records)) {
       rows.push(row);
-      // The first few are on the screen while the others are made.
-      if (rows.length === FIRST) told = tellRows(0, false);
+      // Send the first rows early, so that the page shows them while the rest is built.
+      if (rows.length === FIRST_ROWS) sent = sendRows(0, false);
     }
-    tell({
-      is: "overview",
-      overview: overviewOf(
-        records,
-        island.records.map((one) => one.name),
-        data.map((one) => one.length),
-        rows,
-      ),
-    });
-    do told = tellRows(told, told + CHUNK >= rows.length);
-    while (told < rows.length);
+    const names = island.records.map((record) => record.name);
+    const sizes = data.map((bytes) => bytes.length);
+    reply({ is: "overview", overview: buildOverview(records, names, sizes, rows) });
+    do sent = sendRows(sent, sent + CHUNK_SIZE >= rows.length);
+    while (sent < rows.length);
   }
 
-  function tellRows(from: number, done: boolean): number {
-    const some = rows.slice(from, from + CHUNK);
-    tell({ is: "rows", rows: some, done });
-    return from + some.length;
+  function sendRows(from: number, done: boolean): number {
+    const chunk = rows.slice(from, from + CHUNK_SIZE);
+    reply({ is: "rows", rows: chunk, done });
+    return from + chunk.length;
   }
 
-  async function verifyAll(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
+  async function verifyRecords(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
     const [keys, logKeys] = await Promise.all(
-      [island.keys, island.logKeys].map((all) => Promise.all(all.map((one) => keyOf(fromBase64(one))))),
+      [island.keys, island.logKeys].map((encoded) => Promise.all(encoded.map((text) => parseStoredKey(fromBase64(text))))),
     );
     const policy: Policy = { keys, logKeys, roots: island.roots, entryRule: island.entryRule };
-    const verdicts = await Promise.all(data.map((one, at) => verify(one, signed[at], policy, Date.now() / 1000)));
-    tell({ is: "verdicts", verdicts });
+    const verdicts = await Promise.all(data.map((bytes, index) => verify(bytes, signed[index], policy, Date.now() / 1000)));
+    reply({ is: "verdicts", verdicts });
   }
 
-  function named(session: number, entries: string[]): Shown[] {
+  function findRows(session: number, entries: string[]): PageRow[] {
     return rows.filter(
       (row) =>
         row.session === session &&
@@ -68,43 +62,40 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
     );
   }
 
-  function given(session: number, place: string): Input[] {
-    return inputsOf(at(records[session], place)?.input);
+  function readInputs(session: number, place: string): Input[] {
+    return listInputs(resolvePointer(records[session], place)?.input);
   }
 
-  return async (asked) => {
+  async function handle(request: WorkerRequest): Promise<void> {
+    if (request.do === "open") await openRecords(request.island, request.records, request.statements);
+    else if (request.do === "filter") {
+      const inputsOf = (row: PageRow) => (row.kind === "tool" ? readInputs(row.session, row.place) : []);
+      reply({ is: "matches", number: request.number, rows: filterRows(rows, request.filter, inputsOf) });
+    } else if (request.do === "lines") {
+      const calls = findRows(request.session, request.entries);
+      reply({ is: "lines", key: request.key, lines: await findLinesByHash(calls, request.count, request.hash) });
+    } else if (request.do === "inputs") {
+      const { session, place } = request;
+      reply({ is: "inputs", session, place, inputs: readInputs(session, place) });
+    } else {
+      const { session, places } = request;
+      const texts = places.map((place) => prettyJson(resolvePointer(records[session], place)));
+      reply({ is: "raw", session, places, text: texts.join("\n") });
+    }
+  }
+
+  return async (request) => {
     try {
-      if (asked.do === "open") await open(asked.island, asked.records, asked.statements);
-      else if (asked.do === "choose")
-        tell({
-          is: "chosen",
-          ask: asked.ask,
-          rows: chosen(rows, asked.filter, (row) => (row.kind === "tool" ? given(row.session, row.place) : [])),
-        });
-      else if (asked.do === "lines")
-        tell({
-          is: "lines",
-          key: asked.key,
-          lines: await writtenLines(named(asked.session, asked.entries), asked.count, asked.hash),
-        });
-      else if (asked.do === "inputs")
-        tell({ is: "inputs", session: asked.session, place: asked.place, inputs: given(asked.session, asked.place) });
-      else
-        tell({
-          is: "raw",
-          session: asked.session,
-          places: asked.places,
-          text: asked.places.map((place) => pretty(at(records[asked.session], place))).join("\n"),
-        });
+      await handle(request);
     } catch (error) {
-      tell({ is: "failed", told: error instanceof Error ? error.message : canonical(String(error)) });
+      reply({ is: "failed", message: error instanceof Error ? error.message : canonicalJson(String(error)) });
     }
   };
 }
 
-/** Give what a JSON Pointer names. */
-function at(record: Value, place: string): Value {
-  return place
+/** Return the value at a JSON Pointer. */
+function resolvePointer(record: Value, pointer: string): Value {
+  return pointer
     .split("/")
     .slice(1)
     .reduce((value, name) => value?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], record);

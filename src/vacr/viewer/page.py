@@ -34,7 +34,7 @@ class PageRecord:
     name: str
     data: bytes
     statement: bytes | None = None
-    found: Mapping[str, Any] | None = None
+    verification: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Page:
         """Yield the HTML, piece by piece."""
         description = {
             "title": make_visible(self.title),
-            "made": f"vacr {__version__}",
+            "producer": f"vacr {__version__}",
             "keys": [_encode_key(key) for key in self.trust.keys],
             "logKeys": [_encode_key(key) for key in self.trust.log_keys],
             "roots": self.trust.roots,
@@ -72,7 +72,7 @@ class Page:
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
             "records": [
-                {"name": make_visible(record.name), "found": record.found}
+                {"name": make_visible(record.name), "verification": record.verification}
                 for record in self.records
             ],
         }
@@ -91,7 +91,7 @@ def render_site_index(
     """Yield the HTML of the index of an archive, piece by piece."""
     description = {
         "title": make_visible(title),
-        "made": f"vacr {__version__}",
+        "producer": f"vacr {__version__}",
         "records": [],
         "site": {"pages": list(pages)},
     }

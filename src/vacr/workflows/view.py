@@ -90,16 +90,16 @@ class Conversation:
     @property
     def verdict(self) -> str:
         """Return the worst verdict about its records."""
-        verdicts = (_classify_verdict(record.found) for record in self.shown)
+        verdicts = (_classify_verdict(record.verification) for record in self.shown)
         return min(verdicts, key=_VERDICTS_WORST_FIRST.index)
 
     @property
     def failure(self) -> str:
         """Return why it is not verified, or an empty text."""
         failures = (
-            str(record.found["message"])
+            str(record.verification["message"])
             for record in self.shown
-            if record.found and not record.found["verified"]
+            if record.verification and not record.verification["verified"]
         )
         return next(failures, "")
 

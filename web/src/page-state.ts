@@ -1,16 +1,16 @@
-/** What the page knows, filled by its worker, and what is chosen of it. */
+/** The state of the page: the data from its worker, and the reader's choices. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { EVERYTHING, type Filter } from "./filters";
-import type { Input } from "./inputs";
-import type { Asked, AttributedFile, Island, Overview, Range, Shown, Told } from "./protocol";
-import type { Verdict } from "./verifying";
+import type { AttributedFile, Island, Overview, PageRow, Range, WorkerReply, WorkerRequest } from "./protocol";
+import { type Filter, NO_FILTER } from "./row-filter";
+import type { Input } from "./tool-calls";
+import type { Verdict } from "./verify";
 
 export type Detail = "brief" | "normal" | "full";
 export const DETAILS: Detail[] = ["brief", "normal", "full"];
 
-export interface State {
-  rows: Shown[];
+export interface PageState {
+  rows: PageRow[];
   done: boolean;
   overview: Overview | null;
   verdicts: Verdict[] | null;
@@ -19,19 +19,19 @@ export interface State {
   setFilter: (filter: Filter) => void;
   detail: Detail;
   setDetail: (detail: Detail) => void;
-  /** The numbers of the rows that are shown. */
+  /** The indexes of the rows on the page. */
   shown: number[];
-  /** The JSON of an entry, once it was asked for. */
+  /** The JSON of entries, after a request. */
   raw: Map<string, string>;
-  askRaw: (row: Shown) => void;
-  /** What a call was given, once it was asked for. */
+  requestRaw: (row: PageRow) => void;
+  /** The inputs of calls, after a request. */
   inputs: Map<string, Input[]>;
-  askInputs: (row: Shown) => void;
-  /** The text of lines that an attribution names, once it was asked for. */
+  requestInputs: (row: PageRow) => void;
+  /** The text of attributed lines, after a request; null if it is unknown. */
   lines: Map<string, string[] | null>;
-  askLines: (file: AttributedFile, range: Range) => void;
+  requestLines: (file: AttributedFile, range: Range) => void;
   folded: Set<string>;
-  fold: (agent: string) => void;
+  toggleFold: (agent: string) => void;
 }
 
 export function rawKey(session: number, places: string[]): string {
@@ -42,58 +42,59 @@ export function linesKey(file: AttributedFile, range: Range): string {
   return `${file.session}:${file.path}:${range.start}`;
 }
 
-export function placesOf(row: Shown): string[] {
+export function placesOf(row: PageRow): string[] {
   return row.result ? [row.place, row.result.place] : [row.place];
 }
 
-export function useRecords(island: Island, worker: Worker): State {
-  const [rows, setRows] = useState<Shown[]>([]);
+export function usePageState(island: Island, worker: Worker): PageState {
+  const [rows, setRows] = useState<PageRow[]>([]);
   const [done, setDone] = useState(false);
   const [overview, setOverview] = useState<Overview | null>(null);
   const [verdicts, setVerdicts] = useState<Verdict[] | null>(null);
   const [failed, setFailed] = useState("");
-  const [filter, setFilter] = useState<Filter>(island.filter ?? EVERYTHING);
+  const [filter, setFilter] = useState<Filter>(island.filter ?? NO_FILTER);
   const [detail, setDetail] = useState<Detail>("normal");
-  const [chosen, setChosen] = useState<number[] | null>(null);
+  const [matches, setMatches] = useState<number[] | null>(null);
   const [raw, setRaw] = useState(new Map<string, string>());
   const [inputs, setInputs] = useState(new Map<string, Input[]>());
   const [lines, setLines] = useState(new Map<string, string[] | null>());
   const [folded, setFolded] = useState(new Set<string>());
-  const asks = useRef(0);
+  // Numbers the filter requests: only the answer to the latest counts.
+  const filterNumber = useRef(0);
 
-  const say = (asked: Asked) => worker.postMessage(asked);
+  const send = (request: WorkerRequest) => worker.postMessage(request);
   useEffect(() => {
-    const whole: Shown[] = [];
-    worker.onmessage = ({ data }: MessageEvent<Told>) => {
+    const received: PageRow[] = [];
+    worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       if (data.is === "verdicts") setVerdicts(data.verdicts);
       else if (data.is === "overview") setOverview(data.overview);
       else if (data.is === "rows") {
-        for (const row of data.rows) whole.push(row);
-        if (whole.length === data.rows.length || data.done) setRows(whole.slice());
+        for (const row of data.rows) received.push(row);
+        if (received.length === data.rows.length || data.done) setRows(received.slice());
         if (data.done) setDone(true);
-      } else if (data.is === "chosen") {
-        if (data.ask === asks.current) setChosen(data.rows);
+      } else if (data.is === "matches") {
+        if (data.number === filterNumber.current) setMatches(data.rows);
       } else if (data.is === "lines") setLines((known) => new Map(known).set(data.key, data.lines));
       else if (data.is === "inputs") setInputs((known) => new Map(known).set(rawKey(data.session, [data.place]), data.inputs));
       else if (data.is === "raw") setRaw((known) => new Map(known).set(rawKey(data.session, data.places), data.text));
-      else setFailed(data.told);
+      else setFailed(data.message);
     };
-    worker.onerror = (event) => setFailed(event.message || "the worker could not be started");
+    worker.onerror = (event) => setFailed(event.message || "The browser could not start the worker of this page");
   }, []);
   useEffect(() => {
     if (!done) return;
-    asks.current += 1;
-    say({ do: "choose", ask: asks.current, filter });
+    filterNumber.current += 1;
+    send({ do: "filter", number: filterNumber.current, filter });
   }, [filter, done]);
 
   const shown = useMemo(() => {
-    const candidates = chosen ?? rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));
-    return folding(
-      candidates.filter((at) => rows[at] && isDetailed(rows[at], detail, filter)),
+    const candidates = matches ?? rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));
+    return omitFolded(
+      candidates.filter((at) => rows[at] && isWithinDetail(rows[at], detail, filter)),
       rows,
       folded,
     );
-  }, [rows, chosen, detail, filter, folded]);
+  }, [rows, matches, detail, filter, folded]);
 
   return {
     rows,
@@ -110,10 +111,10 @@ export function useRecords(island: Island, worker: Worker): State {
     inputs,
     lines,
     folded,
-    askInputs: (row) => say({ do: "inputs", session: row.session, place: row.place }),
-    askRaw: (row) => say({ do: "raw", session: row.session, places: placesOf(row) }),
-    askLines: (file, range) =>
-      say({
+    requestInputs: (row) => send({ do: "inputs", session: row.session, place: row.place }),
+    requestRaw: (row) => send({ do: "raw", session: row.session, places: placesOf(row) }),
+    requestLines: (file, range) =>
+      send({
         do: "lines",
         key: linesKey(file, range),
         session: file.session,
@@ -121,20 +122,22 @@ export function useRecords(island: Island, worker: Worker): State {
         count: range.end - range.start + 1,
         hash: range.hash,
       }),
-    fold: (agent) =>
-      setFolded((known) => (known.has(agent) ? new Set([...known].filter((one) => one !== agent)) : new Set([...known, agent]))),
+    toggleFold: (agent) =>
+      setFolded((known) =>
+        known.has(agent) ? new Set([...known].filter((folded) => folded !== agent)) : new Set([...known, agent]),
+      ),
   };
 }
 
-/** Tell whether a row is shown in a detail; what is asked for by its kind or name always is. */
-function isDetailed(row: Shown, detail: Detail, filter: Filter): boolean {
+/** Return whether a level of detail includes a row. A filter for its kind, a name or a text includes it always. */
+function isWithinDetail(row: PageRow, detail: Detail, filter: Filter): boolean {
   if (detail === "full" || filter.kinds.includes(row.kind) || filter.names.length || filter.text) return true;
   if (row.kind === "event") return row.isError && detail === "normal";
   return row.kind !== "reasoning" || detail === "normal";
 }
 
-/** Leave out the rows of folded sub-agents, but for the first of each run, which says so. */
-function folding(candidates: number[], rows: Shown[], folded: Set<string>): number[] {
+/** Remove the rows of folded sub-agents, except for the first of each run, which shows the button to unfold it. */
+function omitFolded(candidates: number[], rows: PageRow[], folded: Set<string>): number[] {
   if (!folded.size) return candidates;
   return candidates.filter((at, position) => {
     const { agent } = rows[at];

@@ -1,52 +1,52 @@
-/** What is around the conversation: the prompts to jump to, the facts, help, light and dark. */
+/** The panels around the conversation: list of prompts, facts about the session, keyboard help, theme switch. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { KEYS } from "./keyboard";
-import type { Overview, Shown } from "./protocol";
-import type { State } from "./state";
-import { visible } from "./texts";
-import { lasted } from "./times";
+import type { PageState } from "./page-state";
+import type { Overview, PageRow } from "./protocol";
+import { makeVisible } from "./text";
+import { formatDuration } from "./time";
 
-const MOST_PROMPTS = 1000;
-const LONGEST = 120;
+const MAX_PROMPTS = 1000;
+const MAX_PROMPT_LENGTH = 120;
 
-export function Prompts({ state, go, selected }: { state: State; go: (row: number) => void; selected: number }) {
-  const all = state.rows.flatMap((row, at) =>
-    row.kind === "user" && !row.isInjected && !row.isRepeated && said(row) ? [at] : [],
+export function Prompts({ state, go, selected }: { state: PageState; go: (row: number) => void; selected: number }) {
+  const prompts = state.rows.flatMap((row, at) =>
+    row.kind === "user" && !row.isInjected && !row.isRepeated && firstText(row) ? [at] : [],
   );
-  const current = all.findLast((at) => at <= selected);
+  const current = prompts.findLast((at) => at <= selected);
   return (
     <>
       <h2>Prompts</h2>
       <ol>
-        {all.slice(0, MOST_PROMPTS).map((at) => (
+        {prompts.slice(0, MAX_PROMPTS).map((at) => (
           <li class={state.rows[at].agent ? "inner" : ""}>
             <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
-              {said(state.rows[at])}
+              {firstText(state.rows[at])}
             </button>
           </li>
         ))}
       </ol>
-      {all.length > MOST_PROMPTS && <p class="note">{all.length - MOST_PROMPTS} more: search finds them.</p>}
-      {state.done && !all.length && <p class="note">There are none.</p>}
+      {prompts.length > MAX_PROMPTS && <p class="note">{prompts.length - MAX_PROMPTS} more. Use the search to find them.</p>}
+      {state.done && !prompts.length && <p class="note">No prompts.</p>}
     </>
   );
 }
 
-function said(row: Shown): string {
+function firstText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
-  return text?.is === "text" ? visible(text.text.trim().slice(0, LONGEST)).replaceAll("\n", " ") : "";
+  return text?.is === "text" ? makeVisible(text.text.trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ") : "";
 }
 
 export function Facts({ overview }: { overview: Overview }) {
   const { totals } = overview;
   const [session] = overview.sessions;
-  const told: [string, string][] = [
+  const facts: [string, string][] = [
     ["Agent", session.agent],
     ["Models", session.models.join(", ")],
     ["Folder", session.folder],
-    ["Begun", session.start],
-    ["Lasted", totals.milliseconds ? lasted(totals.milliseconds) : ""],
+    ["Started", session.start],
+    ["Duration", totals.milliseconds ? formatDuration(totals.milliseconds) : ""],
     [
       "Tokens",
       totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
@@ -58,12 +58,12 @@ export function Facts({ overview }: { overview: Overview }) {
   ];
   return (
     <dl class="facts">
-      {told
+      {facts
         .filter(([, value]) => value)
         .map(([name, value]) => (
           <div>
             <dt>{name}</dt>
-            <dd>{visible(value)}</dd>
+            <dd>{makeVisible(value)}</dd>
           </div>
         ))}
     </dl>
@@ -86,7 +86,7 @@ export function Help({ close }: { close: () => void }) {
           </div>
         ))}
       </dl>
-      <p>A link to an entry is the address of this page, #, and the id or the JSON Pointer of the entry.</p>
+      <p>To link to an entry, add # and its id or JSON Pointer to the address of this page.</p>
       <button type="button" onClick={() => dialog.current?.close()}>
         Close
       </button>
@@ -101,7 +101,7 @@ export function ThemeSwitch() {
   }, [theme]);
   const other = theme === "dark" ? "light" : "dark";
   return (
-    <button type="button" class="theme" onClick={() => setTheme(other)} aria-label={`Change to ${other}`}>
+    <button type="button" class="theme" onClick={() => setTheme(other)} aria-label={`Switch to the ${other} theme`}>
       {theme === "dark" ? "☀" : "☾"}
     </button>
   );

@@ -1,39 +1,39 @@
-/** The rows, of which only those near the screen are in the document. */
+/** The list of rows. Only the rows near the screen are in the document. */
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
-import type { Shown } from "./protocol";
-import { RowView, type Wrote } from "./row";
-import type { State } from "./state";
-import { visible } from "./texts";
+import type { PageState } from "./page-state";
+import type { PageRow } from "./protocol";
+import { RowView, type WrittenLines } from "./row-view";
+import { makeVisible } from "./text";
 
 const ESTIMATES = { user: 90, assistant: 150, reasoning: 40, tool: 44, event: 40 } as const;
 
 export interface Jump {
-  /** The number of a row among all. */
+  /** The index of the row among all rows. */
   row: number;
-  /** So that the same jump can be made twice. */
+  /** Grows with each jump, so that a second jump to the same row takes effect. */
   count: number;
   focus: boolean;
 }
 
-interface Given {
-  state: State;
+interface Props {
+  state: PageState;
   scroller: { current: HTMLElement | null };
-  /** How much of the top is covered by what sticks there. */
+  /** The height of the sticky toolbar, which covers the top of the list. */
   covered: number;
   selected: number;
   select: (row: number) => void;
   jump: Jump | null;
   opened: Map<number, boolean>;
   toggle: (row: number) => void;
-  raws: Set<number>;
+  rawRows: Set<number>;
   toggleRaw: (row: number) => void;
-  wrote: Map<string, Wrote[]>;
+  wrote: Map<string, WrittenLines[]>;
   showFile: (path: string) => void;
 }
 
-export function List({
+export function RowList({
   state,
   scroller,
   covered,
@@ -42,12 +42,12 @@ export function List({
   jump,
   opened,
   toggle,
-  raws,
+  rawRows,
   toggleRaw,
   wrote,
   showFile,
-}: Given) {
-  const [, again] = useReducer((count: number) => count + 1, 0);
+}: Props) {
+  const [, renderAgain] = useReducer((count: number) => count + 1, 0);
   const list = useRef<HTMLDivElement>(null);
   const { rows, shown } = state;
   const options = {
@@ -61,11 +61,11 @@ export function List({
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
-    onChange: () => again(undefined),
+    onChange: () => renderAgain(undefined),
   };
-  const held = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
-  held.current ??= new Virtualizer<HTMLElement, HTMLElement>(options);
-  const virtual = held.current;
+  const virtualizer = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
+  virtualizer.current ??= new Virtualizer<HTMLElement, HTMLElement>(options);
+  const virtual = virtualizer.current;
   virtual.setOptions(options);
   useLayoutEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => virtual._willUpdate());
@@ -95,7 +95,7 @@ export function List({
       {virtual.getVirtualItems().map((item) => {
         const at = shown[item.index];
         const row = rows[at];
-        const before = item.index ? rows[shown[item.index - 1]] : undefined;
+        const previous = item.index ? rows[shown[item.index - 1]] : undefined;
         return (
           <article
             key={item.key}
@@ -106,7 +106,7 @@ export function List({
             class={`row ${row.kind}${row.isError ? " failed" : ""}${at === selected ? " selected" : ""}${row.agent ? " nested" : ""}${row.superseded || row.isInherited ? " past" : ""}`}
             aria-posinset={item.index + 1}
             aria-setsize={shown.length}
-            aria-label={`${row.kind} ${visible(row.tool)} ${visible(row.summary)}`.slice(0, 200)}
+            aria-label={`${row.kind} ${makeVisible(row.tool)} ${makeVisible(row.summary)}`.slice(0, 200)}
             tabIndex={-1}
             style={{
               transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
@@ -114,16 +114,16 @@ export function List({
             }}
             onFocusIn={() => select(at)}
           >
-            {row.agent && row.agent !== before?.agent && <Agent row={row} state={state} />}
+            {row.agent && row.agent !== previous?.agent && <AgentHeader row={row} state={state} />}
             {!(row.agent && state.folded.has(row.agent)) && (
               <RowView
                 row={row}
                 state={state}
                 open={opened.get(at)}
                 toggle={() => toggle(at)}
-                raw={raws.has(at)}
+                raw={rawRows.has(at)}
                 toggleRaw={() => toggleRaw(at)}
-                wrote={wroteBy(row, wrote)}
+                wrote={listWrittenLines(row, wrote)}
                 showFile={showFile}
               />
             )}
@@ -134,18 +134,18 @@ export function List({
   );
 }
 
-function wroteBy(row: Shown, wrote: Map<string, Wrote[]>): Wrote[] {
+function listWrittenLines(row: PageRow, wrote: Map<string, WrittenLines[]>): WrittenLines[] {
   const names = row.result ? [row.name, row.place, row.result.name, row.result.place] : [row.name, row.place];
-  const found = [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
-  // A call and its result may both be named for the same lines.
-  return [...new Map(found.map((one) => [`${one.lines} ${one.path}`, one])).values()];
+  const lines = [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
+  // The attribution may name both a call and its result for the same lines.
+  return [...new Map(lines.map((item) => [`${item.lines} ${item.path}`, item])).values()];
 }
 
-function Agent({ row, state }: { row: Shown; state: State }) {
+function AgentHeader({ row, state }: { row: PageRow; state: PageState }) {
   const folded = state.folded.has(row.agent);
   return (
-    <button type="button" class="agent" aria-expanded={!folded} onClick={() => state.fold(row.agent)}>
-      Sub-agent {visible(row.agent).slice(0, 60)}
+    <button type="button" class="agent" aria-expanded={!folded} onClick={() => state.toggleFold(row.agent)}>
+      Sub-agent {makeVisible(row.agent).slice(0, 60)}
       {folded ? ", folded" : ""}
     </button>
   );

@@ -1,42 +1,44 @@
-/** What a call asks to be changed in a file, line by line. */
+/** The change of a file by a call, line by line. */
 
 import { useState } from "preact/hooks";
-import type { FileDiff } from "./diffs";
-import { visible } from "./texts";
+import { makeVisible } from "./text";
+import type { FileDiff } from "./tool-calls";
 
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 const LOOKS: Record<string, string> = { "+": "added", "-": "removed", "@": "gap" };
 
-export function counts(diffs: FileDiff[]): [number, number] {
+/** Count the added and the removed lines. */
+export function countLines(diffs: FileDiff[]): [number, number] {
   const count = (mark: string) => diffs.reduce((sum, diff) => sum + diff.lines.filter((line) => line.startsWith(mark)).length, 0);
   return [count("+"), count("-")];
 }
 
 function Line({ line }: { line: string }) {
   const [whole, setWhole] = useState(false);
-  const long = line.length > LONGEST && !whole;
+  const long = line.length > MAX_LENGTH && !whole;
   return (
     <div class={`line ${LOOKS[line[0]] ?? ""}`}>
-      {visible(long ? line.slice(0, LONGEST) : line)}
+      {makeVisible(long ? line.slice(0, MAX_LENGTH) : line)}
       {long && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          {line.length - LONGEST} more
+          {line.length - MAX_LENGTH} more
         </button>
       )}
     </div>
   );
 }
 
-/** A diff; its file is named unless the row does that. */
-export function Diff({ diff, most, named }: { diff: FileDiff; most: number; named: boolean }) {
+/** A diff; `named` shows the path of the file. */
+export function Diff({ diff, maxLines, named }: { diff: FileDiff; maxLines: number; named: boolean }) {
   const [whole, setWhole] = useState(false);
   const lines = diff.lines[0] === "@@" ? diff.lines.slice(1) : diff.lines;
-  const shown = whole ? lines : lines.slice(0, most);
-  const [added, removed] = counts([diff]);
+  const shown = whole ? lines : lines.slice(0, maxLines);
+  const [added, removed] = countLines([diff]);
   return (
     <figure class="diff">
       <figcaption class={named ? "" : "hidden"}>
-        <span class="path">{visible(diff.path)}</span> <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+        <span class="path">{makeVisible(diff.path)}</span> <span class="plus">+{added}</span>{" "}
+        <span class="minus">−{removed}</span>
       </figcaption>
       {shown.map((line) => (
         <Line line={line} />

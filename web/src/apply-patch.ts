@@ -1,4 +1,4 @@
-/** The patch language of `apply_patch`, as `vacr.attribution.apply_patch` reads it. */
+/** The patch language of the tool `apply_patch`. Mirrors the parser in `vacr.edits`. */
 
 export interface FilePatch {
   kind: "add" | "delete" | "update";
@@ -8,36 +8,36 @@ export interface FilePatch {
   text: string;
 }
 
-const HEADS = [
+const FILE_HEADERS = [
   ["*** Add File: ", "add"],
   ["*** Delete File: ", "delete"],
   ["*** Update File: ", "update"],
 ] as const;
 
-export function patchesIn(text: string): FilePatch[] {
+export function parseApplyPatch(text: string): FilePatch[] {
   const start = text.indexOf("*** Begin Patch");
   if (start < 0) return [];
   const files: FilePatch[] = [];
   for (const line of text.slice(start).split("\n").slice(1)) {
     if (line.trim() === "*** End Patch") break;
-    read(files, line.endsWith("\r") ? line.slice(0, -1) : line);
+    readLine(files, line.endsWith("\r") ? line.slice(0, -1) : line);
   }
   for (const file of files) file.parts = file.parts.filter((part) => part.old.length || part.new.length);
   return files;
 }
 
-function read(files: FilePatch[], line: string): void {
-  for (const [head, kind] of HEADS)
+function readLine(files: FilePatch[], line: string): void {
+  for (const [head, kind] of FILE_HEADERS)
     if (line.startsWith(head)) {
       files.push({ kind, path: line.slice(head.length).trim(), to: null, parts: [], text: "" });
       return;
     }
   const file = files[files.length - 1];
   if (file?.kind === "add" && line.startsWith("+")) file.text += `${line.slice(1)}\n`;
-  else if (file?.kind === "update") update(file, line);
+  else if (file?.kind === "update") readUpdateLine(file, line);
 }
 
-function update(file: FilePatch, line: string): void {
+function readUpdateLine(file: FilePatch, line: string): void {
   if (line.startsWith("*** Move to: ")) file.to = line.slice(13).trim();
   else if (line.startsWith("@@"))
     file.parts.push({ anchor: line[2] === " " ? line.slice(2).trim() : line.slice(2).trimEnd(), old: [], new: [] });

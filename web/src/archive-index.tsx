@@ -1,22 +1,27 @@
-/** The index of an archive: all its conversations, with search. */
+/** The index of an archive: a searchable list of its conversations. */
 
 import { useMemo, useState } from "preact/hooks";
-import { Bars, Charts } from "./bars";
-import { ThemeSwitch } from "./frame";
+import { Bars, Charts } from "./charts";
+import { addUpByName } from "./named-counts";
+import { ThemeSwitch } from "./panels";
 import type { Site, SitePage } from "./protocol";
-import { summed } from "./sums";
-import { visible } from "./texts";
+import { makeVisible } from "./text";
 
-const VERDICTS = { verified: "✓ verified", signed: "signed", failed: "✗ does not hold", unsigned: "not signed" } as const;
+const VERDICT_LABELS = {
+  verified: "✓ verified",
+  signed: "signed",
+  failed: "✗ verification failed",
+  unsigned: "not signed",
+} as const;
 const SORTS = { start: "newest first", cost: "cost", tokens: "tokens", errors: "failures", name: "name" } as const;
-/** An archive may hold thousands, and a browser is slow to lay out that many. */
-const AT_ONCE = 200;
+/** An archive may contain thousands of conversations, and browsers are slow to lay out that many. */
+const BATCH_SIZE = 200;
 type Sort = keyof typeof SORTS;
 
-function compare(sort: Sort): (one: SitePage, other: SitePage) => number {
-  if (sort === "name") return (one, other) => one.name.localeCompare(other.name);
-  if (sort === "start") return (one, other) => other.start.localeCompare(one.start);
-  return (one, other) => other[sort] - one[sort];
+function comparePages(sort: Sort): (left: SitePage, right: SitePage) => number {
+  if (sort === "name") return (left, right) => left.name.localeCompare(right.name);
+  if (sort === "start") return (left, right) => right.start.localeCompare(left.start);
+  return (left, right) => right[sort] - left[sort];
 }
 
 function Choice({ label, values, value, set }: { label: string; values: string[]; value: string; set: (value: string) => void }) {
@@ -26,45 +31,45 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
       {[...new Set(values)]
         .filter(Boolean)
         .sort()
-        .map((one) => (
-          <option value={one}>{visible(one)}</option>
+        .map((option) => (
+          <option value={option}>{makeVisible(option)}</option>
         ))}
     </select>
   );
 }
 
-function counted(page: SitePage): string {
-  const many = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-  const told = [
-    many(page.prompts, "prompt"),
-    many(page.calls, "call"),
+function describeCounts(page: SitePage): string {
+  const pluralize = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const counts = [
+    pluralize(page.prompts, "prompt"),
+    pluralize(page.calls, "call"),
     page.errors ? `${page.errors} failed` : "",
-    page.tokens ? many(page.tokens, "token") : "",
+    page.tokens ? pluralize(page.tokens, "token") : "",
     page.cost ? `${page.cost.toFixed(2)} $` : "",
   ];
-  return told.filter(Boolean).join(", ");
+  return counts.filter(Boolean).join(", ");
 }
 
-export function SiteIndex({ site, title, made }: { site: Site; title: string; made: string }) {
+export function ArchiveIndex({ site, title, producer }: { site: Site; title: string; producer: string }) {
   const [typed, setTyped] = useState("");
   const [agent, setAgent] = useState("");
   const [project, setProject] = useState("");
   const [verdict, setVerdict] = useState("");
   const [sort, setSort] = useState<Sort>("start");
-  const [most, setMost] = useState(AT_ONCE);
+  const [limit, setLimit] = useState(BATCH_SIZE);
   const shown = useMemo(() => {
     const wanted = typed.toLowerCase();
-    const has = (page: SitePage) =>
+    const matchesText = (page: SitePage) =>
       [page.title, page.name, page.agent, page.project, ...page.models].some((text) => text.toLowerCase().includes(wanted));
     return site.pages
       .filter(
         (page) =>
-          (!wanted || has(page)) &&
+          (!wanted || matchesText(page)) &&
           (!agent || page.agent === agent) &&
           (!project || page.project === project) &&
           (!verdict || page.verdict === verdict),
       )
-      .sort(compare(sort));
+      .sort(comparePages(sort));
   }, [typed, agent, project, verdict, sort]);
   const sum = (name: "prompts" | "calls" | "errors" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
   return (
@@ -86,8 +91,8 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
           <Choice label="Project" values={site.pages.map((page) => page.project)} value={project} set={setProject} />
           <Choice label="Verdict" values={site.pages.map((page) => page.verdict)} value={verdict} set={setVerdict} />
           <select aria-label="Order" value={sort} onChange={(event) => setSort(event.currentTarget.value as Sort)}>
-            {Object.entries(SORTS).map(([name, told]) => (
-              <option value={name}>{told}</option>
+            {Object.entries(SORTS).map(([name, label]) => (
+              <option value={name}>{label}</option>
             ))}
           </select>
         </div>
@@ -97,51 +102,51 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
           {sum("tokens").toLocaleString("en")} tokens{sum("cost") ? ` · ${sum("cost").toFixed(2)} $` : ""}
         </p>
         <Charts>
-          <Bars title="Tokens of each agent" bars={summed(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />
+          <Bars title="Tokens by agent" bars={addUpByName(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />
           <Bars
             days
-            title="Tokens of each day"
-            bars={summed(shown.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
+            title="Tokens by day"
+            bars={addUpByName(shown.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
           />
-          <Bars title="Output tokens of each model" bars={summed(shown.flatMap((page) => page.spent))} />
-          <Bars title="Calls of each tool" bars={summed(shown.flatMap((page) => page.tools))} />
+          <Bars title="Output tokens by model" bars={addUpByName(shown.flatMap((page) => page.spent))} />
+          <Bars title="Calls by tool" bars={addUpByName(shown.flatMap((page) => page.tools))} />
         </Charts>
-        <p class="note">What it says of each was found by vacr when the archive was made. Each page verifies its record again.</p>
+        <p class="note">The verdicts date from when this archive was built; each page verifies its record again.</p>
         <ul class="cards">
-          {shown.slice(0, most).map((page) => (
+          {shown.slice(0, limit).map((page) => (
             <li>
               <a href={page.href}>
-                <h2>{visible(page.title) || visible(page.name)}</h2>
+                <h2>{makeVisible(page.title) || makeVisible(page.name)}</h2>
               </a>
               <p>
                 <span class={`chip ${page.verdict}`} title={page.told}>
-                  {VERDICTS[page.verdict]}
+                  {VERDICT_LABELS[page.verdict]}
                 </span>{" "}
-                {[page.agent, page.models.join(", ")].filter(Boolean).map(visible).join(" · ")}
+                {[page.agent, page.models.join(", ")].filter(Boolean).map(makeVisible).join(" · ")}
                 {page.start && (
                   <>
                     {" · "}
-                    <time>{visible(page.start)}</time>
+                    <time>{makeVisible(page.start)}</time>
                   </>
                 )}
               </p>
-              <p class="quiet">{visible(page.project)}</p>
-              <p class="quiet">{counted(page)}</p>
+              <p class="quiet">{makeVisible(page.project)}</p>
+              <p class="quiet">{describeCounts(page)}</p>
             </li>
           ))}
         </ul>
         {!shown.length && (
           <p class="empty">
-            None is what was asked for. This looks for titles, names, agents, projects and models; what was said and done is
-            searched in each page, and in all of them by vacr show FOLDER --grep TEXT.
+            No matches. This search covers titles, names, agents, projects and models. To search the conversations themselves,
+            open a page, or run vacr show FOLDER --grep TEXT.
           </p>
         )}
-        {shown.length > most && (
-          <button type="button" onClick={() => setMost(most + AT_ONCE)}>
-            Show {Math.min(AT_ONCE, shown.length - most)} more
+        {shown.length > limit && (
+          <button type="button" onClick={() => setLimit(limit + BATCH_SIZE)}>
+            Show {Math.min(BATCH_SIZE, shown.length - limit)} more
           </button>
         )}
-        <footer>Made by {made}. Nothing in this page comes from a network.</footer>
+        <footer>Made by {producer}. This page loads nothing from a network.</footer>
       </main>
     </div>
   );

@@ -1,0 +1,101 @@
+/** The content of a message or the output of a call as a list of parts: texts, images and other values. Mirrors `vacr.viewer.content`. */
+
+import { isObject, type Value } from "./json";
+import tables from "./tables.json";
+
+export type Part =
+  | { is: "text"; text: string }
+  | { is: "image"; mediaType: string; data: string; address: string; name: string }
+  | { is: "other"; kind: string; value: Value };
+
+const TEXT_TYPES = new Set(tables.textTypes);
+const ENTRY_TYPES = new Set(tables.entryTypes);
+const OUTPUT_MEMBERS = new Set(["output", "error", "stdout", "stderr", "exitCode", "exit_code"]);
+
+/** Return the parts of a content, without the blocks that are entries of their own. */
+export function listContentParts(content: Value): Part[] {
+  return listBlocks(content)
+    .filter((block) => !isEntry(block))
+    .flatMap(parsePart);
+}
+
+export function listOutputParts(output: Value): Part[] {
+  return listBlocks(output).flatMap(parsePart);
+}
+
+function listBlocks(content: Value): Value[] {
+  if (content === null || content === undefined) return [];
+  return Array.isArray(content) ? content : [content];
+}
+
+function isEntry(block: Value): boolean {
+  if (!isObject(block)) return false;
+  if (typeof block.type === "string") return ENTRY_TYPES.has(block.type);
+  return block.thought === true || tables.partWrappers.some((name) => isObject(block[name]));
+}
+
+function parsePart(block: Value): Part[] {
+  if (typeof block === "string") return block ? [{ is: "text", text: block }] : [];
+  if (!isObject(block)) return [{ is: "other", kind: nameType(block), value: block }];
+  const wrapper = tables.partWrappers.find((name) => isObject(block[name]));
+  const response = wrapper === undefined ? null : (block[wrapper].response ?? null);
+  if (response !== null) return parseOutput(response);
+  const image = parseImage(block);
+  if (image) return [image];
+  const text = block.text !== undefined ? block.text : block.refusal;
+  if (
+    typeof text === "string" &&
+    (TEXT_TYPES.has(block.type) || typeof block.type !== "string" || Object.keys(block).length <= 2)
+  )
+    return text ? [{ is: "text", text }] : [];
+  return parseOutput(block);
+}
+
+/** Return the name of a value's type in Python. */
+function nameType(value: Value): string {
+  if (value === null) return "NoneType";
+  if (Array.isArray(value)) return "list";
+  if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
+  return { boolean: "bool", bigint: "int" }[typeof value as string] ?? "bytes";
+}
+
+/** Return the output of a tool from an object with the usual members, such as stdout and exitCode. */
+function parseOutput(value: Value): Part[] {
+  if (!isObject(value)) return listOutputParts(value);
+  if (!Object.keys(value).every((name) => OUTPUT_MEMBERS.has(name)))
+    return [{ is: "other", kind: "type" in value ? String(value.type) : "object", value }];
+  const parts = ["output", "stdout", "error", "stderr"].flatMap((name) =>
+    ["", null, undefined].includes(value[name]) ? [] : listOutputParts(value[name]),
+  );
+  const code = value.exitCode !== undefined ? value.exitCode : value.exit_code;
+  return code === null || code === undefined ? parts : [...parts, { is: "text", text: `exit code ${code}` }];
+}
+
+function parseImage(block: Value): Part | null {
+  if (block.type === "image" && isObject(block.source))
+    return buildImage(getText(block.source, "media_type"), getText(block.source, "data"), getText(block.source, "url"));
+  if (block.type === "input_image") return parseAddress(getText(block, "image_url"));
+  const inline = block.inlineData !== undefined ? block.inlineData : block.inline_data;
+  if (isObject(inline))
+    return buildImage(getText(inline, "mimeType") || getText(inline, "mime_type"), getText(inline, "data"), "");
+  if (block.type === "file" && getText(block, "mime").startsWith("image/"))
+    return parseAddress(getText(block, "url"), getText(block, "mime"), getText(block, "filename"));
+  return null;
+}
+
+/** Build an image from its address; the data of a `data:` address is extracted. */
+function parseAddress(address: string, mediaType = "", name = ""): Part {
+  const comma = address.indexOf(",");
+  const head = comma < 0 ? "" : address.slice(0, comma);
+  if (head.startsWith("data:") && head.endsWith(";base64"))
+    return buildImage(head.slice(5, -7) || mediaType, address.slice(comma + 1), "", name);
+  return buildImage(mediaType, "", address, name);
+}
+
+function buildImage(mediaType: string, data: string, address: string, name = ""): Part {
+  return { is: "image", mediaType, data, address, name };
+}
+
+function getText(block: Value, name: string): string {
+  return typeof block[name] === "string" ? block[name] : "";
+}

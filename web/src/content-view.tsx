@@ -1,0 +1,87 @@
+/** Messages and outputs as text, Markdown, images or JSON. The content is untrusted, so none of it can act on the page. */
+
+import { useMemo, useState } from "preact/hooks";
+import type { Part } from "./content-parts";
+import { prettyJson } from "./json";
+import { renderMarkdown } from "./markdown";
+import { makeVisible } from "./text";
+
+const MAX_LENGTH = 12_000;
+const MAX_LINES = 200;
+const IMAGE_TYPES = /^image\/(?:png|jpeg|gif|webp)$/;
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+
+interface Cut {
+  text: string;
+  left: number;
+}
+
+/** Cut a long text, which would be slow to lay out. */
+function cutText(text: string, lines = MAX_LINES): Cut {
+  let end = Math.min(text.length, MAX_LENGTH);
+  let at = -1;
+  for (let line = 0; line < lines; line++) {
+    at = text.indexOf("\n", at + 1);
+    if (at < 0 || at >= end) break;
+    if (line === lines - 1) end = at;
+  }
+  return { text: text.slice(0, end), left: text.length - end };
+}
+
+function ShowMore({ left, onClick }: { left: number; onClick: () => void }) {
+  return left > 0 ? (
+    <button type="button" class="more" onClick={onClick}>
+      Show {left.toLocaleString("en")} more characters
+    </button>
+  ) : null;
+}
+
+export function PlainText({ text, lines, look = "plain" }: { text: string; lines?: number; look?: string }) {
+  const [whole, setWhole] = useState(false);
+  const shown = whole ? { text, left: 0 } : cutText(text, lines);
+  return (
+    <>
+      <div class={look}>{makeVisible(shown.text)}</div>
+      <ShowMore left={shown.left} onClick={() => setWhole(true)} />
+    </>
+  );
+}
+
+function MarkdownText({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const shown = whole ? { text, left: 0 } : cutText(text);
+  const html = useMemo(() => renderMarkdown(makeVisible(shown.text)), [shown.text]);
+  return (
+    <>
+      <div class="marked" dangerouslySetInnerHTML={{ __html: html }} />
+      <ShowMore left={shown.left} onClick={() => setWhole(true)} />
+    </>
+  );
+}
+
+function Image({ part }: { part: Part & { is: "image" } }) {
+  const name = makeVisible(part.name || part.mediaType || "without a type");
+  if (IMAGE_TYPES.test(part.mediaType) && BASE64.test(part.data))
+    return <img class="picture" alt={`Image ${name}`} src={`data:${part.mediaType};base64,${part.data}`} />;
+  const where = part.data
+    ? `${Math.floor((part.data.length * 3) / 4).toLocaleString("en")} bytes, not shown`
+    : makeVisible(part.address).slice(0, 500);
+  return (
+    <div class="note">
+      Image {name}: {where}
+    </div>
+  );
+}
+
+export function Content({ parts, marked = false, lines }: { parts: Part[]; marked?: boolean; lines?: number }) {
+  return (
+    <>
+      {parts.map((part) => {
+        if (part.is === "image") return <Image part={part} />;
+        if (part.is === "other")
+          return <PlainText text={`[${part.kind}] ${prettyJson(part.value)}`} lines={lines} look="printed" />;
+        return marked ? <MarkdownText text={part.text} /> : <PlainText text={part.text} lines={lines} />;
+      })}
+    </>
+  );
+}

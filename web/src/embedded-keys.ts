@@ -1,0 +1,38 @@
+/** The public key inside a statement: in `kccs` (RFC 9528), or in the first certificate of its chain (RFC 9360). */
+
+import { areEqual, type Bytes, computeHash } from "./bytes";
+import { HEADER, isBytes, type Sign1 } from "./cose";
+import { type Key, parseCertificateKey, parseCoseKey, UNUSABLE_KEY } from "./keys";
+import { HASHES } from "./payload";
+import { VerificationError } from "./verification-error";
+
+export async function readKccsKey(message: Sign1): Promise<Key | null> {
+  const kccs = message.protected.get(HEADER.KCCS) ?? message.unprotected.get(HEADER.KCCS);
+  if (kccs === undefined) return null;
+  const confirmation = kccs instanceof Map ? kccs.get(8) : undefined;
+  if (!(confirmation instanceof Map) || !(confirmation.get(1) instanceof Map))
+    throw new VerificationError("The kccs header contains no key", "kccs-malformed");
+  const parameters: Map<unknown, unknown> = confirmation.get(1);
+  const key = await parseCoseKey(parameters);
+  if (key !== null) return key;
+  // The page cannot expand a compressed point (key type 2), so that key may be the signer's.
+  // A key of any other unsupported type is certainly not.
+  return parameters.get(1) === 2 ? null : UNUSABLE_KEY;
+}
+
+export async function readCertificateKey(message: Sign1): Promise<Key | null> {
+  if (message.unprotected.has(HEADER.X5T)) throw new VerificationError("The x5t header is not protected", "x5t-unprotected");
+  const chain = message.protected.get(HEADER.X5CHAIN) ?? message.unprotected.get(HEADER.X5CHAIN);
+  if (chain === undefined) return null;
+  const certificate = Array.isArray(chain) ? chain[0] : chain;
+  if (!isBytes(certificate)) throw new VerificationError("The x5chain header is not a list of certificates", "x5chain-malformed");
+  const x5t = message.protected.get(HEADER.X5T);
+  if (x5t !== undefined) {
+    const hash = Array.isArray(x5t) && x5t.length === 2 ? HASHES[x5t[0]] : undefined;
+    if (!hash || !isBytes((x5t as unknown[])[1]))
+      throw new VerificationError("The x5t header is not a hash with a supported algorithm", "x5t-malformed");
+    if (!areEqual(await computeHash(hash, certificate), (x5t as Bytes[])[1]))
+      throw new VerificationError("The x5t header does not match the signer's certificate", "x5t-mismatch");
+  }
+  return parseCertificateKey(certificate);
+}

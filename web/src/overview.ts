@@ -1,0 +1,169 @@
+/** The overview of a page: sessions, totals, a timeline, and the files that the sessions changed. */
+
+import { isObject, type Value } from "./json";
+import { addUpByName } from "./named-counts";
+import type { AttributedFile, Bucket, Overview, PageRow, Range, Session, Totals } from "./protocol";
+import { formatTime, toMilliseconds } from "./time";
+
+const BUCKETS = 120;
+const MAX_COST = 1e15;
+
+export function buildOverview(records: Value[], names: string[], sizes: number[], rows: PageRow[]): Overview {
+  const tools = new Map<string, number>();
+  for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
+  const outputTokens = new Map<string, number>();
+  const totals = countTotals(records, rows, outputTokens);
+  const [buckets, span] = buildTimeline(rows, outputTokens);
+  return {
+    sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
+    totals,
+    buckets,
+    span,
+    files: records.flatMap(listAttributedFiles),
+    tools: [...tools].sort((left, right) => right[1] - left[1]),
+    count: rows.length,
+  };
+}
+
+function describeSession(record: Value, name: string, size: number): Session {
+  const session = isObject(record.session) ? record.session : {};
+  const meta = isObject(session["agent-meta"]) ? session["agent-meta"] : {};
+  const recorder = isObject(record["recording-agent"]) ? record["recording-agent"] : {};
+  const text = (value: Value) => (value === undefined || value === null ? "" : String(value));
+  return {
+    name,
+    size,
+    sessionId: text(session["session-id"]),
+    agent: [meta["cli-name"], meta["cli-version"]].map(text).filter(Boolean).join(" "),
+    models: (Array.isArray(meta.models) && meta.models.length ? meta.models : [meta["model-id"]]).map(text).filter(Boolean),
+    folder: text(session.environment?.["working-dir"]),
+    start: formatTime(session["session-start"]),
+    recorder: [recorder.name, recorder.version].map(text).filter(Boolean).join(" "),
+    version: text(record.version),
+    id: text(record.id),
+    parent: text(record.vacr?.parent?.["session-id"]),
+  };
+}
+
+/** Add up the totals, and put the output tokens of each entry into `outputTokens`, by session and pointer. */
+function countTotals(records: Value[], rows: PageRow[], outputTokens: Map<string, number>): Totals {
+  const totals: Totals = {
+    prompts: 0,
+    calls: 0,
+    errors: 0,
+    input: 0,
+    output: 0,
+    cost: 0,
+    milliseconds: 0,
+    tools: [],
+    models: [],
+  };
+  for (const row of rows) {
+    if (row.isInherited || row.isRepeated) continue;
+    totals.prompts += Number(row.kind === "user" && !row.isInjected);
+    totals.calls += Number(row.kind === "tool" && row.tool !== "");
+    totals.errors += Number(row.isError);
+    if (row.tool) totals.tools.push({ name: row.tool, value: 1, failed: Number(row.isError) });
+  }
+  records.forEach((record, number) => {
+    const defaultModel = record.session?.["agent-meta"]?.["model-id"] ?? "unknown";
+    visitEntries(record.session?.entries, `${number}:/session/entries`, (entry, place) => {
+      const usage = entry["token-usage"];
+      if (!isObject(usage) || entry.vacr?.inherited) return;
+      const count = (name: string) =>
+        typeof usage[name] === "bigint" || Number.isInteger(usage[name]) ? Number(usage[name]) : 0;
+      totals.input += count("input");
+      totals.output += count("output");
+      totals.cost += typeof usage.cost === "number" || typeof usage.cost === "bigint" ? clampCost(Number(usage.cost)) : 0;
+      outputTokens.set(place, count("output"));
+      totals.models.push({ name: String(entry["model-id"] ?? defaultModel), value: count("output") });
+    });
+  });
+  totals.tools = addUpByName(totals.tools);
+  totals.models = addUpByName(totals.models);
+  const ends = ["session-start", "session-end"].map((name) => toMilliseconds(records[0]?.session?.[name]));
+  totals.milliseconds = ends[0] !== null && ends[1] !== null ? Math.max(0, ends[1] - ends[0]) : 0;
+  return totals;
+}
+
+/** Limit an absurd cost, so that the sum stays finite. */
+function clampCost(cost: number): number {
+  return Math.max(-MAX_COST, Math.min(cost, MAX_COST));
+}
+
+function visitEntries(entries: Value, place: string, visit: (entry: Value, place: string) => void): void {
+  if (!Array.isArray(entries)) return;
+  entries.forEach((entry, number) => {
+    if (!isObject(entry)) return;
+    visit(entry, `${place}/${number}`);
+    visitEntries(entry.children, `${place}/${number}/children`, visit);
+  });
+}
+
+/** Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows. */
+function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Bucket[], [string, string] | null] {
+  const times = rows.map((row) => toMilliseconds(row.time));
+  const known = times.filter((time) => time !== null);
+  const [first, last] = known.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [Infinity, -Infinity]);
+  const timed = known.length > rows.length / 2 && last > first;
+  const count = Math.min(BUCKETS, rows.length);
+  const buckets: Bucket[] = Array.from({ length: count }, () => ({ first: -1, rows: 0, tokens: 0, errors: 0, prompts: 0 }));
+  let position = 0;
+  rows.forEach((row, at) => {
+    const time = times[at];
+    if (!timed) position = at / rows.length;
+    else if (time !== null) position = (time - first) / (last - first);
+    const bucket = buckets[Math.min(count - 1, Math.floor(position * count))];
+    if (bucket.first < 0) bucket.first = at;
+    bucket.rows += 1;
+    bucket.errors += Number(row.isError);
+    bucket.prompts += Number(row.kind === "user" && !row.isInjected);
+    // An entry may have several rows; its tokens count once.
+    const key = `${row.session}:${row.place.replace(/\/children\/.*$/, "")}`;
+    bucket.tokens += outputTokens.get(key) ?? 0;
+    outputTokens.delete(key);
+  });
+  return [buckets, timed ? [formatTime(first), formatTime(last)] : null];
+}
+
+function listAttributedFiles(record: Value, session: number): AttributedFile[] {
+  const files = record["file-attribution"]?.files ?? record.files;
+  const proofs = isObject(record.vacr?.attribution?.files) ? record.vacr.attribution.files : {};
+  return listObjects(files).map((file) => {
+    const path = String(file.path ?? "");
+    const proof = Object.hasOwn(proofs, path) ? proofs[path] : {};
+    return {
+      session,
+      path,
+      complete: proof.complete === true,
+      ranges: listRanges(file, proof).sort((left, right) => left.start - right.start),
+      unplaced: listObjects(proof["content-only"]).map((change) => String(change.entries?.[0] ?? "")),
+    };
+  });
+}
+
+/** Return the attributed ranges of a file, with the evidence that vacr recorded for them. */
+function listRanges(file: Value, proof: Value): Range[] {
+  const proofs = new Map(listObjects(proof.ranges).map((range) => [`${range["start-line"]}-${range["end-line"]}`, range]));
+  return listObjects(file.conversations).flatMap((conversation) =>
+    listObjects(conversation.ranges).map((range) => {
+      const contributor = range.contributor ?? conversation.contributor ?? {};
+      const start = Number(range["start-line"] ?? range.start_line ?? 0);
+      const end = Number(range["end-line"] ?? range.end_line ?? 0);
+      const rangeProof = proofs.get(`${start}-${end}`) ?? {};
+      return {
+        start,
+        end,
+        type: String(contributor.type ?? "unknown"),
+        model: String(contributor["model-id"] ?? contributor.model_id ?? ""),
+        evidence: String(rangeProof.evidence ?? ""),
+        hash: String(range["content-hash"] ?? range.content_hash ?? ""),
+        entries: Array.isArray(rangeProof.entries) ? rangeProof.entries.map(String) : [],
+      };
+    }),
+  );
+}
+
+function listObjects(value: Value): Value[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

@@ -1,0 +1,44 @@
+/** The payload of a statement: its profile (attached, detached or hash envelope), and whether it covers the record. Follows RFC 9995. */
+
+import { areEqual, type Bytes, computeHash } from "./bytes";
+import { HEADER, type Sign1 } from "./cose";
+import { VerificationError } from "./verification-error";
+
+/** Hash algorithms by their COSE numbers. */
+export const HASHES: Record<number, string> = { [-16]: "SHA-256", [-43]: "SHA-384", [-44]: "SHA-512" };
+const HASH_SIZES: Record<string, number> = { "SHA-256": 32, "SHA-384": 48, "SHA-512": 64 };
+
+export function determineProfile(message: Sign1): string {
+  for (const label of [HEADER.PAYLOAD_HASH_ALG, HEADER.PREIMAGE_CONTENT_TYPE, HEADER.PAYLOAD_LOCATION])
+    if (message.unprotected.has(label)) throw new VerificationError(`Header ${label} is not protected`, "envelope-unprotected");
+  if (message.protected.has(HEADER.PAYLOAD_HASH_ALG)) {
+    checkHashEnvelope(message);
+    return "hash-envelope";
+  }
+  for (const label of [HEADER.PREIMAGE_CONTENT_TYPE, HEADER.PAYLOAD_LOCATION])
+    if (message.protected.has(label)) throw new VerificationError(`Header ${label} needs a hash algorithm`, "hash-alg-missing");
+  if (message.payload === null) return "detached";
+  if (!message.payload.length) throw new VerificationError("The payload is empty", "payload-empty");
+  return "attached";
+}
+
+function checkHashEnvelope(message: Sign1): void {
+  if (message.protected.has(HEADER.CONTENT_TYPE) || message.unprotected.has(HEADER.CONTENT_TYPE))
+    throw new VerificationError("A hash envelope must not have a content type", "envelope-content-type");
+  const number = message.protected.get(HEADER.PAYLOAD_HASH_ALG);
+  const hash = HASHES[number as number];
+  if (!hash) throw new VerificationError(`Unsupported hash algorithm ${number}`, "hash-alg-unknown");
+  if (message.payload === null) throw new VerificationError("The hash envelope has no payload", "payload-missing");
+  if (message.payload.length !== HASH_SIZES[hash])
+    throw new VerificationError(`The payload does not have the length of a ${hash} hash`, "hash-alg-mismatch");
+}
+
+/** Check that a statement is about the bytes of a record. */
+export async function checkContent(message: Sign1, profile: string, record: Bytes): Promise<void> {
+  const expected =
+    profile === "hash-envelope"
+      ? await computeHash(HASHES[message.protected.get(HEADER.PAYLOAD_HASH_ALG) as number], record)
+      : record;
+  if (message.payload !== null && !areEqual(expected, message.payload))
+    throw new VerificationError("The record changed after it was signed", "content-mismatch");
+}

@@ -1,0 +1,48 @@
+/** The filter that selects the rows to show. Mirrors `vacr.viewer.rows.RowFilter`. */
+
+import type { Part } from "./content-parts";
+import { canonicalJson } from "./json";
+import type { Row } from "./rows";
+import type { Input } from "./tool-calls";
+
+export interface Filter {
+  kinds: string[];
+  tools: string[];
+  text: string;
+  errors: boolean;
+  names: string[];
+  repeated: boolean;
+}
+
+export const NO_FILTER: Filter = { kinds: [], tools: [], text: "", errors: false, names: [], repeated: false };
+
+/** Return the indexes of the rows that match. The inputs of a call are not part of its row; `inputsOf` returns them. */
+export function filterRows<R extends Row>(rows: R[], filter: Filter, inputsOf: (row: R) => Input[]): number[] {
+  const wanted = filter.text.toLowerCase();
+  const indexes: number[] = [];
+  rows.forEach((row, index) => {
+    if (row.isRepeated && !filter.repeated && !filter.names.length) return;
+    if (filter.kinds.length && !filter.kinds.includes(row.kind)) return;
+    if (filter.tools.length && !filter.tools.includes(row.tool)) return;
+    if (filter.errors && !row.isError) return;
+    if (filter.names.length && !filter.names.includes(row.name) && !filter.names.includes(row.place)) return;
+    if (wanted && !rowContains(row, wanted) && !inputsOf(row).some(([, text]) => text.toLowerCase().includes(wanted))) return;
+    indexes.push(index);
+  });
+  return indexes;
+}
+
+function rowContains(row: Row, wanted: string): boolean {
+  const contains = (text: string) => text.toLowerCase().includes(wanted);
+  const parts = [...row.parts, ...(row.result?.parts ?? [])];
+  return (
+    contains(row.tool) ||
+    contains(row.summary) ||
+    parts.some((part) => contains(searchableText(part))) ||
+    row.diffs.some((diff) => contains(diff.path) || diff.lines.some(contains))
+  );
+}
+
+function searchableText(part: Part): string {
+  return part.is === "text" ? part.text : part.is === "other" ? canonicalJson(part.value) : "";
+}

@@ -1,0 +1,178 @@
+/** A row of the conversation. */
+
+import { useEffect } from "preact/hooks";
+import { Content, PlainText } from "./content-view";
+import { countLines, Diff } from "./diff-view";
+import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
+import type { PageRow } from "./protocol";
+import { makeVisible } from "./text";
+import { formatTime } from "./time";
+
+const TITLES = { user: "User", assistant: "Assistant", reasoning: "Reasoning", tool: "", event: "Event" } as const;
+const DIFF_LINES = { brief: 0, normal: 12, full: Infinity };
+const OUTPUT_LINES = 40;
+
+export interface WrittenLines {
+  path: string;
+  lines: string;
+}
+
+interface Props {
+  row: PageRow;
+  state: PageState;
+  /** Whether the reader opened or closed the row; undefined if neither. */
+  open: boolean | undefined;
+  toggle: () => void;
+  /** Whether the row also shows its entry as JSON. */
+  raw: boolean;
+  toggleRaw: () => void;
+  /** The lines of files that the row wrote. */
+  wrote: WrittenLines[];
+  showFile: (path: string) => void;
+}
+
+/** Return whether a row is open before the reader opens or closes it. */
+export function isOpenAtFirst(row: PageRow, detail: Detail): boolean {
+  if (row.kind === "user" || row.kind === "assistant") return true;
+  return detail === "full" || (row.kind === "tool" && row.isError && detail === "normal");
+}
+
+export function RowView(props: Props) {
+  const { row, state } = props;
+  const open = props.open ?? isOpenAtFirst(row, state.detail);
+  const body = `body-${row.session}${row.place}`;
+  return (
+    <>
+      <Head {...props} opened={open} body={body} />
+      <div class="body" id={body}>
+        {row.kind === "tool" ? (
+          <Call {...props} opened={open} />
+        ) : (
+          open &&
+          row.kind !== "event" && (
+            <Content
+              parts={row.parts}
+              marked={row.kind === "assistant"}
+              lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
+            />
+          )
+        )}
+        {props.raw && <Raw {...props} />}
+      </div>
+    </>
+  );
+}
+
+function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: boolean; body: string }) {
+  const folds = row.kind === "tool" || row.kind === "reasoning";
+  const title = (
+    <>
+      {TITLES[row.kind] && <span class="who">{TITLES[row.kind]}</span>}
+      {row.kind === "tool" && <span class="tool">{makeVisible(row.tool) || "result without a call"}</span>}
+      {row.summary && <span class="summary">{makeVisible(row.summary)}</span>}
+      {row.kind === "reasoning" && !opened && <span class="summary">{previewText(row)}</span>}
+    </>
+  );
+  return (
+    <div class="head">
+      {folds ? (
+        <button type="button" class="fold" aria-expanded={opened} aria-controls={body} onClick={toggle}>
+          {title}
+        </button>
+      ) : (
+        <span class="title">{title}</span>
+      )}
+      <Marks row={row} />
+      <button type="button" class="json" aria-pressed={raw} aria-label="Entry as JSON" onClick={toggleRaw}>
+        {"{}"}
+      </button>
+      <a class="when" href={`#${encodeURIComponent(row.anchor)}`} aria-label={`Link to this entry, ${formatTime(row.time)}`}>
+        {formatTime(row.time) || "#"}
+      </a>
+    </div>
+  );
+}
+
+function previewText(row: PageRow): string {
+  const text = row.parts.find((part) => part.is === "text");
+  return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "encrypted by the provider";
+}
+
+function Marks({ row }: { row: PageRow }) {
+  const [added, removed] = countLines(row.diffs);
+  return (
+    <span class="marks">
+      {row.diffs.length > 0 && (
+        <>
+          <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+        </>
+      )}
+      {row.isError && <span class="chip error">failed</span>}
+      {row.kind === "tool" && row.tool && !row.result && <span class="chip">no result</span>}
+      {row.isInjected && <span class="chip">from the agent</span>}
+      {row.isInherited && <span class="chip">inherited</span>}
+      {row.superseded && <span class="chip">{makeVisible(row.superseded)}</span>}
+      {row.model && row.kind === "assistant" && <span class="chip model">{makeVisible(row.model)}</span>}
+    </span>
+  );
+}
+
+function Call({ row, state, opened, wrote, showFile }: Props & { opened: boolean }) {
+  const output = row.result?.parts ?? row.parts;
+  return (
+    <>
+      {(opened || state.detail !== "brief") &&
+        row.diffs.map((diff) => (
+          <Diff
+            diff={diff}
+            named={row.diffs.length > 1 || diff.path !== row.summary}
+            maxLines={opened ? 200 : DIFF_LINES[state.detail]}
+          />
+        ))}
+      {wrote.length > 0 && (
+        <div class="wrote">
+          {wrote.map(({ path, lines }) => (
+            <button type="button" class="chip link" onClick={() => showFile(path)}>
+              wrote {makeVisible(path)} {lines}
+            </button>
+          ))}
+        </div>
+      )}
+      {opened && row.tool && !row.diffs.length && <Inputs row={row} state={state} />}
+      {opened && output.length > 0 && (
+        <div class="output" role="group" aria-label="Output">
+          <Content parts={output} lines={OUTPUT_LINES} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The inputs of a call, without the input that the summary already shows in full. */
+function Inputs({ row, state }: Pick<Props, "row" | "state">) {
+  const inputs = state.inputs.get(rawKey(row.session, [row.place]));
+  useEffect(() => {
+    if (!inputs) state.requestInputs(row);
+  }, [row]);
+  const shown = inputs?.filter(([, text]) => text !== row.summary) ?? [];
+  return shown.length > 0 ? (
+    <div class="output" role="group" aria-label="Input">
+      {shown.map(([name, text]) => (
+        <>
+          {name && <div class="member">{makeVisible(name)}</div>}
+          <PlainText text={text} lines={OUTPUT_LINES} />
+        </>
+      ))}
+    </div>
+  ) : null;
+}
+
+/** The entry as JSON. */
+function Raw({ row, state }: Props) {
+  const text = state.raw.get(rawKey(row.session, placesOf(row)));
+  return (
+    <div class="output" role="group" aria-label="Entry as JSON">
+      {text === undefined ? "Reading …" : <Content parts={[{ is: "text", text }]} lines={OUTPUT_LINES} />}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+/** The rows of a session and of its sub-agents in one list: each sub-agent follows the call that started it. */
+
+import { canonicalJson, type Value } from "./json";
+import type { PageRow } from "./protocol";
+import { buildRows, type Row } from "./rows";
+import { toMilliseconds } from "./time";
+
+const STARTING_TOOLS = new Set(["task", "agent", "spawn_agent", "subagent"]);
+
+/** Yield the rows of all records. The rows of a single record come as soon as each is built. */
+export function* buildAllRows(records: Value[]): Generator<PageRow> {
+  if (records.length === 1) for (const row of buildRows(records[0])) yield toPageRow(row, 0);
+  else yield* nestSubAgents(records);
+}
+
+function toPageRow(row: Row, session: number): PageRow {
+  return { ...row, session, anchor: session && row.name === row.place ? `${session}:${row.place}` : row.name };
+}
+
+function nestSubAgents(records: Value[]): PageRow[] {
+  const rowsBySession = records.map((record, session) => Array.from(buildRows(record), (row) => toPageRow(row, session)));
+  // The rows of the sub-agents, by the row that started them; null for those without a known start.
+  const started = new Map<PageRow | null, PageRow[]>();
+  records.forEach((record, session) => {
+    if (!session) return;
+    const start = findStartingCall(record, records[0], rowsBySession[0]);
+    const agent = nameSubAgent(record?.session?.["session-id"] ?? session);
+    for (const row of rowsBySession[session]) {
+      row.depth += (start?.depth ?? 0) + 1;
+      row.agent ||= agent;
+    }
+    if (!started.has(start)) started.set(start, []);
+    for (const row of rowsBySession[session]) started.get(start)!.push(row);
+  });
+  const main = rowsBySession[0] ?? [];
+  return main.flatMap((row) => [row, ...(started.get(row) ?? [])]).concat(started.get(null) ?? []);
+}
+
+/** Return the last part of a session id, which names the sub-agent. */
+function nameSubAgent(sessionId: unknown): string {
+  return String(sessionId).split("/").pop()!;
+}
+
+/** Find the call that started a sub-agent: a call whose result names it, or else the last call before the sub-agent began. */
+function findStartingCall(record: Value, parent: Value, rows: PageRow[]): PageRow | null {
+  const agent = nameSubAgent(record?.session?.["session-id"] ?? "");
+  const calls = rows.filter((row) => row.kind === "tool" && STARTING_TOOLS.has(row.tool.toLowerCase()));
+  const naming = calls.find(
+    (row) => agent && row.result && canonicalJson(findTopLevelEntry(parent, row.result.place)).includes(agent),
+  );
+  if (naming) return naming;
+  const begin = toMilliseconds(record?.session?.["session-start"]);
+  if (begin === null) return null;
+  const findLastBefore = (list: PageRow[]) => list.findLast((row) => (toMilliseconds(row.time) ?? Infinity) <= begin) ?? null;
+  return findLastBefore(calls) ?? findLastBefore(rows);
+}
+
+/** Return the top-level entry that contains the value at a JSON Pointer. */
+function findTopLevelEntry(record: Value, pointer: string): Value {
+  return record.session.entries[Number(pointer.split("/")[3])];
+}

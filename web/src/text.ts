@@ -1,0 +1,35 @@
+/** Texts as Python splits and cuts them, so that page and terminal show the same. Mirrors `vacr.viewer.content`. */
+
+const LINE_END = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+const BLANKS = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const JOINER = "\u200d";
+const TAB_WIDTH = 4;
+
+export function splitLines(text: string): string[] {
+  const lines = text.split(LINE_END);
+  if (lines[lines.length - 1] === "") lines.pop();
+  return lines;
+}
+
+export function splitWords(text: string): string[] {
+  return text.split(BLANKS).filter(Boolean);
+}
+
+/** Cut a text to a number of characters. */
+export function truncate(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const characters = Array.from(text);
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
+}
+
+/** Replace control characters by visible escapes, so that they have no effect: terminal escapes, bidirectional controls. */
+export function makeVisible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(CONTROLS, (character) => {
+    if (character === "\n" || character === JOINER) return character;
+    if (character === "\t") return " ".repeat(TAB_WIDTH);
+    const code = character.codePointAt(0)!;
+    if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
+    return code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
+  });
+}

@@ -1,0 +1,121 @@
+/** A tool call for display: a summary in one line, its inputs as texts, and the file changes it asks for. Mirrors `vacr.viewer.rows`. */
+
+import { type FilePatch, parseApplyPatch } from "./apply-patch";
+import { canonicalJson, isObject, type Value } from "./json";
+import { diffLines } from "./line-diff";
+import tables from "./tables.json";
+import { splitLines, splitWords, truncate } from "./text";
+
+export interface FileDiff {
+  path: string;
+  what: string;
+  lines: string[];
+}
+
+/** A member of an input: its name and its value as text. */
+export type Input = [string, string];
+
+const MAX_SUMMARY_LENGTH = 200;
+const CONTEXT = 3;
+/** The largest product of two line counts to compare line by line: comparing may take time in proportion to its square. */
+const MAX_COMPARISON = 4_000_000;
+const TOOLS: Record<string, Record<string, string>> = tables.tools;
+
+export function summarizeCall(tool: string, input: Value): string {
+  return truncate(splitWords(chooseSummary(tool, input)).join(" "), MAX_SUMMARY_LENGTH);
+}
+
+function chooseSummary(tool: string, input: Value): string {
+  if (tool.toLowerCase().includes("patch")) {
+    const text = (typeof input === "string" ? input : findText(input, tables.patches)) ?? "";
+    const paths = parseApplyPatch(text).map((file) => file.to || file.path);
+    return paths.join(", ") || text;
+  }
+  if (typeof input === "string") return input;
+  if (!isObject(input) || !Object.keys(input).length) return "";
+  for (const names of [tables.commands, tables.searches, tables.paths]) {
+    const text = findText(input, names);
+    if (text !== null) return text;
+  }
+  for (const name of tables.commands) if (Array.isArray(input[name])) return input[name].map(String).join(" ");
+  return findText(input, tables.descriptions) ?? canonicalJson(input);
+}
+
+/** Return the first of these arguments that is a text, or null. */
+function findText(input: Value, names: string[]): string | null {
+  if (!isObject(input)) return null;
+  const name = names.find((candidate) => Object.hasOwn(input, candidate) && typeof input[candidate] === "string");
+  return name === undefined ? null : input[name];
+}
+
+/** Return the members of an input; an input that is not an object becomes a single text without a name. */
+export function listInputs(input: Value): Input[] {
+  if (input === undefined || input === null) return [];
+  return isObject(input) ? Object.keys(input).map((name) => [name, toText(input[name])]) : [["", toText(input)]];
+}
+
+function toText(value: Value): string {
+  return typeof value === "string" ? value : canonicalJson(value);
+}
+
+/** Return the file changes that a call asks for. */
+export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[] {
+  const effects = Object.hasOwn(TOOLS, agent) ? TOOLS[agent] : {};
+  const effect = Object.hasOwn(effects, tool) ? effects[tool] : undefined;
+  if (effect === "patch") {
+    const text = typeof input === "string" ? input : findText(input, tables.patches);
+    return parseApplyPatch(text ?? "").map(diffFilePatch);
+  }
+  const path = findText(input, tables.paths);
+  if (path === null) return [];
+  if (effect === "replace") {
+    const lines = listEdits(input).flatMap(([before, after]) => diffTexts(before, after));
+    return lines.length ? [{ path, what: "edit", lines }] : [];
+  }
+  const text = findText(input, tables.contents);
+  if ((effect === "write" || effect === "sketch") && text !== null)
+    return [{ path, what: "write", lines: splitLines(text).map((line) => `+${line}`) }];
+  return effect === "delete" ? [{ path, what: "delete", lines: [] }] : [];
+}
+
+function diffFilePatch(file: FilePatch): FileDiff {
+  if (file.kind === "add") return { path: file.path, what: "add", lines: splitLines(file.text).map((line) => `+${line}`) };
+  const lines = file.parts.flatMap((part) => [
+    `@@ ${part.anchor}`.trimEnd(),
+    ...diffTexts(part.old.join("\n"), part.new.join("\n")).slice(1),
+  ]);
+  const what = file.kind === "delete" ? "delete" : file.to && !lines.length ? "move" : "edit";
+  return { path: file.to ? `${file.path} → ${file.to}` : file.path, what, lines };
+}
+
+/** Return the old and new text of each edit in an input. */
+function listEdits(input: Value): [string, string][] {
+  const items = Object.hasOwn(input, "edits") ? input.edits : [input];
+  const edits: [string, string][] = [];
+  for (const item of Array.isArray(items) ? items : []) {
+    const [before, after] = [findText(item, tables.oldTexts), findText(item, tables.newTexts)];
+    if (before === null || after === null) return [];
+    edits.push([before, after]);
+  }
+  return edits;
+}
+
+function diffTexts(oldText: string, newText: string): string[] {
+  let [before, after] = [splitLines(oldText), splitLines(newText)];
+  if (before.length * after.length > MAX_COMPARISON) [before, after] = trimCommonLines(before, after);
+  const lines =
+    before.length * after.length > MAX_COMPARISON
+      ? [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
+      : diffLines(before, after, CONTEXT);
+  return ["@@"].concat(lines);
+}
+
+/** Remove the lines that two texts share at the beginning and at the end, except for some context. */
+function trimCommonLines(before: string[], after: string[]): [string[], string[]] {
+  const shorter = Math.min(before.length, after.length);
+  let [start, end] = [0, 0];
+  while (start < shorter && before[start] === after[start]) start++;
+  while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
+  const [first, last] = [Math.max(0, start - CONTEXT), Math.max(0, end - CONTEXT)];
+  return [before.slice(first, before.length - last), after.slice(first, after.length - last)];
+}
