@@ -12,8 +12,7 @@ from pathlib import Path
 from sessions import CORPUS
 
 import vacr
-from vacr.record.encoding import decode, encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, decode, encode
 from vacr.viewer import page as viewer_page
 from vacr.viewer.page import Page, PageRecord
 

@@ -9,7 +9,7 @@ from sessions import AGENTS, Session, compare, each, sessions
 
 from vacr.agents.agent import Source, SourcePart, pause_garbage_collector
 from vacr.agents.registry import recognise_agent
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 from vacr.record.validation import load_record_schema, validate
 
 ROUNDS = 9

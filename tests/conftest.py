@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import recognise_agent
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"

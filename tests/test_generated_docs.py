@@ -23,12 +23,12 @@ clauses = {rows}
 """
 GOOD = [
     "it is so",
-    "record/identity.py::compute_record_id record/v3.cddl::entry",
+    "record/encoding.py::compute_record_id record/v3.cddl::entry",
     "record/test_identity.py::test_any_change_changes_the_id",
 ]
 BAD = {
     "a module": ["it is so", "nowhere.py", GOOD[2]],
-    "a function": ["it is so", "record/identity.py::nothing", GOOD[2]],
+    "a function": ["it is so", "record/encoding.py::nothing", GOOD[2]],
     "a method": ["it is so", "agents/lift.py::SessionBuilder.nothing", GOOD[2]],
     "a rule": ["it is so", "record/v3.cddl::nothing", GOOD[2]],
     "a test": ["it is so", GOOD[1], "record/test_identity.py::test_nothing"],

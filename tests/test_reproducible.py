@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES
 from vacr.discovery.opening import read_sessions
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),

@@ -15,7 +15,7 @@ from tests.discovery.leaves import lost
 from tests.discovery.opencode_database import SCHEMAS
 from vacr.discovery.databases import DatabaseFile
 from vacr.discovery.opening import read_sessions
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 
 NEVER = {

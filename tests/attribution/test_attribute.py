@@ -19,8 +19,7 @@ from vacr.attribution.check import (
     compare_attribution,
 )
 from vacr.attribution.replay import BaseFiles
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import validate
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"

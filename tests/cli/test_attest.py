@@ -12,7 +12,7 @@ from tests.conftest import EXAMPLES
 from vacr import __file__ as package_file
 from vacr.evidence.messages import decode_cmw
 from vacr.evidence.tokens import CLAIM_AGENT, CLAIM_JOURNAL, parse_cwt
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 
 def count_package_files():

@@ -8,7 +8,7 @@ import pytest
 from tests.attribution.acting import commit, repository
 from tests.attribution.told import ROOT, Told
 from tests.discovery.opencode_database import OpenCode, conversation
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 TEXT = "one\ntwo\nthree\n"
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.attribution.acting import Agent, commit, git, repository
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 START = "def first():\n    return 1\n\n\ndef last():\n    return 9\n"
 ADDED = """

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.cli.restore import _check_part_paths
 from vacr.errors import InvalidRecord
-from vacr.record.identity import compute_record_id
+from vacr.record.encoding import compute_record_id
 from vacr.version import __version__
 
 COMMAND = f"{shlex.quote(sys.executable)} -m vacr"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from vacr import read
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 

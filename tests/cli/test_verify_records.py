@@ -8,8 +8,7 @@ import pytest
 
 from tests.attribution.acting import commit, repository
 from tests.attribution.told import Told
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 
 TEXT = "one\ntwo\nthree\n"
 TRUST = ("--trust", "keys/signing.pub.pem")

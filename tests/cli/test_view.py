@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.app.view_server import PageServer, _PageHandler
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 

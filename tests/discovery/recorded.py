@@ -4,7 +4,7 @@ import json
 
 from vacr.discovery.opening import read_sessions
 from vacr.errors import VacrError
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 
 

@@ -18,8 +18,7 @@ from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.agent_trace import export, read
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.formats import detect_format
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import validate
 
 ASKED = ExportRequest("ab" * 32)

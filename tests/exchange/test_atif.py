@@ -15,8 +15,7 @@ from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.atif import check_trajectory, read
 from vacr.exchange.atif_export import export
 from vacr.exchange.export import ExportRequest
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import validate
 from vacr.viewer.rows import RowFilter
 

@@ -25,7 +25,7 @@ from vacr.exchange.git_ai import (
     parse_note,
     read,
 )
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 
 ASKED = ExportRequest("ab" * 32)

@@ -17,8 +17,7 @@ from vacr.errors import VacrError
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.formats import EXCHANGE_FORMATS, detect_format
 from vacr.model import SCHEMA_VERSION
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import load_record_schema, validate
 from vacr.signing.keys import KeySigner, generate_key
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.conftest import EXAMPLES, jsonl, read_one, record_of
 from tests.record.value_strategies import JSON
 from vacr.record.canonical_json import decode_json, encode_canonical_json
-from vacr.record.identity import assign_record_id, compute_record_id, is_made_by_vacr
+from vacr.record.encoding import assign_record_id, compute_record_id, is_made_by_vacr
 
 EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
 

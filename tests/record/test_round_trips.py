@@ -10,10 +10,9 @@ from tests.conftest import native_files, read_one
 from tests.record.record_strategies import FORMS
 from vacr.errors import InvalidRecord
 from vacr.record.conversion import FORMAT_VERSIONS, convert
-from vacr.record.conversion_marks import find_conversion_mark
-from vacr.record.encoding import decode, encode
-from vacr.record.identity import assign_record_id, compute_record_id
+from vacr.record.encoding import assign_record_id, compute_record_id, decode, encode
 from vacr.record.validation import load_record_schema, validate
+from vacr.record.version_maps import find_conversion_mark
 
 RULES = {
     "v1": "agent-convo-record",

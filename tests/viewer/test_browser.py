@@ -19,8 +19,7 @@ from tests.viewer.browser import (
     write_page,
 )
 from vacr.attribution.attribute import attribute_records
-from vacr.record.encoding import encode
-from vacr.record.identity import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, compute_thumbprint_uri, generate_key
 from vacr.signing.statement import sign

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from vacr.record.blocks import build_child_entries as build_child_entries
     from vacr.record.blocks import walk_entries as walk_entries
     from vacr.record.canonical_json import BYTE_ORDER_MARK as BYTE_ORDER_MARK
+    from vacr.record.canonical_json import MAX_JSON_PROBLEMS as MAX_JSON_PROBLEMS
+    from vacr.record.canonical_json import JsonProblem as JsonProblem
+    from vacr.record.canonical_json import JsonScanResult as JsonScanResult
     from vacr.record.canonical_json import decode_json as decode_json
     from vacr.record.canonical_json import encode_canonical_json as encode_canonical_json
     from vacr.record.canonical_json import has_every_member as has_every_member
+    from vacr.record.canonical_json import scan_json as scan_json
     from vacr.record.cbor import CborScanner as CborScanner
     from vacr.record.cbor import decode_cbor as decode_cbor
     from vacr.record.cbor import decode_shortest_cbor as decode_shortest_cbor
@@ -28,17 +32,13 @@ if TYPE_CHECKING:
     from vacr.record.conversion import is_record_modified as is_record_modified
     from vacr.record.conversion import list_lost_members as list_lost_members
     from vacr.record.encoding import RecordEncoding as RecordEncoding
+    from vacr.record.encoding import assign_record_id as assign_record_id
+    from vacr.record.encoding import compute_record_id as compute_record_id
     from vacr.record.encoding import decode as decode
     from vacr.record.encoding import detect_and_decode as detect_and_decode
     from vacr.record.encoding import encode as encode
-    from vacr.record.identity import assign_record_id as assign_record_id
-    from vacr.record.identity import compute_record_id as compute_record_id
-    from vacr.record.identity import get_vacr_metadata as get_vacr_metadata
-    from vacr.record.identity import is_made_by_vacr as is_made_by_vacr
-    from vacr.record.json_scan import MAX_JSON_PROBLEMS as MAX_JSON_PROBLEMS
-    from vacr.record.json_scan import JsonProblem as JsonProblem
-    from vacr.record.json_scan import JsonScanResult as JsonScanResult
-    from vacr.record.json_scan import scan_json as scan_json
+    from vacr.record.encoding import get_vacr_metadata as get_vacr_metadata
+    from vacr.record.encoding import is_made_by_vacr as is_made_by_vacr
     from vacr.record.json_text import MAX_DEPTH as MAX_DEPTH
     from vacr.record.json_text import count_opening_brackets as count_opening_brackets
     from vacr.record.json_text import encode_native_json as encode_native_json
@@ -78,9 +78,13 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "canonical_json": (
             "BYTE_ORDER_MARK",
+            "JsonProblem",
+            "JsonScanResult",
+            "MAX_JSON_PROBLEMS",
             "decode_json",
             "encode_canonical_json",
             "has_every_member",
+            "scan_json",
         ),
         "cbor": (
             "CborScanner",
@@ -100,21 +104,13 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "encoding": (
             "RecordEncoding",
+            "assign_record_id",
+            "compute_record_id",
             "decode",
             "detect_and_decode",
             "encode",
-        ),
-        "identity": (
-            "assign_record_id",
-            "compute_record_id",
             "get_vacr_metadata",
             "is_made_by_vacr",
-        ),
-        "json_scan": (
-            "JsonProblem",
-            "JsonScanResult",
-            "MAX_JSON_PROBLEMS",
-            "scan_json",
         ),
         "json_text": (
             "MAX_DEPTH",

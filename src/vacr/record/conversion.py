@@ -3,6 +3,7 @@
 Every conversion passes through version 3. From 3 to 2 and back, and from 2 to 3 and back, returns
 the very same record, and so does a record of version 1 by way of either. Version 1 is a file
 attribution alone, so converting to it loses the session; `list_lost_members` lists the losses.
+Version 1 is converted here, and version 2 in `version_2`.
 
     >>> from vacr.record import convert, list_lost_members
     >>> old = {"version": "1.0.0", "id": "r1", "timestamp": "2026-01-01T00:00:00Z", "files": []}
@@ -11,21 +12,46 @@ attribution alone, so converting to it loses the session; `list_lost_members` li
     ('2026-01-01T00:00:00Z', '1.0.0')
     >>> convert(new, "v1") == old, list_lost_members(new)
     (True, [])
+
+The draft defines how version 1 maps to version 3: the record's id becomes the session's id, its
+timestamp the session's start, its tool the agent's name and version, its vcs the environment's, its
+metadata the session's extension. In the other direction, the timestamp is the session's end or the
+time of its last entry. A range of version 1 cannot name the algorithm of a hash, so the algorithms
+go into `metadata.vacr`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Literal, cast
 
 from vacr.errors import InvalidRecord, UsageError
 from vacr.model import SCHEMA_VERSION, JsonObject
-from vacr.record.conversion_marks import V2_VERSION
-from vacr.record.identity import compute_record_id, is_made_by_vacr
-from vacr.record.json_text import MAX_DEPTH, measure_depth
+from vacr.record.encoding import compute_record_id, is_made_by_vacr
+from vacr.record.json_text import MAX_DEPTH, escape_pointer_token, measure_depth
+from vacr.record.timestamps import find_time_span, format_timestamp
 from vacr.record.validation import choose_rule, load_record_schema, parse_major_version
-from vacr.record.version_1 import V1_VERSION, convert_v1_to_v3, convert_v3_to_v1, list_missing_in_v1
 from vacr.record.version_2 import convert_v2_to_v3, convert_v3_to_v2
+from vacr.record.version_maps import (
+    CONVERTED_MEMBER,
+    EMPTY_DIRECTORY_STUB,
+    EXTENSION_MEMBER,
+    SESSION_VCS_TYPE_POINTER,
+    UNKNOWN_STUB,
+    V2_VERSION,
+    VACR_MEMBER,
+    VCS_TYPE_POINTER,
+    WORKING_DIR_POINTER,
+    convert_attribution_to_kebab,
+    convert_attribution_to_snake,
+    get_conversion_claim,
+    make_stub_session,
+    walk_entries_with_paths,
+)
+
+V1_VERSION = "1.0.0"
 
 FormatVersion = Literal["v1", "v2", "v3"]
 FORMAT_VERSIONS: dict[FormatVersion, str] = {
@@ -42,6 +68,9 @@ _RULE_DESCRIPTIONS = {
     "signed-agent-record": "a signed record",
 }
 
+_HASH_ALGORITHM_MEMBER = "content-hash-alg"
+_TOOL_MEMBERS = {"name": "cli-name", "version": "cli-version"}
+
 
 def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     """Return a record in another version of the format; the record itself if it has that version.
@@ -55,7 +84,7 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     """
     if to not in FORMAT_VERSIONS:
         raise UsageError(
-            f"there is no version {to!r} of the format",
+            f"unknown version {to!r} of the format",
             hint=f"The versions are {', '.join(FORMAT_VERSIONS)}.",
         )
     version = _check_record_version(record, json=json)
@@ -64,12 +93,10 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     converted = _convert_from_v3(_convert_to_v3(record, version, json=json), to, json=json)
     # An extension adds levels, so the result may be deeper than any codec accepts.
     if measure_depth(converted, MAX_DEPTH) > MAX_DEPTH >= measure_depth(record, MAX_DEPTH):
-        message = (
-            f"as {to} it would be nested deeper than {MAX_DEPTH} levels, for {to} has some "
-            "of it further down"
-        )
         raise InvalidRecord(
-            message, where="/", hint="It stays as it is: no codec writes a record that deep."
+            f"cannot be converted to {to}: the result would nest deeper than {MAX_DEPTH} levels",
+            where="/",
+            hint=f"{to} puts some members further down than the record has them.",
         )
     return converted
 
@@ -113,21 +140,18 @@ def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
     """
     rule = choose_rule(record)
     if rule not in _RECORD_RULES or not isinstance(record, dict):
-        hint = (
-            "Only whole records are converted; of a signed one, the record inside, which "
-            "then has to be signed anew."
-        )
         raise InvalidRecord(
             f"not a whole record, but {_RULE_DESCRIPTIONS.get(rule, 'something else')}",
             where="/",
-            hint=hint,
+            hint="Convert a whole record. To convert a signed one, convert the record inside it, "
+            "and sign the result.",
         )
     schema = load_record_schema(record.get("version", SCHEMA_VERSION))
     for finding in schema.checker(rule, json=json).findings(record):
         raise InvalidRecord(
             f"not a valid record: {finding.rule}: {finding.found}, expected {finding.expected}",
             where=finding.pointer or "/",
-            hint="`vacr validate` says all that is wrong with it.",
+            hint="Run `vacr validate` to see all problems of the record.",
         )
     return cast("FormatVersion", f"v{parse_major_version(record['version'])}")
 
@@ -150,3 +174,220 @@ def _convert_from_v3(record: JsonObject, version: FormatVersion, *, json: bool) 
             return convert_v3_to_v2(record, json=json)
         case "v3":
             return record
+
+
+# Version 1.
+
+
+def convert_v1_to_v3(record: JsonObject) -> JsonObject:
+    """Return a valid record of version 1 as version 3 has it."""
+    tool, metadata = record.get("tool", {}), record.get("metadata")
+    stubs = [
+        "/session/agent-meta/model-id",
+        "/session/agent-meta/model-provider",
+        "/session/entries",
+    ]
+    session = make_stub_session(record["id"]) | {"session-start": record["timestamp"]}
+    session["agent-meta"] |= {_TOOL_MEMBERS[name]: value for name, value in tool.items()}
+    if "vcs" in record:
+        session["environment"] = {"working-dir": EMPTY_DIRECTORY_STUB, "vcs": dict(record["vcs"])}
+        stubs.append(WORKING_DIR_POINTER)
+    attribution = convert_attribution_to_kebab({"files": record["files"]})
+    if _restore_hash_algorithms(metadata, attribution):
+        others = {name: value for name, value in record["metadata"].items() if name != VACR_MEMBER}
+        metadata = others or None
+    if metadata is not None:
+        session[EXTENSION_MEMBER] = {"vendor": tool.get("name", UNKNOWN_STUB), "data": metadata}
+    mark: JsonObject = {"version": record["version"], "stubs": sorted(stubs)}
+    if record.get("tool") == {}:
+        mark["tool"] = {}
+    return {
+        "version": SCHEMA_VERSION,
+        "id": record["id"],
+        "session": session,
+        "file-attribution": attribution,
+        VACR_MEMBER: {CONVERTED_MEMBER: mark},
+    }
+
+
+def convert_v3_to_v1(record: JsonObject) -> JsonObject:
+    """Return the file attribution of a valid record of version 3 as a record of version 1.
+
+    Raises:
+        InvalidRecord: it has no file attribution, or no time.
+    """
+    if "file-attribution" not in record:
+        raise InvalidRecord(
+            "the record has no file attribution, and version 1 contains nothing else",
+            where="/file-attribution",
+            hint="Attribute its files first, or convert it to v2, which keeps the session.",
+        )
+    mark, session_id = _get_v1_mark(record), record["session"]["session-id"]
+    attribution = convert_attribution_to_snake(record["file-attribution"])
+    algorithms = {
+        pointer: line_range.pop("content_hash_alg")
+        for pointer, line_range in _walk_ranges(attribution)
+        if "content_hash_alg" in line_range
+    }
+    result: JsonObject = {
+        "version": mark.get("version", V1_VERSION),
+        "id": session_id.hex() if isinstance(session_id, bytes) else session_id,
+        "timestamp": _find_record_time(record),
+        "files": attribution["files"],
+    }
+    optional = {
+        "vcs": _find_vcs_state(record),
+        "tool": _build_tool(record, mark),
+        "metadata": _build_metadata(record, algorithms),
+    }
+    return result | {name: value for name, value in optional.items() if value is not None}
+
+
+def list_missing_in_v1(record: JsonObject, converted: JsonObject) -> list[str]:
+    """Return the pointers of the members that a record of version 3 loses in version 1.
+
+    `converted` is the record of version 1 that was made from it.
+    """
+    tool, vcs, time = converted.get("tool", {}), converted.get("vcs", {}), converted["timestamp"]
+    # Version 1 has one place for values that several members of version 3 have.
+    moved = {
+        "/created": time,
+        "/session/session-start": time,
+        "/session/session-end": time,
+        "/vcs/type": vcs.get("type"),
+        "/vcs/revision": vcs.get("revision"),
+        "/recording-agent/name": tool.get("name"),
+        "/recording-agent/version": tool.get("version"),
+    }
+    return [
+        pointer
+        for pointer, value in _find_unmatched_members(record, convert_v1_to_v3(converted), "")
+        if pointer not in moved or _format_if_number(value) != moved[pointer]
+    ]
+
+
+def _find_unmatched_members(
+    old: JsonObject, new: JsonObject, base: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield the pointer and value of each member of a map that another map does not have."""
+    for name, value in old.items():
+        pointer = f"{base}/{escape_pointer_token(str(name))}"
+        if pointer in {"/file-attribution", "/vacr/converted"} or (
+            name in new and value is new[name]
+        ):
+            continue
+        if isinstance(value, dict) and (
+            isinstance(new.get(name), dict) or pointer in {"/vcs", "/recording-agent"}
+        ):
+            yield from _find_unmatched_members(value, new.get(name, {}), pointer)
+        elif name not in new or value != new[name]:
+            yield pointer, value
+
+
+def _format_if_number(value: Any) -> Any:
+    return format_timestamp(value) if isinstance(value, int | float) else value
+
+
+def _get_v1_mark(record: JsonObject) -> JsonObject:
+    """Return the mark of a record that was made from one of version 1, or an empty one."""
+    mark = get_conversion_claim(record)
+    return mark if parse_major_version(mark.get("version")) == "1" else {}
+
+
+def _find_record_time(record: JsonObject) -> str:
+    session = record["session"]
+    stamps = [
+        entry["timestamp"]
+        for entry, _ in walk_entries_with_paths(session["entries"])
+        if "timestamp" in entry
+    ]
+    span = find_time_span(
+        [stamp for stamp in stamps if isinstance(stamp, str) or math.isfinite(stamp)]
+    )
+    for stamp in (
+        session.get("session-end"),
+        span and span[1],
+        session.get("session-start"),
+        record.get("created"),
+    ):
+        text = None if stamp is None else format_timestamp(stamp)
+        if text is not None:
+            return text
+    raise InvalidRecord(
+        "the record has no timestamp, and version 1 requires one",
+        where="/session/session-start",
+        hint="Convert a record with `created`, `session-start` or `session-end`.",
+    )
+
+
+def _find_vcs_state(record: JsonObject) -> JsonObject | None:
+    """Return the state of version control, if both its type and its revision are known."""
+    environment = record["session"].get("environment", {})
+    for vcs, type_pointer in (
+        (environment.get("vcs", {}), SESSION_VCS_TYPE_POINTER),
+        (record.get("vcs", {}), VCS_TYPE_POINTER),
+    ):
+        if "revision" in vcs and not _is_marked_stub(record, type_pointer):
+            return {"type": vcs["type"], "revision": vcs["revision"]}
+    return None
+
+
+def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
+    """Return the agent's name and version.
+
+    Where it has none, return the recording agent's, as version 2 understands `tool`.
+    """
+    agent = record["session"]["agent-meta"]
+    tool = {name: agent[member] for name, member in _TOOL_MEMBERS.items() if member in agent}
+    if tool or mark:
+        return tool or mark.get("tool")
+    recorder = record.get("recording-agent", {})
+    recorder_tool = {
+        name: recorder[name]
+        for name in _TOOL_MEMBERS
+        if name in recorder and not _is_marked_stub(record, f"/recording-agent/{name}")
+    }
+    return recorder_tool or None
+
+
+def _is_marked_stub(record: JsonObject, pointer: str) -> bool:
+    stubs = get_conversion_claim(record).get("stubs")
+    return isinstance(stubs, list) and pointer in stubs
+
+
+def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObject | None:
+    extension = record["session"].get(EXTENSION_MEMBER)
+    data = extension.get("data") if isinstance(extension, dict) else None
+    metadata = dict(data) if isinstance(data, dict) else None
+    if not algorithms:
+        return metadata
+    return (metadata or {}) | {VACR_MEMBER: {_HASH_ALGORITHM_MEMBER: algorithms}}
+
+
+def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
+    """Put the algorithms from `metadata.vacr` into the ranges.
+
+    Return whether `metadata.vacr` contains them and nothing else.
+    """
+    ours = metadata.get(VACR_MEMBER) if isinstance(metadata, dict) else None
+    if not isinstance(ours, dict) or ours.keys() != {_HASH_ALGORITHM_MEMBER}:
+        return False
+    algorithms, ranges = ours[_HASH_ALGORITHM_MEMBER], dict(_walk_ranges(attribution))
+    if not isinstance(algorithms, dict) or not algorithms:
+        return False
+    if not algorithms.keys() <= ranges.keys():
+        return False
+    if not all(isinstance(algorithm, str) for algorithm in algorithms.values()):
+        return False
+    for pointer, algorithm in algorithms.items():
+        ranges[pointer][_HASH_ALGORITHM_MEMBER] = algorithm
+    return True
+
+
+def _walk_ranges(attribution: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the ranges of a file attribution with their pointers."""
+    for file_index, file in enumerate(attribution["files"]):
+        for index, conversation in enumerate(file["conversations"]):
+            for range_index, line_range in enumerate(conversation["ranges"]):
+                base = f"/files/{file_index}/conversations/{index}"
+                yield f"{base}/ranges/{range_index}", line_range

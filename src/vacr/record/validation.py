@@ -34,7 +34,7 @@ from vacr.cddl import CddlError, Finding, Schema, compile_cddl, describe_value
 from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.model import JsonObject
 from vacr.record.blocks import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
-from vacr.record.identity import get_vacr_metadata, is_made_by_vacr
+from vacr.record.encoding import get_vacr_metadata, is_made_by_vacr
 from vacr.record.timestamps import are_sortable_timestamps, find_time_span, get_epoch_milliseconds
 
 SUPPORTED_MAJOR_VERSIONS = ("3", "2", "1")

@@ -27,36 +27,34 @@ from functools import partial
 from typing import Any
 
 from vacr.model import SCHEMA_VERSION, JsonObject
-from vacr.record.conversion_marks import (
+from vacr.record.json_text import ValuePath, format_pointer
+from vacr.record.validation import parse_major_version
+from vacr.record.version_maps import (
     CONVERTED_MEMBER,
     EMPTY_CONTENT_STUB,
     EMPTY_DIRECTORY_STUB,
     ENTRIES_PATH,
+    EXTENSION_MEMBER,
     RECORDING_AGENT_NAME_POINTER,
+    SESSION_FORMATS,
     SESSION_POINTER,
     SESSION_VCS_TYPE_POINTER,
     UNKNOWN_STUB,
     V2_VERSION,
     VCS_TYPE_POINTER,
     WORKING_DIR_POINTER,
-    add_conversion_mark,
-    find_conversion_mark,
-    is_vendor_entry,
-    make_stub_session,
-    remove_conversion_mark,
-)
-from vacr.record.json_text import ValuePath, format_pointer
-from vacr.record.validation import parse_major_version
-from vacr.record.version_maps import (
-    EXTENSION_MEMBER,
-    SESSION_FORMATS,
     MapConversion,
     MapConversions,
+    add_conversion_mark,
     build_map_conversions,
     convert_attribution_to_kebab,
     convert_attribution_to_snake,
+    find_conversion_mark,
     is_packed_extension,
+    is_vendor_entry,
+    make_stub_session,
     pack_extension,
+    remove_conversion_mark,
 )
 
 METADATA_MEMBER = "metadata"
