@@ -1,4 +1,4 @@
-"""The library as others use it."""
+"""The public API: what callers of the library rely on."""
 
 import hashlib
 import shutil
@@ -24,26 +24,26 @@ def signer():
     return KeySigner(generate_key("eddsa"))
 
 
-def trusting(signer, **required):
+def make_policy(signer, **required):
     return vacr.Policy(keys=(signer.public_key,), needs_record=True, **required)
 
 
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir()))
-def test_what_a_caller_changes_changes_no_other_record(example):
-    def marked(entries):
+def test_changing_a_record_affects_no_other_record(example):
+    def list_vacr_members(entries):
         for entry in entries:
             yield entry.setdefault("vacr", {})
-            yield from marked(entry.get("children", ()))
+            yield from list_vacr_members(entry.get("children", ()))
 
     before = [encode(record) for record in vacr.read(EXAMPLES / example)]
     for record in vacr.read(EXAMPLES / example):
-        for ours in marked(record["session"]["entries"]):
-            ours["mine"] = True
-            ours.setdefault("native", {})["mine"] = True
+        for members in list_vacr_members(record["session"]["entries"]):
+            members["mine"] = True
+            members.setdefault("native", {})["mine"] = True
     assert [encode(record) for record in vacr.read(EXAMPLES / example)] == before
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     assert set(vacr.__all__) == set(dir(vacr))
     for name in vacr.__all__:
         undocumented = ("__version__", "Record")  # A text, and a map of members.
@@ -67,7 +67,7 @@ def test_public_errors_are_of_one_family():
     assert issubclass(vacr.VerificationFailed, vacr.InvalidStatement)
 
 
-def test_importing_the_package_loads_next_to_nothing():
+def test_importing_the_package_loads_no_submodules():
     code = (
         "import sys; before = set(sys.modules); import vacr;"
         " print(sorted(set(sys.modules) - before))"
@@ -85,14 +85,14 @@ def test_read_validate_encode_decode_and_convert():
     assert vacr.encode(vacr.convert(older, "v3")) == vacr.encode(record)
 
 
-def test_sealed_bytes_are_those_of_the_single_steps(signer):
+def test_sealing_equals_the_single_steps(signer):
     (record,) = vacr.read(SESSION)
     attributed = vacr.attribute(record)
     (sealed,) = vacr.seal(SESSION, signer=signer)
     assert sealed.data == vacr.encode(attributed)
     assert sealed.record == attributed
     assert (sealed.name, sealed.receipt) == ("claude-code", None)
-    verified = vacr.verify(sealed.statement, trusting(signer), payload=sealed.data)
+    verified = vacr.verify(sealed.statement, make_policy(signer), payload=sealed.data)
     assert verified.record == attributed
     assert verified.subject == f"urn:uuid:{attributed['id']}"
 
@@ -118,29 +118,29 @@ def test_sealing_does_each_step_once(signer, monkeypatch):
 def test_sub_agents_are_sealed_with_their_session(signer):
     sealed = vacr.seal(FIXTURES / "claude" / "project", signer=signer)
     assert len(sealed) > 2
-    joint = [one for one in sealed if "records" in one.record["vacr"].get("inputs", {})]
+    joint = [session for session in sealed if "records" in session.record["vacr"].get("inputs", {})]
     assert joint
-    for one in sealed:
-        vacr.validate(one.record).raise_for_errors()
-        assert hashlib.sha256(one.data).digest() in one.statement
+    for session in sealed:
+        vacr.validate(session.record).raise_for_errors()
+        assert hashlib.sha256(session.data).digest() in session.statement
 
 
-def test_a_sealed_session_has_the_receipt_of_the_log(signer):
+def test_sealed_session_has_a_receipt_from_the_log(signer):
     with Scrapi() as service:
         key = service.log.signer.public_key
         (sealed,) = vacr.seal(SESSION, signer=signer, log=service.url, log_keys=[key])
         assert sealed.receipt
-        policy = trusting(signer, log_keys=(key,))
+        policy = make_policy(signer, log_keys=(key,))
         verified = vacr.verify(sealed.statement, policy, payload=sealed.data)
         assert len(verified.receipts) == 1
         again = vacr.sign(sealed.data, signer)
         assert vacr.register(again, service.url, log_keys=[key])
 
 
-def test_the_time_is_now_unless_it_is_given(signer):
+def test_signing_time_defaults_to_now(signer):
     early = datetime(2026, 1, 1, tzinfo=UTC)
     (sealed,) = vacr.seal(SESSION, signer=signer, now=early)
-    policy = trusting(signer)
+    policy = make_policy(signer)
     assert vacr.verify(sealed.statement, policy, payload=sealed.data).issued_at == (
         early.timestamp()
     )
@@ -149,7 +149,7 @@ def test_the_time_is_now_unless_it_is_given(signer):
         vacr.verify(later.statement, policy, payload=later.data, now=early)
 
 
-def test_what_cannot_be_sealed_raises(signer, tmp_path):
+def test_failures_raise_errors_of_vacr(signer, tmp_path):
     junk = tmp_path / "junk.jsonl"
     junk.write_text("junk\n")
     with pytest.raises(vacr.NotASession):
@@ -158,20 +158,20 @@ def test_what_cannot_be_sealed_raises(signer, tmp_path):
         vacr.seal(SESSION, signer=signer, log="http://127.0.0.1:1")
     (sealed,) = vacr.seal(SESSION, signer=signer)
     with pytest.raises(vacr.VerificationFailed) as caught:
-        vacr.verify(sealed.statement, trusting(signer), payload=sealed.data + b" ")
+        vacr.verify(sealed.statement, make_policy(signer), payload=sealed.data + b" ")
     assert caught.value.checks
 
 
-def test_a_large_folder_is_read_again_and_sealed_alike(signer, tmp_path, monkeypatch):
+def test_folder_too_large_for_memory_is_sealed_the_same(signer, tmp_path, monkeypatch):
     shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "project")
     outcomes = []
-    for held, name in ((1 << 28, "held"), (0, "again")):
-        monkeypatch.setattr(sealing, "_MAX_HELD_BYTES", held)
+    for limit, name in ((1 << 28, "in-memory"), (0, "read-again")):
+        monkeypatch.setattr(sealing, "_MAX_HELD_BYTES", limit)
         options = record_many.RecordingOptions(seal=True)
         groups = sealing.plan_sealing(
             [str(tmp_path / "project")], tmp_path / name, options, lambda _: None
         )
-        assert all((one.held is None) == (not held) for group in groups for one in group)
+        assert all((plan.held is None) == (not limit) for group in groups for plan in group)
         done = list(sealing.Sealer(sealing.SigningSettings(signer)).seal_planned(groups))
         assert all(isinstance(results, list) for _, results in done)
         outcomes.append(

@@ -1,4 +1,4 @@
-"""The built wheel has all that the package needs, and works without the source beside it."""
+"""The built wheel is complete, and works without the source tree."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from tests.conftest import EXAMPLES, ROOT
 pytestmark = pytest.mark.component
 
 
-def test_the_wheel_is_whole(tmp_path):
+def test_wheel_is_complete(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=ROOT,

@@ -1,6 +1,4 @@
-"""The same bytes on any machine, at any time, in any locale, with any hash seed, from any
-interpreter.
-"""
+"""Records are reproducible: the same session gives the same bytes everywhere."""
 
 import hashlib
 import os
@@ -30,8 +28,8 @@ FOLDERS = [FIXTURES / "opencode" / "storage"]
 DIGESTS = FIXTURES / "digests.txt"
 
 
-def record(folder, session, interpreter=sys.executable, **variables):
-    """Record a copy of a session in a folder of its own, and give the digest of its records."""
+def digest_records(folder, session, interpreter=sys.executable, **variables):
+    """Record a copy of a session in its own folder, and return the digest of the records."""
     folder.mkdir(parents=True)
     shutil.copy(session, folder / session.name)
     done = subprocess.run(
@@ -45,10 +43,10 @@ def record(folder, session, interpreter=sys.executable, **variables):
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
-def test_surroundings_do_not_matter(session, tmp_path):
+def test_record_does_not_depend_on_the_environment(session, tmp_path):
     digests = {
-        record(tmp_path / "a", session, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),
-        record(
+        digest_records(tmp_path / "a", session, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),
+        digest_records(
             tmp_path / "b" / "ü",
             session,
             PYTHONHASHSEED="12345",
@@ -56,7 +54,7 @@ def test_surroundings_do_not_matter(session, tmp_path):
             LC_ALL="C.UTF-8",
             PYTHONUTF8="0",
         ),
-        record(
+        digest_records(
             tmp_path / "c",
             session,
             PYTHONHASHSEED="random",
@@ -64,7 +62,7 @@ def test_surroundings_do_not_matter(session, tmp_path):
             LANG="tr_TR.UTF-8",
             HOME="/nonexistent",
         ),
-        record(
+        digest_records(
             tmp_path / "d",
             session,
             PYTHONOPTIMIZE="2",
@@ -75,19 +73,17 @@ def test_surroundings_do_not_matter(session, tmp_path):
     assert len(digests) == 1
 
 
-def test_the_bytes_are_these():
-    """A change of these digests is a change of the record's form: raise the version, and
-    say why.
-    """
-    found = {}
+def test_record_bytes_match_the_pinned_digests():
+    """If a digest changes, the format changed: raise the version, and give the reason."""
+    digests = {}
     for session in SESSIONS + FOLDERS:
         pieces = [
             piece
-            for one in read_sessions(session)
-            for piece in assign_record_id(one.reading.record)
+            for source in read_sessions(session)
+            for piece in assign_record_id(source.reading.record)
         ]
-        found[session.name] = hashlib.sha256(b"".join(pieces)).hexdigest()
+        digests[session.name] = hashlib.sha256(b"".join(pieces)).hexdigest()
     if os.environ.get("UPDATE_DIGESTS"):
-        DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in found.items()))
-    assert found == dict(line.split() for line in DIGESTS.read_text().splitlines())
-    assert len(found) == len(SESSIONS + FOLDERS)
+        DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in digests.items()))
+    assert digests == dict(line.split() for line in DIGESTS.read_text().splitlines())
+    assert len(digests) == len(SESSIONS + FOLDERS)

@@ -88,7 +88,7 @@ def test_instances_match(cddl):
 
 
 @pytest.mark.parametrize("cddl", CBOR_ONLY)
-def test_what_json_cannot_hold_is_made_for_cbor_alone(cddl):
+def test_types_json_lacks_are_generated_only_for_cbor(cddl):
     schema = compile_cddl(cddl)
     for seed in range(10):
         assert schema.checker().findings(schema.generate(seed=seed, json=False)) == []
@@ -117,7 +117,7 @@ def test_type_without_an_instance_is_refused(cddl):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["1", "2", "3"]), st.booleans())
-def test_records_are_made_that_match(seed, version, as_json):
+def test_generated_records_match(seed, version, as_json):
     schema = load_record_schema(version)
     value = schema.generate(seed=seed, json=as_json)
     assert schema.checker(json=as_json).findings(value) == []
@@ -136,16 +136,16 @@ SCALARS = st.one_of(
 )
 
 
-def mutated(value, random, replacement):
-    """Change one place of a value."""
+def mutate(value, random, replacement):
+    """Replace or remove one place of a value, chosen at random."""
     if isinstance(value, dict) and value and random.random() < 0.9:
         key = random.choice(list(value))
         if random.random() < 0.2:
             return {k: v for k, v in value.items() if k != key}
-        return {**value, key: mutated(value[key], random, replacement)}
+        return {**value, key: mutate(value[key], random, replacement)}
     if isinstance(value, list) and value and random.random() < 0.9:
         index = random.randrange(len(value))
-        return [*value[:index], mutated(value[index], random, replacement), *value[index + 1 :]]
+        return [*value[:index], mutate(value[index], random, replacement), *value[index + 1 :]]
     return replacement
 
 
@@ -158,7 +158,7 @@ def mutated(value, random, replacement):
 )
 def test_mutated_record_matches_or_has_findings(seed, version, random, replacement):
     schema = load_record_schema(version)
-    value = mutated(schema.generate(seed=seed), random, replacement)
+    value = mutate(schema.generate(seed=seed), random, replacement)
     checker = schema.checker(json=True)
     findings = checker.findings(value)
     assert bool(findings) is not checker.matches(value)

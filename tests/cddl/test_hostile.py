@@ -6,7 +6,7 @@ from vacr.cddl.schema import compile_cddl
 from vacr.cddl.tokens import CddlError
 
 
-def nested(depth, leaf):
+def nest_in_arrays(depth, leaf):
     value = leaf
     for _ in range(depth):
         value = [value, 3]
@@ -15,15 +15,15 @@ def nested(depth, leaf):
 
 def test_ambiguous_choice_is_checked_once_for_each_value():
     schema = compile_cddl("a = [a, 1] / [a, 2] / int")
-    assert not schema.checker().matches(nested(100, 0))
-    assert schema.checker().findings(nested(60, 0))
+    assert not schema.checker().matches(nest_in_arrays(100, 0))
+    assert schema.checker().findings(nest_in_arrays(60, 0))
 
 
 def test_chain_of_choices_does_not_double_the_work():
     rules = [f"a{i} = [a{i + 1}, 1] / [a{i + 1}, 2]" for i in range(60)]
     checker = compile_cddl("\n".join([*rules, "a60 = int"])).checker()
-    assert not checker.matches(nested(60, 0))
-    assert checker.findings(nested(60, 0))
+    assert not checker.matches(nest_in_arrays(60, 0))
+    assert checker.findings(nest_in_arrays(60, 0))
 
 
 def test_choice_of_maps_does_not_double_the_work():

@@ -135,7 +135,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("cddl", "good", "bad"), CASES)
-def test_members_are_given_to_entries(cddl, good, bad):
+def test_members_are_assigned_to_entries(cddl, good, bad):
     checker = compile_cddl(f"m = {cddl}").checker()
     for value in good:
         assert checker.matches(value), value

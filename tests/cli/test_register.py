@@ -253,7 +253,7 @@ def test_refusals(vacr, signed, service):
             before,
             [],
         )
-    (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
+    (signed / "other.pem").write_bytes(Key.generate("es256").public_pem)
     done = vacr("register", "r/a.acr.json", "--service", service.url, "--log-key", "other.pem")
     assert (done.returncode, "does not hold" in done.err, path.read_bytes()) == (1, True, before)
     service.plan = [400]

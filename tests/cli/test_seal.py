@@ -197,7 +197,7 @@ def test_a_base_and_certificates(vacr, home):
         ["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"],
     ):
         subprocess.run(["git", *command], cwd=repository, check=True)
-    key, root = Key.made("es256"), Authority("root")
+    key, root = Key.generate("es256"), Authority("root")
     chain = certificate(key, root)
     subprocess.run(
         ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True

@@ -195,7 +195,10 @@ def test_trust_that_is_not_there(vacr, signed):
 
 
 def test_trust_in_one_file(vacr, signed):
-    ours, other = (signed / "keys" / "signing.pub.pem").read_bytes(), Key.made("es256").public_pem
+    ours, other = (
+        (signed / "keys" / "signing.pub.pem").read_bytes(),
+        Key.generate("es256").public_pem,
+    )
     for written in (other + ours, other + b"\n# ours\n" + ours + Authority("root").pem):
         (signed / "all.pem").write_bytes(written)
         assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 0
@@ -223,7 +226,7 @@ def test_a_root_that_cannot_be_read_is_said(vacr, signed):
         x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00")
         for last in (4, 5)
     ]
-    twice = certificate(Key.made("es256"), Authority("root"), more=odd).replace(
+    twice = certificate(Key.generate("es256"), Authority("root"), more=odd).replace(
         b"\x2a\x03\x05", b"\x2a\x03\x04"
     )
     (signed / "twice.pem").write_text(
@@ -304,7 +307,7 @@ def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
 
 def test_certificates_and_a_timestamp(vacr, signed):
     root = Authority("root")
-    key = Key.made("es256")
+    key = Key.generate("es256")
     chain = certificate(key, root, usage="code", names=["https://example.org"])
     subprocess.run(
         ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"],
@@ -435,7 +438,7 @@ def test_inspect(vacr, signed):
 
 def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
     claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
-    (tmp_path / "x.cose").write_bytes(message(Key.made("eddsa"), {1: -8, 15: claims}))
+    (tmp_path / "x.cose").write_bytes(message(Key.generate("eddsa"), {1: -8, 15: claims}))
     assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())
     shown = json.loads(vacr("inspect", "x.cose", "--format", "json").out)["files"][0]["protected"][
         "CWT claims"
@@ -444,7 +447,7 @@ def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
 
 
 def test_inspect_writes_a_name_in_one_line(vacr, tmp_path):
-    key = Key.made("es256")
+    key = Key.generate("es256")
     signed = certificate(key, Authority("root"), subject="a\nsignature: good")
     (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed}))
     assert "x5chain (33): CN=a\\nsignature: good" in vacr("inspect", "x.cose").out
@@ -462,7 +465,7 @@ def test_inspect_writes_big_numbers(vacr, tmp_path, big):
 
 
 def test_odd_certificates_make_no_warnings(vacr, tmp_path):
-    root, key = Authority("root"), Key.made("es256")
+    root, key = Authority("root"), Key.generate("es256")
     with pytest.warns(UserWarning, match="Attribute's length"):
         country = x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "Utopia", _validate=False)
     signed = certificate(
@@ -482,10 +485,10 @@ def test_receipts(vacr, signed):
     statement.write_bytes(add_receipt(bare, log.receipt(bare)))
     (signed / "log").mkdir()
     (signed / "log" / "receipt-keys.pem").write_bytes(
-        Key.made("es256").public_pem + Key(log.signer.key).public_pem
+        Key.generate("es256").public_pem + Key(log.signer.key).public_pem
     )
     (signed / "log.cbor").write_bytes(cbor2.dumps([build_cose_key(log.key), {1: 4711}]))
-    (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
+    (signed / "other.pem").write_bytes(Key.generate("es256").public_pem)
     for name in ("log/", "log/receipt-keys.pem", "log.cbor"):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")
         assert (

@@ -335,7 +335,7 @@ def test_unregistrable_statements_are_not_sent(service):
 
 def certified(authority, folder, name, key=None):
     """Write a certificate for this machine, with its key, into a file."""
-    key = key or Key.made("es256")
+    key = key or Key.generate("es256")
     builder = x509.CertificateBuilder().subject_name(name_of(name)).issuer_name(authority.subject)
     builder = builder.public_key(key.private.public_key()).serial_number(
         x509.random_serial_number()

@@ -88,7 +88,7 @@ OURS = (
 )
 
 
-def extensions(values, keys):
+def make_extensions(values, keys):
     """Vendor extensions of version 2."""
     data = st.dictionaries(keys, values, max_size=3) | st.fixed_dictionaries(
         {}, optional={"vacr": OURS, "metadata": values}
@@ -112,11 +112,11 @@ class Form:
             lambda inner: (
                 st.lists(inner, max_size=2)
                 | st.dictionaries(keys, inner, max_size=2)
-                | extensions(inner, keys)
+                | make_extensions(inner, keys)
             ),
             max_leaves=5,
         )
-        self.extensions = extensions(self.values, keys)
+        self.extensions = make_extensions(self.values, keys)
         self.any_keys = st.dictionaries(
             keys | st.binary(max_size=1) | st.booleans() if cbor else keys, self.values, max_size=3
         )
@@ -189,7 +189,7 @@ class Form:
                     )
                     for kind, known, required in kinds
                 ]
-                + [vendor_event(children, self.extensions, base)]
+                + [make_vendor_events(children, self.extensions, base)]
             )
 
         return st.lists(entry(st.lists(entry(st.just([])), max_size=2)), max_size=2)
@@ -225,7 +225,7 @@ class Form:
             "id": st.just("x"),
             "session": session | st.just(stub),
             "created": TIMES,
-            "file-attribution": attributions("-"),
+            "file-attribution": make_attributions("-"),
             "vcs": self.vcs_v3(),
             "recording-agent": self.open({"name": TEXTS, "version": TEXTS}, ["name"]),
         }
@@ -244,7 +244,7 @@ class Form:
         contributor = st.sampled_from([{"type": "ai"}, {"type": "human", "model_id": "m"}])
 
         def entry(children):
-            def one(kind, required, **optional):
+            def make_entry(kind, required, **optional):
                 return self.closed(
                     {"type": st.just(kind), **required},
                     timestamp=TIMES,
@@ -269,8 +269,8 @@ class Form:
                 },
             )
             return st.one_of(
-                one("user", {}, content=self.values, parent_id=TEXTS),
-                one(
+                make_entry("user", {}, content=self.values, parent_id=TEXTS),
+                make_entry(
                     "assistant",
                     {},
                     content=self.values,
@@ -278,15 +278,15 @@ class Form:
                     token_usage=usage,
                     model_id=TEXTS,
                 ),
-                one(
+                make_entry(
                     "tool-call",
                     {"name": TEXTS, "input": self.values},
                     call_id=TEXTS,
                     contributor=contributor,
                 ),
-                one("tool-result", {"output": self.values}, status=TEXTS),
-                one("reasoning", {}, content=st.just("") | self.values, subject=TEXTS),
-                one("system-event", {"event-type": TEXTS}, data=self.extensions),
+                make_entry("tool-result", {"output": self.values}, status=TEXTS),
+                make_entry("reasoning", {}, content=st.just("") | self.values, subject=TEXTS),
+                make_entry("system-event", {"event-type": TEXTS}, data=self.extensions),
                 vendors,
             )
 
@@ -312,7 +312,7 @@ class Form:
             optional={
                 "session": interactive | autonomous,
                 "created": TIMES,
-                "file-attribution": attributions("_"),
+                "file-attribution": make_attributions("_"),
                 "vcs": vcs,
                 "recording-agent": st.fixed_dictionaries(
                     {}, optional={"name": TEXTS, "version": TEXTS}
@@ -339,7 +339,9 @@ class Form:
                 "version": VERSIONS[1],
                 "id": TEXTS,
                 "timestamp": STAMPS,
-                "files": attributions("_", algorithm=False).map(lambda one: one["files"]),
+                "files": make_attributions("_", algorithm=False).map(
+                    lambda attribution: attribution["files"]
+                ),
             },
             optional={
                 "vcs": st.fixed_dictionaries({"type": TEXTS, "revision": TEXTS}),
@@ -349,7 +351,7 @@ class Form:
         )
 
 
-def vendor_event(children, extension, base):
+def make_vendor_events(children, extension, base):
     """Events of version 3 that a vendor's own entries become."""
     return st.fixed_dictionaries(
         {"type": st.just("system-event"), "event-type": TEXTS, "vendor-ext": extension},
@@ -357,7 +359,7 @@ def vendor_event(children, extension, base):
     )
 
 
-def attributions(joint, *, algorithm=True):
+def make_attributions(joint, *, algorithm=True):
     """File attributions; `joint` joins the words of a name."""
 
     def name(text):

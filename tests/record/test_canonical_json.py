@@ -12,18 +12,18 @@ from vacr.record.canonical_json import decode_json, encode_canonical_json, encod
 from vacr.record.json_text import MAX_DEPTH
 
 
-def safe(value):
+def is_accepted_by_rfc(value):
     """Return whether RFC 8785 accepts a value: our profile adds integers above 2^53."""
     if isinstance(value, dict):
-        return all(map(safe, value.values()))
+        return all(map(is_accepted_by_rfc, value.values()))
     if isinstance(value, list):
-        return all(map(safe, value))
+        return all(map(is_accepted_by_rfc, value))
     return not isinstance(value, int | float) or isinstance(value, bool) or abs(value) < 2**53
 
 
 @given(JSON)
 def test_agrees_with_rfc_8785_on_values_the_rfc_accepts(value):
-    if safe(value):
+    if is_accepted_by_rfc(value):
         assert encode_canonical_json(value) == rfc8785.dumps(value)
 
 

@@ -75,7 +75,7 @@ def test_floats_have_the_shortest_form(value):
         (cbor2.CBORTag(18, [b"", {}, None, b""]), "d28440a0f640"),
     ],
 )
-def test_encodings(value, expected):
+def test_value_has_this_encoding(value, expected):
     assert encode_deterministic_cbor(value).hex() == expected
 
 

@@ -18,7 +18,8 @@ STUB = {
 }
 
 
-def raised(**members):
+def convert_to_v3(**members):
+    """Convert the record with these members; `_` stands for `-`."""
     return convert(
         RECORD | {name.replace("_", "-"): value for name, value in members.items()},
         "v3",
@@ -26,13 +27,13 @@ def raised(**members):
     )
 
 
-def marked(*stubs, **more):
+def make_mark(*stubs, **more):
     return {"vacr": {"converted": ({"stubs": list(stubs)} if stubs else {}) | more}}
 
 
 ROOT = [
     ({}, {}),
-    ({"version": "2.1"}, marked(version="2.1")),
+    ({"version": "2.1"}, make_mark(version="2.1")),
     (
         {"metadata": {"vendor": "acme", "data": {1: 2}}},
         {"metadata": {"vendor": "acme", "data": {1: 2}}},
@@ -49,10 +50,14 @@ ROOT = [
         {"metadata": {"vendor": "vacr", "data": {"id": "y"}}},
         {"metadata": {"vendor": "vacr", "data": {"id": "y"}}},
     ),
-    ({"vcs": {"branch": "b"}}, {"vcs": {"type": "unknown", "branch": "b"}} | marked("/vcs/type")),
+    (
+        {"vcs": {"branch": "b"}},
+        {"vcs": {"type": "unknown", "branch": "b"}} | make_mark("/vcs/type"),
+    ),
     (
         {"recording-agent": {"version": "1"}},
-        {"recording-agent": {"name": "unknown", "version": "1"}} | marked("/recording-agent/name"),
+        {"recording-agent": {"name": "unknown", "version": "1"}}
+        | make_mark("/recording-agent/name"),
     ),
     (
         {"metadata": {"vendor": "vacr", "data": {"vacr": {"source": {}}}}, "recording-agent": {}},
@@ -65,15 +70,17 @@ ROOT = [
 
 
 @pytest.mark.parametrize(("members", "expected"), ROOT)
-def test_members_of_the_record(members, expected):
-    assert raised(**members) == RECORD | {"version": "3.0.0-draft"} | expected
+def test_record_members_are_converted(members, expected):
+    assert convert_to_v3(**members) == RECORD | {"version": "3.0.0-draft"} | expected
 
 
 def test_missing_session_is_filled_with_a_stub():
     record = {"version": "2.0.0-draft", "id": "x"}
-    assert convert(record, "v3") == {"version": "3.0.0-draft", "id": "x", "session": STUB} | marked(
-        "/session"
-    )
+    assert convert(record, "v3") == {
+        "version": "3.0.0-draft",
+        "id": "x",
+        "session": STUB,
+    } | make_mark("/session")
 
 
 def test_missing_working_directory_is_filled_with_a_stub():
@@ -82,9 +89,9 @@ def test_missing_working_directory_is_filled_with_a_stub():
     expected = (
         RECORD
         | {"version": "3.0.0-draft", "session": SESSION | {"environment": environment}}
-        | marked(*places)
+        | make_mark(*places)
     )
-    assert raised(session=SESSION | {"environment": {"vcs": {}}}) == expected
+    assert convert_to_v3(session=SESSION | {"environment": {"vcs": {}}}) == expected
 
 
 ENTRIES = [
@@ -141,9 +148,9 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize(("entry", "expected", "stub"), ENTRIES)
-def test_entries(entry, expected, stub):
+def test_entries_are_converted(entry, expected, stub):
     child = {"type": "user", "children": [entry]}
-    result = raised(session=SESSION | {"entries": [entry, child]})
+    result = convert_to_v3(session=SESSION | {"entries": [entry, child]})
     assert result["session"]["entries"] == [expected, {"type": "user", "children": [expected]}]
     places = [f"/session/entries/0/{stub}", f"/session/entries/1/children/0/{stub}"] if stub else []
     assert result.get("vacr", {"converted": {"stubs": []}}) == {"converted": {"stubs": places}}
@@ -165,7 +172,9 @@ def test_attribution_becomes_kebab_case():
         "ranges": ranges,
         "related": [],
     }
-    result = raised(file_attribution={"files": [{"path": "p", "conversations": [conversation]}]})
+    result = convert_to_v3(
+        file_attribution={"files": [{"path": "p", "conversations": [conversation]}]}
+    )
     ranges = [
         {
             "start-line": 1,

@@ -13,7 +13,8 @@ SESSION = {
 RECORD = {"version": "3.0.0-draft", "id": "x", "session": SESSION}
 
 
-def lowered(**members):
+def convert_to_v2(**members):
+    """Convert the record with these members; `_` stands for `-`."""
     return convert(
         RECORD | {name.replace("_", "-"): value for name, value in members.items()},
         "v2",
@@ -21,17 +22,18 @@ def lowered(**members):
     )
 
 
-def session(**members):
-    return lowered(
+def convert_session(**members):
+    return convert_to_v2(
         session=SESSION | {name.replace("_", "-"): value for name, value in members.items()}
     )["session"]
 
 
-def entry(value):
-    return session(entries=[value])["entries"][0]
+def convert_entry(value):
+    return convert_session(entries=[value])["entries"][0]
 
 
-def ours(**data):
+def make_extension(**data):
+    """Return the extension into which vacr packs these members."""
     return {
         "vendor": "vacr",
         "data": {name.replace("_", "-"): value for name, value in data.items()},
@@ -39,30 +41,36 @@ def ours(**data):
 
 
 def test_record_that_both_versions_fit_changes_only_its_version():
-    assert lowered() == RECORD | {"version": "2.0.0-draft"}
+    assert convert_to_v2() == RECORD | {"version": "2.0.0-draft"}
 
 
 ROOT = [
-    ({"vacr": {"source": {}}}, {"metadata": ours(vacr={"source": {}})}),
-    ({"vacr": {}, "more": 1}, {"metadata": ours(vacr={}, more=1)}),
-    ({"version": "3.1"}, {"metadata": ours(version="3.1")}),
+    ({"vacr": {"source": {}}}, {"metadata": make_extension(vacr={"source": {}})}),
+    ({"vacr": {}, "more": 1}, {"metadata": make_extension(vacr={}, more=1)}),
+    ({"version": "3.1"}, {"metadata": make_extension(version="3.1")}),
     (
         {"metadata": {"vendor": "acme", "data": {1: 2}}},
         {"metadata": {"vendor": "acme", "data": {1: 2}}},
     ),
     (
         {"metadata": {"vendor": "acme"}, "more": 1},
-        {"metadata": ours(metadata={"vendor": "acme"}, more=1)},
+        {"metadata": make_extension(metadata={"vendor": "acme"}, more=1)},
     ),
-    ({"metadata": {"no": "vendor"}}, {"metadata": ours(metadata={"no": "vendor"})}),
-    ({"metadata": ours(more=1)}, {"metadata": ours(metadata=ours(more=1))}),
+    ({"metadata": {"no": "vendor"}}, {"metadata": make_extension(metadata={"no": "vendor"})}),
+    (
+        {"metadata": make_extension(more=1)},
+        {"metadata": make_extension(metadata=make_extension(more=1))},
+    ),
     (
         {"recording-agent": {"name": "r", "url": "u"}},
-        {"recording-agent": {"name": "r"}, "metadata": ours(recording_agent={"url": "u"})},
+        {
+            "recording-agent": {"name": "r"},
+            "metadata": make_extension(recording_agent={"url": "u"}),
+        },
     ),
     (
         {"vcs": {"type": "git", "worktree": "w"}, "created": 5},
-        {"vcs": {"type": "git", "vendor-ext": ours(worktree="w")}, "created": 5},
+        {"vcs": {"type": "git", "vendor-ext": make_extension(worktree="w")}, "created": 5},
     ),
     (
         {"vendor-ext": {"vendor": "acme"}},
@@ -72,8 +80,8 @@ ROOT = [
 
 
 @pytest.mark.parametrize(("members", "expected"), ROOT)
-def test_members_of_the_record(members, expected):
-    assert lowered(**members) == RECORD | {"version": "2.0.0-draft"} | expected
+def test_record_members_are_converted(members, expected):
+    assert convert_to_v2(**members) == RECORD | {"version": "2.0.0-draft"} | expected
 
 
 TRACE = [
@@ -83,52 +91,63 @@ TRACE = [
     ),
     (
         {"format": "autonomous", "task-result": 5},
-        {"format": "autonomous", "vendor-ext": ours(task_result=5)},
+        {"format": "autonomous", "vendor-ext": make_extension(task_result=5)},
     ),
-    ({"task-result": "done"}, {"vendor-ext": ours(task_result="done")}),
-    ({"format": "batch"}, {"vendor-ext": ours(format="batch")}),
+    ({"task-result": "done"}, {"vendor-ext": make_extension(task_result="done")}),
+    ({"format": "batch"}, {"vendor-ext": make_extension(format="batch")}),
     (
         {"session-id": b"\x01\xff"},
-        {"session-id": "01ff", "vendor-ext": ours(session_id=b"\x01\xff")},
+        {"session-id": "01ff", "vendor-ext": make_extension(session_id=b"\x01\xff")},
     ),
-    ({"gitBranch": "main"}, {"vendor-ext": ours(gitBranch="main")}),
+    ({"gitBranch": "main"}, {"vendor-ext": make_extension(gitBranch="main")}),
     (
         {"environment": {"working-dir": "/", "os": "linux"}},
-        {"environment": {"working-dir": "/", "vendor-ext": ours(os="linux")}},
+        {"environment": {"working-dir": "/", "vendor-ext": make_extension(os="linux")}},
     ),
 ]
 
 
 @pytest.mark.parametrize(("members", "expected"), TRACE)
-def test_members_of_the_session(members, expected):
-    assert session(**members) == SESSION | expected
+def test_session_members_are_converted(members, expected):
+    assert convert_session(**members) == SESSION | expected
 
 
 def test_missing_format_is_noted_in_the_extension():
     without = {name: value for name, value in SESSION.items() if name != "format"}
-    assert lowered(session=without)["session"] == SESSION | {"vendor-ext": ours(format=None)}
+    assert convert_to_v2(session=without)["session"] == SESSION | {
+        "vendor-ext": make_extension(format=None)
+    }
 
 
 ENTRIES = [
     (
         {"type": "user", "content": 1, "cwd": "/"},
-        {"type": "user", "content": 1, "vendor-ext": ours(cwd="/")},
+        {"type": "user", "content": 1, "vendor-ext": make_extension(cwd="/")},
     ),
-    ({"type": "user", "stop-reason": "x"}, {"type": "user", "vendor-ext": ours(stop_reason="x")}),
+    (
+        {"type": "user", "stop-reason": "x"},
+        {"type": "user", "vendor-ext": make_extension(stop_reason="x")},
+    ),
     (
         {"type": "user", "token-usage": {"input": 1}},
-        {"type": "user", "vendor-ext": ours(token_usage={"input": 1})},
+        {"type": "user", "vendor-ext": make_extension(token_usage={"input": 1})},
     ),
     ({"type": "user", "session-id": "s"}, {"type": "user", "session-id": "s"}),
-    ({"type": "user", "session-id": 5}, {"type": "user", "vendor-ext": ours(session_id=5)}),
+    (
+        {"type": "user", "session-id": 5},
+        {"type": "user", "vendor-ext": make_extension(session_id=5)},
+    ),
     ({"type": "assistant", "stop-reason": "x"}, {"type": "assistant", "stop-reason": "x"}),
     (
         {"type": "assistant", "stop-reason": ["x"]},
-        {"type": "assistant", "vendor-ext": ours(stop_reason=["x"])},
+        {"type": "assistant", "vendor-ext": make_extension(stop_reason=["x"])},
     ),
     (
         {"type": "assistant", "token-usage": {"input": 1, "thoughts": 2}},
-        {"type": "assistant", "token-usage": {"input": 1, "vendor-ext": ours(thoughts=2)}},
+        {
+            "type": "assistant",
+            "token-usage": {"input": 1, "vendor-ext": make_extension(thoughts=2)},
+        },
     ),
     (
         {
@@ -155,12 +174,12 @@ ENTRIES = [
             "type": "tool-call",
             "name": "n",
             "input": 1,
-            "vendor-ext": ours(contributor={"type": "ai", "model_id": "m"}),
+            "vendor-ext": make_extension(contributor={"type": "ai", "model_id": "m"}),
         },
     ),
     (
         {"type": "tool-result", "output": 1, "model-id": "m"},
-        {"type": "tool-result", "output": 1, "vendor-ext": ours(model_id="m")},
+        {"type": "tool-result", "output": 1, "vendor-ext": make_extension(model_id="m")},
     ),
     ({"type": "reasoning", "content": ""}, {"type": "reasoning", "content": ""}),
     (
@@ -189,12 +208,12 @@ ENTRIES = [
         {"type": "user", "children": [{"type": "reasoning", "content": 1, "x": 1}]},
         {
             "type": "user",
-            "children": [{"type": "reasoning", "content": 1, "vendor-ext": ours(x=1)}],
+            "children": [{"type": "reasoning", "content": 1, "vendor-ext": make_extension(x=1)}],
         },
     ),
 ]
 
 
 @pytest.mark.parametrize(("value", "expected"), ENTRIES)
-def test_entries(value, expected):
-    assert entry(value) == expected
+def test_entries_are_converted(value, expected):
+    assert convert_entry(value) == expected

@@ -53,7 +53,7 @@ def test_members_before_and_after_the_id_are_in_order(value):
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "expected"),
     [
         ({}, False),
         ({"recording-agent": {"name": "vacr"}}, True),
@@ -65,5 +65,5 @@ def test_members_before_and_after_the_id_are_in_order(value):
         ({"vacr": {"converted": {}}, "recording-agent": {"name": "vacr"}}, True),
     ],
 )
-def test_records_made_by_vacr_are_recognised(record, said):
-    assert is_made_by_vacr(record) is said
+def test_records_made_by_vacr_are_recognised(record, expected):
+    assert is_made_by_vacr(record) is expected

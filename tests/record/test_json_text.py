@@ -20,13 +20,13 @@ from vacr.record.json_text import (
 )
 
 
-def nested(levels):
+def nest(levels):
     return b'{"a":[' * levels + b"1.0" + b"]}" * levels
 
 
 REFUSED = {
     "an integer past 64 bits": b'{"b":18446744073709551616,"a":1.50}',
-    "nested deeper than orjson goes": nested(MAX_DEPTH // 2 - 10),
+    "nested deeper than orjson goes": nest(MAX_DEPTH // 2 - 10),
 }
 
 

@@ -19,7 +19,7 @@ BITS = (
 )
 
 
-def as_rfc_8785_asks(value):
+def encode_as_rfc_8785(value):
     """Return RFC 8785's text, except for floats that would be mistaken for another integer."""
     text = rfc8785.dumps(value)
     if b"." not in text and b"e" not in text and int(text) != value:
@@ -29,7 +29,9 @@ def as_rfc_8785_asks(value):
 
 @given(FINITE | BITS)
 def test_floats_are_written_as_in_rfc_8785(value):
-    assert format_float(value).encode() == (as_rfc_8785_asks(value) or format_float(value).encode())
+    assert format_float(value).encode() == (
+        encode_as_rfc_8785(value) or format_float(value).encode()
+    )
 
 
 @given(FINITE | BITS | st.integers(2**53, 10**21).map(float))

@@ -1,4 +1,4 @@
-"""Every valid record survives a round trip, and the converted record is valid, too."""
+"""Every valid record survives a round trip, and the converted record is valid too."""
 
 import copy
 
@@ -25,16 +25,16 @@ on_each_way = pytest.mark.parametrize(("version", "by"), WAYS, ids=["-".join(way
 in_each_form = pytest.mark.parametrize("json", [True, False], ids=["json", "cbor"])
 
 
-def check(record, version, *, json):
+def assert_valid(record, version, *, json):
     assert load_record_schema(version[1]).checker(RULES[version], json=json).findings(record) == []
 
 
-def there_and_back(record, version, by, *, json):
-    """Convert a record and convert it back; its bytes say that not even a type has changed."""
+def assert_round_trip(record, version, by, *, json):
+    """Convert a record and back; equal bytes show that not even a type changed."""
     before = copy.deepcopy(record)
-    check(record, version, json=json)
+    assert_valid(record, version, json=json)
     other = convert(record, by, json=json)
-    check(other, by, json=json)
+    assert_valid(other, by, json=json)
     again = convert(other, version, json=json)
     assert again == record == before
     form = "json" if json else "cbor"
@@ -48,10 +48,10 @@ def test_hard_records_round_trip(version, by, json):
 
     @settings(max_examples=300)
     @given(getattr(form, f"records_{version}")())
-    def holds(record):
-        there_and_back(record, version, by, json=json)
+    def run_property(record):
+        assert_round_trip(record, version, by, json=json)
 
-    holds()
+    run_property()
 
 
 @on_each_way
@@ -61,18 +61,18 @@ def test_records_generated_from_the_schema_round_trip(version, by, json):
 
     @settings(max_examples=100)
     @given(st.integers(0, 2**32))
-    def holds(seed):
+    def run_property(seed):
         record = schema.generate(RULES[version], seed=seed, json=json)
-        there_and_back(record | {"version": FORMAT_VERSIONS[version]}, version, by, json=json)
+        assert_round_trip(record | {"version": FORMAT_VERSIONS[version]}, version, by, json=json)
 
-    holds()
+    run_property()
 
 
-def with_mark(record, change):
+def change_mark(record, change):
     return record | {"vacr": record["vacr"] | {"converted": change(record["vacr"]["converted"])}}
 
 
-NEARLY = {
+CHANGES = {
     "as it is": lambda record: record,
     "with metadata": lambda record: record | {"metadata": {"vendor": "acme"}},
     "with metadata of ours": lambda record: (
@@ -80,16 +80,16 @@ NEARLY = {
     ),
     "with another member": lambda record: record | {"more": 1},
     "of another version": lambda record: record | {"version": "3.7"},
-    "marked twice": lambda record: with_mark(
+    "marked twice": lambda record: change_mark(
         record, lambda mark: mark | {"stubs": mark.get("stubs", ["/x"])[:1] * 2}
     ),
-    "with less marked": lambda record: with_mark(
+    "with less marked": lambda record: change_mark(
         record, lambda mark: mark | {"stubs": mark.get("stubs", [])[1:]}
     ),
-    "with more marked": lambda record: with_mark(
+    "with more marked": lambda record: change_mark(
         record, lambda mark: mark | {"stubs": [*mark.get("stubs", []), "/z"]}
     ),
-    "with other words in the mark": lambda record: with_mark(
+    "with other words in the mark": lambda record: change_mark(
         record, lambda mark: mark | {"more": 1}
     ),
     "with more of ours": lambda record: record | {"vacr": record["vacr"] | {"source": {}}},
@@ -97,24 +97,26 @@ NEARLY = {
 }
 
 
-@pytest.mark.parametrize("change", NEARLY.values(), ids=NEARLY)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @settings(max_examples=60)
 @given(record=FORMS[0].records_v2())
 def test_true_and_false_marks_round_trip(change, record):
-    raised = convert(record, "v3")
-    assume(find_conversion_mark(raised, json=True))
-    there_and_back(change(raised), "v3", "v2", json=True)
+    converted = convert(record, "v3")
+    assume(find_conversion_mark(converted, json=True))
+    assert_round_trip(change(converted), "v3", "v2", json=True)
 
 
 @settings(max_examples=200)
 @given(FORMS[0].records_v2())
 def test_marks_inside_metadata_round_trip(record):
-    raised = convert(record, "v3")
-    assume(find_conversion_mark(raised, json=True))
-    unmarked = {name: value for name, value in raised.items() if name not in ("vacr", "metadata")}
+    converted = convert(record, "v3")
+    assume(find_conversion_mark(converted, json=True))
+    unmarked = {
+        name: value for name, value in converted.items() if name not in ("vacr", "metadata")
+    }
     for plain in (convert(unmarked, "v2"), record):
-        there_and_back(
-            plain | {"metadata": {"vendor": "vacr", "data": {"vacr": raised["vacr"]}}},
+        assert_round_trip(
+            plain | {"metadata": {"vendor": "vacr", "data": {"vacr": converted["vacr"]}}},
             "v2",
             "v3",
             json=True,
@@ -136,14 +138,14 @@ def test_real_sessions_round_trip(path):
     assert compute_record_id(again) == record["id"] == older["id"]
 
 
-def mutated(value, random, replacement):
-    """Change one place of a value."""
+def mutate(value, random, replacement):
+    """Replace one place of a value, chosen at random."""
     if isinstance(value, dict) and value and random.random() < 0.9:
         key = random.choice(list(value))
-        return {**value, key: mutated(value[key], random, replacement)}
+        return {**value, key: mutate(value[key], random, replacement)}
     if isinstance(value, list) and value and random.random() < 0.9:
         index = random.randrange(len(value))
-        return [*value[:index], mutated(value[index], random, replacement), *value[index + 1 :]]
+        return [*value[:index], mutate(value[index], random, replacement), *value[index + 1 :]]
     return replacement
 
 
@@ -159,11 +161,11 @@ ANYTHING = FORMS[1].values | st.floats() | st.just(object())
     st.booleans(),
 )
 def test_only_our_errors_are_raised(record, random, replacement, to, json):
-    changed = mutated(record, random, replacement)
+    mutated = mutate(record, random, replacement)
     try:
-        converted = convert(changed, to, json=json)
+        converted = convert(mutated, to, json=json)
     except InvalidRecord as error:
-        assert error.where  # noqa: PT017 - most changes make no difference
-        assert error.hint  # noqa: PT017
+        assert error.where  # noqa: PT017 - a mutated record may also be valid
+        assert error.hint  # noqa: PT017 - as above
     else:
-        check(converted, to, json=json)
+        assert_valid(converted, to, json=json)

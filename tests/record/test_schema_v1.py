@@ -36,7 +36,8 @@ RECORD = {
 }
 
 
-def changed(*path, value):
+def replace_member(*path, value):
+    """Return the record with one member replaced or added."""
     record = copy.deepcopy(RECORD)
     holder = record
     for step in path[:-1]:
@@ -49,36 +50,36 @@ RANGE = ("files", 0, "conversations", 0, "ranges", 0)
 ACCEPTED = [
     RECORD,
     {"version": "1", "id": "", "timestamp": "2026-01-01T00:00:00Z", "files": []},
-    changed("tool", value={}),
-    changed("version", value="1.2.3"),
-    changed("metadata", value={1: 2, b"x": 3, False: None}),
+    replace_member("tool", value={}),
+    replace_member("version", value="1.2.3"),
+    replace_member("metadata", value={1: 2, b"x": 3, False: None}),
 ]
 REFUSED = [
-    (changed("timestamp", value=5), "/timestamp"),
-    (changed("session", value={}), "/session"),
-    (changed("vcs", value={"type": "git"}), "/vcs"),
-    (changed("tool", "url", value="x"), "/tool/url"),
-    (changed(*RANGE, value={"start-line": 1, "end-line": 2}), None),
-    (changed(*RANGE, "content_hash_alg", value="sha-256"), None),
-    (changed("metadata", value=[]), "/metadata"),
+    (replace_member("timestamp", value=5), "/timestamp"),
+    (replace_member("session", value={}), "/session"),
+    (replace_member("vcs", value={"type": "git"}), "/vcs"),
+    (replace_member("tool", "url", value="x"), "/tool/url"),
+    (replace_member(*RANGE, value={"start-line": 1, "end-line": 2}), None),
+    (replace_member(*RANGE, "content_hash_alg", value="sha-256"), None),
+    (replace_member("metadata", value=[]), "/metadata"),
 ]
 
 
 @pytest.mark.parametrize("record", ACCEPTED)
-def test_a_record_may_be_so(record):
+def test_valid_record_is_accepted(record):
     report = validate(record, json=False)
     assert report.valid
     assert (report.rule, report.schema) == ("agent-convo-record", "v1.cddl")
 
 
 @pytest.mark.parametrize(("record", "pointer"), REFUSED)
-def test_a_record_may_not_be_so(record, pointer):
+def test_invalid_record_is_refused(record, pointer):
     findings = validate(record).findings
     assert findings
     assert pointer in {None, findings[0].pointer}
 
 
-def test_a_record_is_known_by_its_version_alone():
+def test_rule_depends_only_on_the_version():
     assert choose_rule(RECORD) == "agent-convo-record"
     assert choose_rule(RECORD | {"version": "10.0"}) == "verifiable-agent-record"
     assert choose_rule({"version": "1.0", "entries": []}) == "agent-convo-record"
@@ -86,5 +87,5 @@ def test_a_record_is_known_by_its_version_alone():
 
 
 @pytest.mark.parametrize("value", [[], {"version": "3.0", "id": "x"}, {"entries": []}, 5])
-def test_checks_above_the_schema_leave_it_alone(value):
+def test_semantic_checks_skip_version_1(value):
     assert validate(value, rule="any", schema=load_record_schema("1")).valid

@@ -39,9 +39,10 @@ RECORD = {
 }
 
 
-def entry(change):
+def make_record(entry):
+    """Return the record with this entry alone."""
     record = copy.deepcopy(RECORD)
-    record["session"]["entries"] = [change]
+    record["session"]["entries"] = [entry]
     return record
 
 
@@ -59,18 +60,18 @@ ACCEPTED = [
             ]
         },
     },
-    entry({"type": "user", "vendor-ext": {"vendor": "v"}}),
+    make_record({"type": "user", "vendor-ext": {"vendor": "v"}}),
 ]
 REFUSED = [
     ({**RECORD, "more": 1}, "/more"),
     ({**RECORD, "metadata": {}}, "/metadata"),
     ({**RECORD, "session": {**RECORD["session"], "format": "batch"}}, "/session/format"),
     ({**RECORD, "session": {**RECORD["session"], "task-result": "x"}}, "/session/task-result"),
-    (entry({"type": "user", "more": 1}), "/session/entries/0/more"),
-    (entry({"type": "tool-call", "input": 1}), "/session/entries/0"),
-    (entry({"type": "queue"}), "/session/entries/0"),
+    (make_record({"type": "user", "more": 1}), "/session/entries/0/more"),
+    (make_record({"type": "tool-call", "input": 1}), "/session/entries/0"),
+    (make_record({"type": "queue"}), "/session/entries/0"),
     (
-        entry({"type": "system-event", "event-type": "e", "data": {"a": 1}}),
+        make_record({"type": "system-event", "event-type": "e", "data": {"a": 1}}),
         "/session/entries/0/data",
     ),
     (
@@ -87,12 +88,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("record", ACCEPTED)
-def test_a_record_may_be_so(record):
+def test_valid_record_is_accepted(record):
     assert load_record_schema("2.0.0-draft").checker(json=True).findings(record) == []
 
 
 @pytest.mark.parametrize(("record", "pointer"), REFUSED)
-def test_a_record_may_not_be_so(record, pointer):
+def test_invalid_record_is_refused(record, pointer):
     findings = load_record_schema("2").checker().findings(record)
     assert findings
     assert pointer in {None, findings[0].pointer}
@@ -117,51 +118,53 @@ EXTENSIBLE = {
         "session": {**RECORD["session"], "environment": {"vendor-ext": extension}},
     },
     "vcs": lambda extension: {**RECORD, "vcs": {"vendor-ext": extension}},
-    "token-usage": lambda extension: entry(
+    "token-usage": lambda extension: make_record(
         {"type": "assistant", "token-usage": {"vendor-ext": extension}}
     ),
-    "data of an event": lambda extension: entry(
+    "data of an event": lambda extension: make_record(
         {"type": "system-event", "event-type": "e", "data": extension}
     ),
     **{
-        one["type"]: lambda extension, one=one: entry({**one, "vendor-ext": extension})
-        for one in RECORD["session"]["entries"]
+        entry["type"]: lambda extension, entry=entry: make_record(
+            {**entry, "vendor-ext": extension}
+        )
+        for entry in RECORD["session"]["entries"]
     },
 }
 
 
-@pytest.mark.parametrize("made", EXTENSIBLE.values(), ids=EXTENSIBLE)
-def test_an_extension_may_stand_there_and_has_to_say_whose_it_is(made):
+@pytest.mark.parametrize("extend", EXTENSIBLE.values(), ids=EXTENSIBLE)
+def test_extension_is_accepted_and_must_name_its_vendor(extend):
     checker = load_record_schema("2").checker()
-    assert checker.findings(made(EXTENSION)) == []
-    assert not checker.matches(made({"data": {"a": 1}}))
-    assert not checker.matches(made({"vendor": "v", "more": 1}))
+    assert checker.findings(extend(EXTENSION)) == []
+    assert not checker.matches(extend({"data": {"a": 1}}))
+    assert not checker.matches(extend({"vendor": "v", "more": 1}))
 
 
-@pytest.mark.parametrize("one", RECORD["session"]["entries"], ids=lambda one: one["type"])
-def test_every_type_of_entry_has_the_members_of_the_base(one):
+@pytest.mark.parametrize("entry", RECORD["session"]["entries"], ids=lambda entry: entry["type"])
+def test_every_type_of_entry_has_the_base_members(entry):
     base = {"timestamp": 1, "id": "e", "session-id": "s", "children": [{"type": "user"}]}
-    assert load_record_schema("2").checker().findings(entry({**one, **base})) == []
+    assert load_record_schema("2").checker().findings(make_record({**entry, **base})) == []
     for name, value in {
         "timestamp": "now",
         "id": 1,
         "session-id": 1,
         "children": [{"type": "queue"}],
     }.items():
-        assert not load_record_schema("2").checker().matches(entry({**one, name: value}))
+        assert not load_record_schema("2").checker().matches(make_record({**entry, name: value}))
 
 
 @pytest.mark.parametrize("version", ["2", "3"])
 @pytest.mark.parametrize(
     "name",
-    ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a format to come"],
+    ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a future format"],
 )
-def test_a_trace_format_may_have_any_name(version, name):
+def test_trace_format_may_be_any_text(version, name):
     assert load_record_schema(version).checker("trace-format-id").matches(name)
     assert not load_record_schema(version).checker("trace-format-id").matches(2)
 
 
-def test_the_signed_form_is_closed():
+def test_signed_record_allows_no_other_headers():
     checker = load_record_schema("2").checker("signed-agent-record")
     metadata = {
         "session-id": "s",
@@ -178,7 +181,7 @@ def test_the_signed_form_is_closed():
 
 
 @pytest.mark.parametrize("version", ["3", "3.0", "3.0.0-draft", "3.1.4", "2", "2.0.0-draft"])
-def test_a_version_has_a_schema(version):
+def test_supported_version_has_a_schema(version):
     schema = load_record_schema(version)
     assert schema is load_record_schema(version)
     assert schema.name == f"v{version[0]}.cddl"
@@ -188,9 +191,9 @@ def test_a_version_has_a_schema(version):
 @pytest.mark.parametrize(
     "version", ["", "0.1.0", "4.0", "30", "v3", "3x", "x" * 10**5, None, 3, 3.0, ["3"]]
 )
-def test_an_unknown_version_is_refused(version):
-    for ask in (load_record_schema, read_schema_text):
+def test_unsupported_version_is_refused(version):
+    for load in (load_record_schema, read_schema_text):
         with pytest.raises(InvalidRecord) as caught:
-            ask(version)
+            load(version)
         assert "3.*, 2.*" in caught.value.hint
         assert len(str(caught.value)) < 120

@@ -1,4 +1,4 @@
-"""The v3 schema: what a record, an entry, an attribution and a signed record may and may not be."""
+"""The v3 schema: valid and invalid records, entries, attributions and signed records."""
 
 import copy
 
@@ -83,8 +83,8 @@ RANGE = f"{CONVERSATION}/ranges/0"
 ENTRIES = "session/entries"
 
 
-def changed(path, value):
-    """Give the record with one member replaced, added or deleted."""
+def replace_member(path, value):
+    """Return the record with one member replaced, added or deleted."""
     record = copy.deepcopy(RECORD)
     *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
     place = record
@@ -208,19 +208,19 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_the_whole_record_matches(as_json):
+def test_full_record_is_accepted(as_json):
     assert load_record_schema("3.0.0-draft").checker(json=as_json).findings(RECORD) == []
 
 
 @pytest.mark.parametrize(("path", "value"), ACCEPTED)
-def test_a_record_may_be_so(path, value):
-    assert load_record_schema("3").checker().findings(changed(path, value)) == []
+def test_valid_record_is_accepted(path, value):
+    assert load_record_schema("3").checker().findings(replace_member(path, value)) == []
 
 
 @pytest.mark.parametrize(("path", "value", "pointer"), REFUSED)
-def test_a_record_may_not_be_so(path, value, pointer):
+def test_invalid_record_is_refused(path, value, pointer):
     checker = load_record_schema("3").checker()
-    record = changed(path, value)
+    record = replace_member(path, value)
     assert not checker.matches(record)
     assert [finding.pointer for finding in checker.findings(record)] == [pointer]
 
@@ -258,22 +258,24 @@ OTHER_TYPES = [
 
 
 @pytest.mark.parametrize(("place", "member", "value"), OTHER_TYPES)
-def test_a_member_has_the_type_that_it_has_to_have(place, member, value):
-    assert not load_record_schema("3").checker().matches(changed(f"{place}/{member}", value))
+def test_member_of_another_type_is_refused(place, member, value):
+    assert not load_record_schema("3").checker().matches(replace_member(f"{place}/{member}", value))
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_every_type_of_entry_may_have_children_and_native_members(number):
     checker = load_record_schema("3").checker()
     assert (
-        checker.findings(changed(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}]))
+        checker.findings(
+            replace_member(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}])
+        )
         == []
     )
-    assert checker.findings(changed(f"{ENTRIES}/{number}/requestId", {"any": [None]})) == []
+    assert checker.findings(replace_member(f"{ENTRIES}/{number}/requestId", {"any": [None]})) == []
 
 
-def test_an_integral_float_counts_as_an_integer_in_json_alone():
-    record = changed(f"{RANGE}/start-line", 1.0)
+def test_integral_float_is_an_integer_only_in_json():
+    record = replace_member(f"{RANGE}/start-line", 1.0)
     assert load_record_schema("3").checker(json=True).matches(record)
     assert not load_record_schema("3").checker().matches(record)
 
@@ -281,7 +283,7 @@ def test_an_integral_float_counts_as_an_integer_in_json_alone():
 @pytest.mark.parametrize(
     "value", [None, 5, "x", [], {}, [RECORD], b"", cbor2.CBORTag(4149, RECORD)]
 )
-def test_what_is_no_record_is_refused(value):
+def test_other_values_are_refused(value):
     assert load_record_schema("3").checker().findings(value)
 
 
@@ -297,8 +299,8 @@ HEADER = {1: -7, 3: "application/json", 4: b"kid", 15: CLAIMS, 34: [-16, b"hash"
 STRICT = "scitt-signed-agent-record"
 
 
-def signed(header=None, unprotected=None, payload=None, signature=b"sig", tag=18):
-    """Give a COSE_Sign1 structure."""
+def make_signed_record(header=None, unprotected=None, payload=None, signature=b"sig", tag=18):
+    """Return a COSE_Sign1 structure."""
     protected = (
         header if isinstance(header, bytes) else cbor2.dumps(HEADER if header is None else header)
     )
@@ -307,37 +309,37 @@ def signed(header=None, unprotected=None, payload=None, signature=b"sig", tag=18
 
 SIGNED = [
     # (value, accepted as signed-agent-record, accepted as scitt-signed-agent-record)
-    (signed(), True, True),
-    (signed(payload=b"{}"), True, True),
-    (signed(unprotected={100: METADATA, 33: [b"a", b"b"], 394: [RECEIPT]}), True, True),
-    (signed({1: -8, 3: "application/json"}), True, False),
-    (signed({}), True, False),
-    (signed({15: CLAIMS}), True, True),
-    (signed({15: {**CLAIMS, 6: 5, "x": 1}, "text": 1}), True, True),
-    (signed({1: -7, 15: {1: "iss"}}), False, False),
-    (signed({1: -7, 15: {1: "iss", 2: 5}}), False, False),
-    (signed({1: -7, 15: "claims"}), False, False),
-    (signed({1: "ES256", 15: CLAIMS}), True, True),
-    (signed({b"x": 1, 15: CLAIMS}), False, False),
-    (signed({1.5: 1, 15: CLAIMS}), False, False),
-    (signed(b"not cbor"), False, False),
-    (signed(b"\x01"), False, False),
-    (signed(cbor2.dumps(HEADER) + b"\x00"), False, False),
-    (signed(unprotected={100: {**METADATA, "more": 1}}), True, True),
-    (signed(unprotected={b"x": 1}), False, False),
-    (signed(payload="text"), False, False),
-    (signed(payload={}), False, False),
-    (signed(signature=None), False, False),
-    (signed(tag=98), False, False),
-    (signed().value, False, False),
-    (cbor2.CBORTag(18, signed().value[:3]), False, False),
-    (cbor2.CBORTag(18, [*signed().value, b""]), False, False),
+    (make_signed_record(), True, True),
+    (make_signed_record(payload=b"{}"), True, True),
+    (make_signed_record(unprotected={100: METADATA, 33: [b"a", b"b"], 394: [RECEIPT]}), True, True),
+    (make_signed_record({1: -8, 3: "application/json"}), True, False),
+    (make_signed_record({}), True, False),
+    (make_signed_record({15: CLAIMS}), True, True),
+    (make_signed_record({15: {**CLAIMS, 6: 5, "x": 1}, "text": 1}), True, True),
+    (make_signed_record({1: -7, 15: {1: "iss"}}), False, False),
+    (make_signed_record({1: -7, 15: {1: "iss", 2: 5}}), False, False),
+    (make_signed_record({1: -7, 15: "claims"}), False, False),
+    (make_signed_record({1: "ES256", 15: CLAIMS}), True, True),
+    (make_signed_record({b"x": 1, 15: CLAIMS}), False, False),
+    (make_signed_record({1.5: 1, 15: CLAIMS}), False, False),
+    (make_signed_record(b"not cbor"), False, False),
+    (make_signed_record(b"\x01"), False, False),
+    (make_signed_record(cbor2.dumps(HEADER) + b"\x00"), False, False),
+    (make_signed_record(unprotected={100: {**METADATA, "more": 1}}), True, True),
+    (make_signed_record(unprotected={b"x": 1}), False, False),
+    (make_signed_record(payload="text"), False, False),
+    (make_signed_record(payload={}), False, False),
+    (make_signed_record(signature=None), False, False),
+    (make_signed_record(tag=98), False, False),
+    (make_signed_record().value, False, False),
+    (cbor2.CBORTag(18, make_signed_record().value[:3]), False, False),
+    (cbor2.CBORTag(18, [*make_signed_record().value, b""]), False, False),
     (cbor2.CBORTag(18, [HEADER, {}, None, b""]), False, False),
 ]
 
 
 @pytest.mark.parametrize(("value", "accepted", "strictly"), SIGNED)
-def test_signed_records(value, accepted, strictly):
+def test_signed_record_matches_its_rules(value, accepted, strictly):
     schema = load_record_schema("3")
     assert schema.checker("signed-agent-record").matches(value) is accepted
     assert schema.checker().matches(value) is accepted
@@ -385,7 +387,7 @@ trace-metadata trace-format-id scitt-signed-agent-record
 """
 
 
-def test_the_rules_of_the_draft_are_there():
+def test_schema_has_all_rules_of_the_draft():
     schema = load_record_schema("3")
     assert set(RULES.split()) <= set(schema.rules)
     assert schema.root == "start"

@@ -22,7 +22,7 @@ from vacr.record.timestamps import (
         (1.9, 1),
     ],
 )
-def test_timestamp_in_milliseconds(stamp, expected):
+def test_timestamp_converts_to_milliseconds(stamp, expected):
     assert get_epoch_milliseconds(stamp) == expected
 
 
@@ -79,7 +79,7 @@ def test_other_values_are_not_timestamps(value):
         ),
     ],
 )
-def test_time_span(stamps, expected):
+def test_time_span_is_earliest_to_latest(stamps, expected):
     assert find_time_span(stamps) == expected
 
 
@@ -96,5 +96,5 @@ def test_time_span(stamps, expected):
         (float("nan"), None),
     ],
 )
-def test_timestamp_as_text(stamp, expected):
+def test_timestamp_is_formatted_as_text(stamp, expected):
     assert format_timestamp(stamp) == expected

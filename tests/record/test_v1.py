@@ -6,10 +6,11 @@ from tests.record.test_schema_v1 import RECORD
 from vacr.errors import InvalidRecord
 from vacr.record.conversion import convert, list_lost_members
 
-RAISED = convert(RECORD, "v3")
+AS_V3 = convert(RECORD, "v3")
 
 
-def at(record, pointer):
+def get_at(record, pointer):
+    """Return the value at a JSON pointer."""
     for step in pointer.split("/")[1:]:
         record = record[int(step) if isinstance(record, list) else step]
     return record
@@ -56,21 +57,21 @@ MOVES = [
 
 
 @pytest.mark.parametrize(("old", "new"), MOVES)
-def test_every_member_has_its_place(old, new):
-    assert at(RECORD, old) == at(RAISED, new)
+def test_every_member_moves_to_its_place(old, new):
+    assert get_at(RECORD, old) == get_at(AS_V3, new)
 
 
 def test_stubs_are_marked():
-    for pointer in RAISED["vacr"]["converted"]["stubs"]:
-        assert at(RAISED, pointer) in ("unknown", "", [])
+    for pointer in AS_V3["vacr"]["converted"]["stubs"]:
+        assert get_at(AS_V3, pointer) in ("unknown", "", [])
 
 
 def test_round_trip_loses_nothing():
-    for record in (RECORD, RAISED, convert(RECORD, "v2")):
+    for record in (RECORD, AS_V3, convert(RECORD, "v2")):
         assert list_lost_members(record) == []
 
 
-ATTRIBUTION = RAISED["file-attribution"]
+ATTRIBUTION = AS_V3["file-attribution"]
 SESSION = {
     "session-id": "s",
     "session-start": "2026-01-01T00:00:00Z",
@@ -80,11 +81,11 @@ SESSION = {
 FULL = {"version": "3.0.0-draft", "id": "x", "session": SESSION, "file-attribution": ATTRIBUTION}
 
 
-def made(members, session):
+def convert_full_record(members, session):
     return convert(FULL | members | {"session": SESSION | session}, "v1", json=False)
 
 
-OUT = [
+CONVERTED = [
     (
         {},
         {},
@@ -112,16 +113,16 @@ OUT = [
 ]
 
 
-@pytest.mark.parametrize(("members", "session", "expected"), OUT)
+@pytest.mark.parametrize(("members", "session", "expected"), CONVERTED)
 def test_record_with_a_session_becomes_version_1(members, session, expected):
-    result = made(members, session)
+    result = convert_full_record(members, session)
     assert {name: result[name] for name in expected} == expected
     assert result["files"] == RECORD["files"]
 
 
 @pytest.mark.parametrize("member", ["vcs", "tool", "metadata"])
 def test_unknown_values_are_omitted(member):
-    assert member not in made(
+    assert member not in convert_full_record(
         {"vcs": {"type": "git"}}, {"agent-meta": {"model-id": "m", "model-provider": "p"}}
     )
 
@@ -190,7 +191,7 @@ def test_lost_members_are_listed():
     ]
 
 
-WITHOUT = [
+INCOMPLETE = [
     (
         {name: value for name, value in FULL.items() if name != "file-attribution"},
         "/file-attribution",
@@ -210,7 +211,7 @@ WITHOUT = [
 ]
 
 
-@pytest.mark.parametrize(("record", "where"), WITHOUT)
+@pytest.mark.parametrize(("record", "where"), INCOMPLETE)
 def test_members_version_1_requires_must_exist(record, where):
     with pytest.raises(InvalidRecord) as caught:
         convert(record, "v1")

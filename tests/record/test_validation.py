@@ -17,13 +17,13 @@ FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {
 }
 
 
-def changed(record, change):
+def change_session(record, change):
     record = copy.deepcopy(record)
     change(record["session"])
     return record
 
 
-def call_of(session):
+def get_edit_call(session):
     return next(
         entry
         for entry in session["entries"]
@@ -40,19 +40,19 @@ CONTRADICTIONS = [
     ),
     (
         "another input",
-        lambda s: call_of(s).update(input={"file_path": "/etc/passwd"}),
+        lambda s: get_edit_call(s).update(input={"file_path": "/etc/passwd"}),
         "children agree with content",
         "/children/0/input",
     ),
     (
         "another name",
-        lambda s: call_of(s).update(name="Read"),
+        lambda s: get_edit_call(s).update(name="Read"),
         "children agree with content",
         "/children/0/name",
     ),
     (
         "another call",
-        lambda s: call_of(s).update({"call-id": "toolu_x"}),
+        lambda s: get_edit_call(s).update({"call-id": "toolu_x"}),
         "children agree with content",
         "/children/0/call-id",
     ),
@@ -83,7 +83,7 @@ CONTRADICTIONS = [
     ids=[case[0] for case in CONTRADICTIONS],
 )
 def test_contradictions_are_findings(change, rule, pointer):
-    report = validate(changed(RECORD, change))
+    report = validate(change_session(RECORD, change))
     assert not report.valid
     assert rule in report.findings[0].rule
     assert pointer in report.findings[0].pointer
@@ -114,16 +114,16 @@ REMARKS = [
     ("change", "rule"), [case[1:] for case in REMARKS], ids=[case[0] for case in REMARKS]
 )
 def test_peculiarities_of_real_sessions_are_remarks(change, rule):
-    report = validate(changed(RECORD, change))
+    report = validate(change_session(RECORD, change))
     assert report.valid
     assert rule in {remark.rule for remark in report.remarks}
 
 
 def test_foreign_records_need_no_children_but_existing_ones_must_agree():
     assert validate(
-        changed(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])
+        change_session(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])
     ).valid
-    assert not validate(changed(FOREIGN, lambda s: call_of(s).update(input={}))).valid
+    assert not validate(change_session(FOREIGN, lambda s: get_edit_call(s).update(input={}))).valid
 
 
 def test_rule_is_chosen_by_the_value():
@@ -185,14 +185,14 @@ def test_public_api_validates():
         data = encode(record, form)
         assert encode(decode(data), form) == data
     assert [
-        one["session"]["session-id"]
-        for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))
+        record["session"]["session-id"]
+        for record in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))
     ][1:]
     with pytest.raises(AttributeError):
-        vacr.nothing  # noqa: B018
+        _ = vacr.nothing
 
 
-class Walked(list):
+class CountingList(list):
     """A list that counts how many of its items were visited."""
 
     steps = 0
@@ -208,7 +208,7 @@ def test_disagreeing_children_are_compared_in_linear_time():
         {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {}}
         for number in range(500)
     ]
-    children = Walked(
+    children = CountingList(
         {"type": "tool-call", "call-id": f"c{number}", "name": "Write", "input": {}}
         for number in range(500)
     )

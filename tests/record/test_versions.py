@@ -1,4 +1,4 @@
-"""Which values are converted, and which are refused."""
+"""Conversion between versions: what is converted, and what is refused."""
 
 import copy
 
@@ -71,7 +71,7 @@ def test_integer_keys_survive_in_cbor_and_are_refused_in_json():
     assert caught.value.where == "/session/entries/6/vendor-ext/data"
 
 
-def nested(depth):
+def make_nested_record(depth):
     entry = {"type": "reasoning"}
     for _ in range(depth):
         entry = {"type": "user", "children": [entry]}
@@ -79,14 +79,14 @@ def nested(depth):
 
 
 def test_children_convert_at_the_maximum_depth():
-    record = nested((MAX_DEPTH - 4) // 2)
+    record = make_nested_record((MAX_DEPTH - 4) // 2)
     newer = convert(decode(encode(record)), "v3")
     assert decode(encode(convert(newer, "v2"))) == record
 
 
 def test_children_beyond_the_maximum_depth_convert_or_are_refused():
     try:
-        again = convert(convert(nested(3000), "v3"), "v2")
+        again = convert(convert(make_nested_record(3000), "v3"), "v2")
     except InvalidRecord:
         return
     for _ in range(3000):
@@ -94,7 +94,7 @@ def test_children_beyond_the_maximum_depth_convert_or_are_refused():
     assert again["children"] == [{"type": "reasoning"}]
 
 
-def depth(value):
+def count_levels(value):
     count = 0
     while value:
         (value,) = [item for item in value.values() if isinstance(item, dict)]
@@ -103,9 +103,7 @@ def depth(value):
 
 
 def test_record_too_deep_for_the_other_version_is_refused():
-    """What version 2 keeps in an extension stands further down there; at the limit of all codecs,
-    that is too deep.
-    """
+    """Version 2 packs members into extensions, which adds levels: at the limit, one too many."""
     inner = {}
     for _ in range(MAX_DEPTH - 5):
         inner = {"x": inner}
@@ -113,7 +111,7 @@ def test_record_too_deep_for_the_other_version_is_refused():
     record = RECORDS["v3"] | {"session": RECORDS["v3"]["session"] | {"entries": [event]}}
     for form in ("json", "cbor"):
         decoded = decode(encode(record, form))
-        with pytest.raises(InvalidRecord, match="as v2 it would be nested deeper than 400 levels"):
+        with pytest.raises(InvalidRecord, match="it would be nested deeper than 400 levels"):
             convert(decoded, "v2", json=form == "json")
     event["own"] = inner["x"]["x"]
     assert encode(convert(record, "v2"))
@@ -130,7 +128,7 @@ def test_nested_extensions_convert(name):
     again = convert(convert(record, "v3"), "v2")
     # Comparing them would take as much of the stack as recursion does.
     assert (
-        depth(again["metadata"])
-        == depth(again["session"]["entries"][0][member])
-        == depth(extension)
+        count_levels(again["metadata"])
+        == count_levels(again["session"]["entries"][0][member])
+        == count_levels(extension)
     )

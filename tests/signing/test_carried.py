@@ -42,7 +42,7 @@ def test_statement_carries_the_key_that_verifies_it(kind):
 
 
 def test_first_certificate_carries_the_key():
-    key = Key.made("es256")
+    key = Key.generate("es256")
     chain = certificate(key, Authority("root"))
     statement = sign(
         PAYLOAD, key.signer, chain=[x509.load_der_x509_certificate(chain)], claims=None
@@ -52,7 +52,7 @@ def test_first_certificate_carries_the_key():
 
 
 def test_carried_key_that_kid_does_not_name_is_refused():
-    key, other = Key.made("es256"), Key.made("es256")
+    key, other = Key.generate("es256"), Key.generate("es256")
     theirs = {14: build_kccs(other.signer.public_key)}
     assert reason(message(key, {1: -7, 4: key.thumbprint}, unprotected=theirs)) == "kccs-mismatch"
     assert reason(message(key, {1: -7}, unprotected=theirs)) == "kccs-mismatch"
@@ -69,7 +69,7 @@ def test_carried_key_that_kid_does_not_name_is_refused():
 
 
 def test_unprotected_certificate_is_refused():
-    key = Key.made("es256")
+    key = Key.generate("es256")
     chain = {33: certificate(key, Authority("root"))}
     assert reason(message(key, {1: -7}, unprotected=chain)) == "x5chain-unprotected"
     assert same(
@@ -79,7 +79,7 @@ def test_unprotected_certificate_is_refused():
 
 
 def test_statement_without_a_key_carries_none():
-    assert find_carried_key(parse_sign1(message(Key.made("es256"), {1: -7}))) is None
+    assert find_carried_key(parse_sign1(message(Key.generate("es256"), {1: -7}))) is None
 
 
 def test_carried_key_is_a_cose_key():

@@ -1,4 +1,4 @@
-"""Authorities and certificates, right and wrong."""
+"""Certificate authorities and certificates, valid and invalid."""
 
 from datetime import timedelta
 
@@ -51,14 +51,14 @@ def _key_usage(*, signs, certifies=False):
 
 
 def with_key_identifiers(builder, private, issuer):
-    """Add the key identifiers, which TLS asks for since Python 3.13."""
+    """Add the key identifiers, which TLS requires since Python 3.13."""
     subject = x509.SubjectKeyIdentifier.from_public_key(private.public_key())
     authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key())
     return builder.add_extension(subject, critical=False).add_extension(authority, critical=False)
 
 
 class Authority:
-    """What certifies keys: a root, or one below another."""
+    """A certificate authority: a root, or one below another."""
 
     def __init__(self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None):
         self.private = (
@@ -109,7 +109,7 @@ def certificate(
     critical_usage=False,
     more=(),
 ):
-    """Certify a key."""
+    """Return a certificate for a key, in DER."""
     until = until or days(365)
     since = since or min(days(-365), until - timedelta(days=1))
     builder = _builder(subject, key.private.public_key(), since, until).issuer_name(

@@ -1,10 +1,10 @@
-"""Make the vectors: statements, what they are about, whom to trust, and what a verifier has to say.
+"""Make the vectors: signed statements, the policy of the verifier, and the expected verdict.
 
-    python -m tests.vectors.make            all of them
-    python -m tests.vectors.make kccs       a family: those whose names begin so
+    python -m tests.vectors.make            make all vectors
+    python -m tests.vectors.make kccs       make one family: the vectors whose names begin with it
 
-What is made is made anew, keys and certificates too. The verdicts are written here and not
-computed. README.md tells how to use them.
+Every run generates new keys and certificates. The verdicts are written here, not computed.
+README.md describes how to use the vectors.
 """
 
 import json
@@ -38,11 +38,11 @@ CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())
 
 
 FAMILIES = {"kccs": carried.add, "receipt": receipts.add}
-"""Those that have keys of their own, so that they can be made without the others."""
+"""Families with their own keys, which can be made without the other vectors."""
 
 
 class Vectors:
-    """Writes vectors, and remembers them for the manifest."""
+    """Writes vectors, and lists them for the manifest."""
 
     def __init__(self, folder, listed=()):
         self.folder = folder
@@ -67,35 +67,35 @@ def main(families):
     vectors = Vectors(
         FOLDER, json.loads((HERE / "manifest.json").read_text())["vectors"] if families else ()
     )
-    beginnings = tuple(f"{name}-" for name in families) or ("",)
+    prefixes = tuple(f"{name}-" for name in families) or ("",)
     for old in FOLDER.iterdir():
-        if old.name.startswith(beginnings):
+        if old.name.startswith(prefixes):
             old.unlink()
-    vectors.listed = [one for one in vectors.listed if not one["name"].startswith(beginnings)]
+    vectors.listed = [entry for entry in vectors.listed if not entry["name"].startswith(prefixes)]
     if not families:
-        all_but_families(vectors)
+        add_all_but_families(vectors)
     for name in families or FAMILIES:
         FAMILIES[name](vectors)
     manifest = {"now": NOW.isoformat(), "vectors": vectors.listed}
     (HERE / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
-def all_but_families(vectors):
-    keys = {name: Key.made("eddsa" if name == "other" else name) for name in KEY_NAMES}
+def add_all_but_families(vectors):
+    keys = {name: Key.generate("eddsa" if name == "other" else name) for name in KEY_NAMES}
     for name, key in keys.items():
         (FOLDER / f"{name}.pub.pem").write_bytes(key.public_pem)
-    good(vectors, keys)
-    structures(vectors, keys["eddsa"])
-    algorithms(vectors, keys)
-    headers(vectors, keys["eddsa"])
-    issuers(vectors, keys)
-    payloads(vectors, keys["eddsa"])
-    certificates(vectors, keys)
+    add_valid(vectors, keys)
+    add_malformed_messages(vectors, keys["eddsa"])
+    add_algorithms(vectors, keys)
+    add_headers(vectors, keys["eddsa"])
+    add_issuers(vectors, keys)
+    add_payloads(vectors, keys["eddsa"])
+    add_chains(vectors, keys)
     timestamps.add(vectors, keys["eddsa"], keys["es256"])
 
 
-def good(vectors, keys):
-    """Statements that hold."""
+def add_valid(vectors, keys):
+    """Add statements that verify."""
     for name, key in keys.items():
         if name != "other":
             vectors.add(
@@ -105,7 +105,7 @@ def good(vectors, keys):
                 trust=[f"{name}.pub.pem"],
             )
     for name, algorithm in (("ed25519", -19), ("esp256", -9)):
-        key = keys["eddsa" if name == "ed25519" else "es256"].using(algorithm)
+        key = keys["eddsa" if name == "ed25519" else "es256"].with_algorithm(algorithm)
         trust = ["eddsa.pub.pem" if name == "ed25519" else "es256.pub.pem"]
         vectors.add(f"valid-{name}", VERIFIED, message(key, {1: algorithm}), trust=trust)
     key = keys["eddsa"]
@@ -128,8 +128,8 @@ def good(vectors, keys):
     vectors.add("valid-order-of-keys", VERIFIED, message(key, pairs((15, CLAIMS), (1, -8))))
 
 
-def structures(vectors, key):
-    """Bytes that are no message, or could be read in two ways."""
+def add_malformed_messages(vectors, key):
+    """Add bytes that are not a message, or that decoders could read in two ways."""
     whole = message(key, {1: -8})
     body = whole[1:]
     vectors.add("empty", "cbor", b"")
@@ -166,8 +166,8 @@ def structures(vectors, key):
     vectors.add("bad-utf8", "cbor", message(key, {1: -8}, unprotected=b"\xa1\x18\x63\x62\xc3\x28"))
 
 
-def algorithms(vectors, keys):
-    """Algorithms, keys and signatures that do not fit."""
+def add_algorithms(vectors, keys):
+    """Add wrong algorithms, keys and signatures."""
     key, es256 = keys["eddsa"], keys["es256"]
     vectors.add("alg-none", "alg-missing", message(key, {}))
     vectors.add("alg-zero", "alg-unknown", message(key, {1: 0}))
@@ -202,30 +202,30 @@ def algorithms(vectors, keys):
         "s-order": one + n,
     }
     for name, signature in odd.items():
-        told = "signature-range"
+        verdict = "signature-range"
         vectors.add(
             f"es256-{name}",
-            told,
+            verdict,
             message(es256, {1: -7}, signature=signature),
             trust=["es256.pub.pem"],
         )
-    told = "signature-length"
+    verdict = "signature-length"
     vectors.add(
         "es256-short",
-        told,
+        verdict,
         message(es256, {1: -7}, signature=b"\x01" * 63),
         trust=["es256.pub.pem"],
     )
     vectors.add(
         "es256-der",
-        told,
-        message(es256, {1: -7}, signature=es256.der(b"x")),
+        verdict,
+        message(es256, {1: -7}, signature=es256.sign_as_der(b"x")),
         trust=["es256.pub.pem"],
     )
 
 
-def headers(vectors, key):
-    """Headers that say what they must not, and claims that are not as asked."""
+def add_headers(vectors, key):
+    """Add invalid headers, and claims that the policy does not accept."""
     vectors.add("crit-unknown", "crit-unknown", message(key, {1: -8, 2: [4711], 4711: 1}))
     vectors.add("crit-unknown-text", "crit-unknown", message(key, {1: -8, 2: ["x"], "x": 1}))
     vectors.add("crit-receipts", "crit-unknown", message(key, {1: -8, 2: [394], 394: [b"x"]}))
@@ -273,8 +273,8 @@ def headers(vectors, key):
     )
 
 
-def issuers(vectors, keys):
-    """Issuers that are named by a key."""
+def add_issuers(vectors, keys):
+    """Add issuers that are named by the thumbprint of a key."""
     key, other, trust = keys["eddsa"], keys["other"], ["eddsa.pub.pem", "other.pub.pem"]
     vectors.add(
         "valid-issuer-is-key",
@@ -289,17 +289,17 @@ def issuers(vectors, keys):
         message(key, {1: -8, 15: {1: other.uri}}),
         trust=trust,
     )
-    asked = {"trust": trust, "issuer": other.uri}
+    policy = {"trust": trust, "issuer": other.uri}
     vectors.add(
         "issuer-is-another-key-as-asked",
         "issuer-unbound",
         message(key, {1: -8, 15: {1: other.uri}}),
-        **asked,
+        **policy,
     )
 
 
-def payloads(vectors, key):
-    """Payloads that are missing, or others."""
+def add_payloads(vectors, key):
+    """Add missing and swapped payloads, hash envelopes and metadata."""
     detached = message(key, {1: -8, 3: "application/json"}, detached=True)
     vectors.add("detached-missing", "payload-missing", detached)
     vectors.add("detached-swapped", "signature", detached, payload=b"another")
@@ -327,10 +327,10 @@ def payloads(vectors, key):
         statements.envelope(key, more={3: "a/b"}),
         payload=PAYLOAD,
     )
-    told = "envelope-content-type"
+    verdict = "envelope-content-type"
     vectors.add(
         "envelope-content-type-unprotected",
-        told,
+        verdict,
         statements.envelope(key, unprotected={3: "a/b"}),
         payload=PAYLOAD,
     )
@@ -346,17 +346,17 @@ def payloads(vectors, key):
         statements.envelope(key, number=-14),
         payload=PAYLOAD,
     )
-    told = "envelope-unprotected"
+    verdict = "envelope-unprotected"
     vectors.add(
         "envelope-hash-unprotected",
-        told,
+        verdict,
         message(key, {1: -8}, unprotected={258: -16}),
         payload=PAYLOAD,
     )
     vectors.add(
         "envelope-no-hash", "hash-alg-missing", message(key, {1: -8, 259: "a/b"}), payload=PAYLOAD
     )
-    said = {
+    metadata = {
         "session-id": "s",
         "agent-vendor": "v",
         "trace-format": "ietf-vac-v3.0",
@@ -364,9 +364,11 @@ def payloads(vectors, key):
         "content-hash": "00",
     }
     vectors.add(
-        "metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: said})
+        "metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: metadata})
     )
-    vectors.add("metadata-changed-protected", "metadata-mismatch", message(key, {1: -8, 100: said}))
+    vectors.add(
+        "metadata-changed-protected", "metadata-mismatch", message(key, {1: -8, 100: metadata})
+    )
     for name, subject in (
         ("digest", "urn:sha-256:" + "00" * 32),
         ("digest-capitals", "URN:SHA-256:" + "00" * 32),
@@ -376,7 +378,7 @@ def payloads(vectors, key):
             "subject-mismatch",
             message(key, {1: -8, 15: {2: subject}}),
         )
-    weak = {name: value for name, value in said.items() if name != "content-hash"} | {
+    weak = {name: value for name, value in metadata.items() if name != "content-hash"} | {
         "content-hash-alg": "md5"
     }
     vectors.add(
@@ -389,17 +391,17 @@ def payloads(vectors, key):
     )
 
 
-def certificates(vectors, keys):
-    """Chains of certificates."""
+def add_chains(vectors, keys):
+    """Add chains of certificates."""
     key = keys["es256"]
     root, other = Authority("root"), Authority("other root")
     middle = Authority("middle", above=root)
     (FOLDER / "root.pem").write_bytes(root.pem)
     (FOLDER / "other-root.pem").write_bytes(other.pem)
 
-    add = partial(chained, vectors, key)
-    usages(vectors, key, root, add)
-    names(key, root, add)
+    add = partial(add_chain, vectors, key)
+    add_key_usages(vectors, key, root, add)
+    add_names(key, root, add)
     leaf = certificate(key, root)
     below = certificate(key, middle)
     add("chain-valid", VERIFIED, [leaf])
@@ -441,19 +443,19 @@ def certificates(vectors, keys):
     add("chain-x5t-malformed", "x5t-malformed", [leaf], {34: [-16]})
     add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
-    unprotected, swapped = {33: leaf}, {33: certificate(key, root, subject="another")}
-    for name, verdict, chain, said in (
-        ("chain-unprotected", "x5chain-unprotected", unprotected, {}),
+    own, swapped = {33: leaf}, {33: certificate(key, root, subject="another")}
+    for name, verdict, unprotected, protected in (
+        ("chain-unprotected", "x5chain-unprotected", own, {}),
         ("chain-unprotected-swapped", "x5t-mismatch", swapped, {34: statements.x5t(leaf)}),
-        ("chain-valid-unprotected", VERIFIED, unprotected, {34: statements.x5t(leaf)}),
+        ("chain-valid-unprotected", VERIFIED, own, {34: statements.x5t(leaf)}),
     ):
         vectors.add(
             name,
             verdict,
-            message(key, {1: -7, 15: CLAIMS, **said}, unprotected=chain),
+            message(key, {1: -7, 15: CLAIMS, **protected}, unprotected=unprotected),
             trust=["root.pem"],
         )
-    add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
+    add("chain-signed-by-other-key", "signature", [certificate(Key.generate("es256"), root)])
     early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
     add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})
     odd_curve = leaf.replace(
@@ -462,17 +464,17 @@ def certificates(vectors, keys):
     add("chain-key-that-cannot-be-read", "x5chain-malformed", [odd_curve])
 
 
-def chained(vectors, key, name, verdict, chain, headers=None, **policy):
-    """Add a statement with a chain."""
+def add_chain(vectors, key, name, verdict, chain, headers=None, **policy):
+    """Add a statement with a chain of certificates."""
     x5chain = chain[0] if len(chain) == 1 else chain
-    said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
+    protected = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
     vectors.add(
-        name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy
+        name, verdict, message(key, protected), trust=policy.pop("trust", ["root.pem"]), **policy
     )
 
 
-def usages(vectors, key, root, add):
-    """What certificates are for."""
+def add_key_usages(vectors, key, root, add):
+    """Add certificates with and without the required key usage."""
     coders = Authority("for code", above=root, usage="code")
     add("chain-valid-authority-for-code", VERIFIED, [certificate(key, coders), coders.der])
     add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
@@ -482,20 +484,20 @@ def usages(vectors, key, root, add):
         [certificate(key, root)],
         extended_key_usage="1.3.6.1.5.5.7.3.3",
     )
-    asked = {"trust": ["es256.pub.pem"], "extended_key_usage": "1.3.6.1.5.5.7.3.3"}
-    vectors.add("key-without-usage", "extended-key-usage", message(key, {1: -7}), **asked)
+    policy = {"trust": ["es256.pub.pem"], "extended_key_usage": "1.3.6.1.5.5.7.3.3"}
+    vectors.add("key-without-usage", "extended-key-usage", message(key, {1: -7}), **policy)
     for_code = certificate(key, root, usage="code")
-    add("chain-usage-of-nobody", "extended-key-usage", [for_code], **asked)
+    add("chain-usage-of-nobody", "extended-key-usage", [for_code], **policy)
     add(
         "chain-valid-usage",
         VERIFIED,
         [for_code],
-        **asked | {"trust": ["es256.pub.pem", "root.pem"]},
+        **policy | {"trust": ["es256.pub.pem", "root.pem"]},
     )
 
 
-def names(key, root, add):
-    """Whom certificates are for."""
+def add_names(key, root, add):
+    """Add certificates whose names do and do not match the issuer."""
     add(
         "chain-issuer-of-another",
         "issuer-unbound",

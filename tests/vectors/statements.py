@@ -1,4 +1,4 @@
-"""Messages written byte by byte, so that they can be wrong in every way."""
+"""COSE_Sign1 messages, written byte by byte, so that each can be wrong in any way."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -20,17 +20,17 @@ PAYLOAD = b'{"what":"was signed"}'
 
 
 class Key:
-    """A key that signs as COSE wants it."""
+    """A key with its COSE algorithm."""
 
     def __init__(self, private, algorithm=None):
         self.private = private
         self.signer = KeySigner(private, algorithm)
 
     @classmethod
-    def made(cls, kind):
+    def generate(cls, kind):
         return cls(generate_key(kind))
 
-    def using(self, algorithm):
+    def with_algorithm(self, algorithm):
         return Key(self.private, algorithm)
 
     @property
@@ -49,12 +49,12 @@ class Key:
     def thumbprint(self):
         return compute_thumbprint(self.private.public_key())
 
-    def der(self, data):
+    def sign_as_der(self, data):
         return self.private.sign(data, ec.ECDSA(hashes.SHA256()))
 
 
 def pairs(*members):
-    """Write a map in the order its members come, repeated keys and all."""
+    """Encode a map with its members in the given order; keys may repeat."""
     return bytes([0xA0 + len(members)]) + b"".join(
         cbor2.dumps(key) + cbor2.dumps(value) for key, value in members
     )
@@ -72,7 +72,11 @@ def message(
     signed=None,
     change=False,
 ):
-    """Write a message; headers are maps, or bytes where they have to be odd."""
+    """Encode and sign a message; headers are maps, or bytes that need not be valid CBOR.
+
+    `signed` is the payload that the signature covers, if it differs from `payload`; `change` flips
+    a bit of the signature.
+    """
     head = (
         protected if isinstance(protected, bytes) else cbor2.dumps(protected) if protected else b""
     )
@@ -89,7 +93,7 @@ def message(
 
 
 def envelope(key, *, number=-16, more=None, unprotected=None, detached=False):
-    """Write a hash envelope about the payload."""
+    """Encode a hash envelope of the payload."""
     headers = {1: key.algorithm, 258: number, 259: "application/json", **(more or {})}
     return message(
         key,

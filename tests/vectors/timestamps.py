@@ -1,4 +1,4 @@
-"""Timestamps of a real authority: `openssl ts` with certificates made here."""
+"""Timestamps from a real authority: `openssl ts`, with certificates made here."""
 
 import subprocess
 import tempfile
@@ -27,12 +27,12 @@ ess_cert_id_alg = sha256
 
 
 class TimeAuthority:
-    """An authority that answers questions with `openssl ts`."""
+    """A timestamp authority that answers requests with `openssl ts`."""
 
     def __init__(self, folder, root=None):
         self.folder = Path(folder)
         self.root = root or Authority("time root")
-        key = Key.made("es256")
+        key = Key.generate("es256")
         signed = certificate(key, self.root, usage="time", critical_usage=True)
         (self.folder / "cert.der").write_bytes(signed)
         pem = x509.load_der_x509_certificate(signed).public_bytes(serialization.Encoding.PEM)
@@ -72,50 +72,53 @@ def add(vectors, key, certified):
         bare = cbor2.loads(message(key, {1: -8})).value
         about = authority.token(cbor2.dumps(bare[3]))
         other = authority.token(b"another")
-        asked = {"timestamp_trust": ["time-root.pem"], "needs_timestamp": True}
+        policy = {"timestamp_trust": ["time-root.pem"], "needs_timestamp": True}
 
         def stamped(token):
             return message(key, {1: -8}, unprotected={270: token})
 
-        vectors.add("timestamp-valid", "verified", stamped(about), **asked)
-        vectors.add("timestamp-missing", "timestamp-missing", message(key, {1: -8}), **asked)
-        vectors.add("timestamp-of-another", "timestamp-mismatch", stamped(other), **asked)
-        vectors.add("timestamp-malformed", "timestamp-malformed", stamped(b"x"), **asked)
-        vectors.add("timestamp-no-bytes", "timestamp-malformed", stamped(7), **asked)
+        vectors.add("timestamp-valid", "verified", stamped(about), **policy)
+        vectors.add("timestamp-missing", "timestamp-missing", message(key, {1: -8}), **policy)
+        vectors.add("timestamp-of-another", "timestamp-mismatch", stamped(other), **policy)
+        vectors.add("timestamp-malformed", "timestamp-malformed", stamped(b"x"), **policy)
+        vectors.add("timestamp-no-bytes", "timestamp-malformed", stamped(7), **policy)
         vectors.add(
             "timestamp-untrusted",
             "timestamp-untrusted",
             stamped(about),
-            **{**asked, "timestamp_trust": ["other-time-root.pem"]},
+            **{**policy, "timestamp_trust": ["other-time-root.pem"]},
         )
         vectors.add(
-            "timestamp-protected", "timestamp-malformed", message(key, {1: -8, 270: about}), **asked
+            "timestamp-protected",
+            "timestamp-malformed",
+            message(key, {1: -8, 270: about}),
+            **policy,
         )
         vectors.add(
             "timestamp-of-payload",
             "timestamp-missing",
             message(key, {1: -8, 269: authority.token(PAYLOAD)}),
-            **asked,
+            **policy,
         )
         root = Authority("root")
         (vectors.folder / "late-root.pem").write_bytes(root.pem)
-        said = {
+        protected = {
             1: -7,
             33: certificate(certified, root, since=days(2)),
             15: {1: "https://example.org", 2: "it"},
         }
-        signed = message(certified, said)
+        signed = message(certified, protected)
         token = authority.token(cbor2.dumps(cbor2.loads(signed).value[3]))
         late = signed.replace(b"\xa0\x55{", b"\xa1\x19\x01\x0e" + cbor2.dumps(token) + b"\x55{", 1)
         vectors.add(
             "timestamp-before-certificate",
             "not-yet-valid",
             late,
-            **{**asked, "trust": ["late-root.pem"]},
+            **{**policy, "trust": ["late-root.pem"]},
         )
         vectors.add(
             "timestamp-of-other-payload",
             "timestamp-mismatch",
             message(key, {1: -8, 269: other}),
-            **asked,
+            **policy,
         )

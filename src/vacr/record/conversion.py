@@ -94,7 +94,7 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     # An extension adds levels, so the result may be deeper than any codec accepts.
     if measure_depth(converted, MAX_DEPTH) > MAX_DEPTH >= measure_depth(record, MAX_DEPTH):
         raise InvalidRecord(
-            f"cannot be converted to {to}: the result would nest deeper than {MAX_DEPTH} levels",
+            f"cannot be converted to {to}: it would be nested deeper than {MAX_DEPTH} levels",
             where="/",
             hint=f"{to} puts some members further down than the record has them.",
         )
