@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.discovery.leaves import lost
 from tests.discovery.opencode_database import SCHEMAS
-from vacr.discovery.databases import DatabaseFile
 from vacr.discovery.opening import read_sessions
+from vacr.discovery.session_stores import DatabaseFile
 from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 

@@ -16,9 +16,9 @@ from tests.discovery import writer
 from tests.discovery.opencode_database import SESSION, OpenCode, conversation
 from tests.discovery.recorded import found_at, records
 from vacr.cli import run_command_line
-from vacr.discovery.databases import DatabaseFile
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.places import walk_places
+from vacr.discovery.session_stores import DatabaseFile
 from vacr.errors import UnreadableInput
 from vacr.files import sqlite
 

@@ -12,9 +12,9 @@ from tests.conftest import FIXTURES
 from tests.discovery.leaves import lost
 from tests.discovery.recorded import found_at, record_bytes, records
 from tests.discovery.test_databases import bound_by_permissions
-from vacr.discovery.folders import find_folder_store
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.places import walk_places
+from vacr.discovery.session_stores import find_folder_store
 from vacr.discovery.sessions import list_sessions
 from vacr.errors import NotASession, UnreadableInput
 

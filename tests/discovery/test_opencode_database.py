@@ -23,8 +23,8 @@ from tests.discovery.opencode_database import (
 )
 from tests.discovery.recorded import found_at, record_bytes, records, shape
 from vacr.agents.opencode.stores import _SessionTable
-from vacr.discovery.databases import DatabaseFile
 from vacr.discovery.opening import read_sessions
+from vacr.discovery.session_stores import DatabaseFile
 from vacr.errors import NotASession, UnreadableInput
 
 SESSIONS = [CHILD, SESSION, "ses_1b9Other"]

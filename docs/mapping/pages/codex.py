@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pages.markdown import code, head, table
 from vacr.agents.codex import reader as codex_cli
-from vacr.agents.codex.items import CODEX_MESSAGE_MOVES, CODEX_TOOL_ITEMS
 from vacr.agents.codex.reader import (
     CODEX_ECHO_EVENTS,
     CODEX_EVENT_NAMES,
     CODEX_EVENT_TYPES,
     CODEX_STATE_ENVELOPES,
 )
-from vacr.agents.codex.rollout import CODEX_SESSION_MODES, CODEX_USAGE_COUNTERS
+from vacr.agents.codex.rollout import (
+    CODEX_MESSAGE_MOVES,
+    CODEX_SESSION_MODES,
+    CODEX_TOOL_ITEMS,
+    CODEX_USAGE_COUNTERS,
+)
 
 
 def page() -> str:

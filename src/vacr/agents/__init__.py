@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.agents.agent import Agent as Agent
     from vacr.agents.agent import CallReports as CallReports
+    from vacr.agents.agent import HookLayout as HookLayout
+    from vacr.agents.agent import HookSettings as HookSettings
     from vacr.agents.agent import SessionStore as SessionStore
     from vacr.agents.agent import ShellBehaviour as ShellBehaviour
     from vacr.agents.agent import Source as Source
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from vacr.agents.file_tools import is_unknown_file_tool as is_unknown_file_tool
     from vacr.agents.file_tools import parse_patch_actions as parse_patch_actions
     from vacr.agents.file_tools import parse_requested_edits as parse_requested_edits
-    from vacr.agents.hook_settings import HookLayout as HookLayout
-    from vacr.agents.hook_settings import HookSettings as HookSettings
     from vacr.agents.lift import UNKNOWN as UNKNOWN
     from vacr.agents.lift import Lift as Lift
     from vacr.agents.lift import Move as Move
@@ -70,6 +70,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         "agent": (
             "Agent",
             "CallReports",
+            "HookLayout",
+            "HookSettings",
             "SessionStore",
             "ShellBehaviour",
             "Source",
@@ -93,10 +95,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_unknown_file_tool",
             "parse_patch_actions",
             "parse_requested_edits",
-        ),
-        "hook_settings": (
-            "HookLayout",
-            "HookSettings",
         ),
         "lift": (
             "Lift",

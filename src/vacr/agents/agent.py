@@ -29,7 +29,6 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect, get_prompt_text, has_fa
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -191,6 +190,58 @@ class ShellBehaviour:
     """What the agent prints when it puts the shell back into the session's folder."""
     powershell_tools: frozenset[str] = frozenset(["PowerShell", "powershell"])
     """Tools whose scripts are written in PowerShell."""
+
+
+@dataclass(frozen=True)
+class HookLayout:
+    """The layout of hooks in an agent's settings."""
+
+    nested: bool = True
+    """Whether an event has groups of hooks instead of hooks."""
+    handler: tuple[tuple[str, Any], ...] = ()
+    """Members of a hook in addition to its command."""
+    opening: tuple[tuple[str, Any], ...] = ()
+    """Members that the file needs in addition to the hooks."""
+
+    def entry(self, command: str) -> dict[str, Any]:
+        """Return the entry for an event."""
+        first = {"type": "command"} if self.nested else {}
+        handler = {**first, "command": command, **dict(self.handler)}
+        return {"hooks": [handler]} if self.nested else handler
+
+
+@dataclass(frozen=True)
+class HookSettings:
+    """The settings file of an agent, the events that it reports, and the answers it expects."""
+
+    base: str
+    """The folder that `variable` may replace; `~` is the user's home."""
+    under: str
+    """The folder of its settings, relative to `base`."""
+    file: str
+    """The settings file in that folder."""
+    project: str
+    """The settings file for a project, relative to the project's folder."""
+    programs: tuple[str, ...]
+    """The commands that start the agent."""
+    variable: str = ""
+    """The environment variable that replaces `base`."""
+    local: str = ""
+    """The settings file for one project and user."""
+    layout: HookLayout | None = None
+    """The layout of hooks in the file, or None if the file is a plugin."""
+    plugin: str = ""
+    """The text of the plugin; `$command` stands for the command as a JSON array."""
+    events: tuple[str, ...] = ()
+    newer_events: tuple[str, ...] = ()
+    """Events for versions from `tolerant_version` on: older ones refuse unknown events."""
+    tolerant_version: tuple[int, int, int] = (0, 0, 0)
+    answer: str = ""
+    """The answer that the agent expects."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Event → the answer, if it differs."""
+    notice: str = ""
+    """The next step for the user."""
 
 
 class Agent:
@@ -371,10 +422,8 @@ class Agent:
 
     # --- capture ---
 
-    @property
-    def hooks(self) -> HookSettings | None:
-        """The settings that make the agent run vacr's hook while it works."""
-        return None
+    hooks: HookSettings | None = None
+    """The settings that make the agent run vacr's hook while it works."""
 
 
 class CallReports:

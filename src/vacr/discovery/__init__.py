@@ -6,14 +6,9 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.discovery.companions import list_attached_files as list_attached_files
-    from vacr.discovery.companions import make_part_name as make_part_name
-    from vacr.discovery.databases import SQLITE_SIDE_SUFFIXES as SQLITE_SIDE_SUFFIXES
-    from vacr.discovery.databases import DatabaseFile as DatabaseFile
-    from vacr.discovery.databases import is_database as is_database
-    from vacr.discovery.folders import find_folder_store as find_folder_store
     from vacr.discovery.opening import OpenedSession as OpenedSession
     from vacr.discovery.opening import is_in_agent_store as is_in_agent_store
+    from vacr.discovery.opening import list_attached_files as list_attached_files
     from vacr.discovery.opening import read_sessions as read_sessions
     from vacr.discovery.places import NAME_JOINT as NAME_JOINT
     from vacr.discovery.places import NameJoints as NameJoints
@@ -23,29 +18,25 @@ if TYPE_CHECKING:
     from vacr.discovery.places import make_record_name as make_record_name
     from vacr.discovery.places import strip_native_suffix as strip_native_suffix
     from vacr.discovery.places import walk_places as walk_places
+    from vacr.discovery.session_stores import SQLITE_SIDE_SUFFIXES as SQLITE_SIDE_SUFFIXES
+    from vacr.discovery.session_stores import DatabaseFile as DatabaseFile
+    from vacr.discovery.session_stores import find_folder_store as find_folder_store
+    from vacr.discovery.session_stores import is_database as is_database
     from vacr.discovery.sessions import SessionSummary as SessionSummary
     from vacr.discovery.sessions import find_project_folder as find_project_folder
     from vacr.discovery.sessions import list_sessions as list_sessions
     from vacr.discovery.sessions import list_store_roots as list_store_roots
+    from vacr.discovery.sessions import make_part_name as make_part_name
     from vacr.discovery.sessions import read_folder_session_summary as read_folder_session_summary
     from vacr.discovery.sessions import read_session_summary as read_session_summary
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
-        "companions": (
-            "list_attached_files",
-            "make_part_name",
-        ),
-        "databases": (
-            "DatabaseFile",
-            "SQLITE_SIDE_SUFFIXES",
-            "is_database",
-        ),
-        "folders": ("find_folder_store",),
         "opening": (
             "OpenedSession",
             "is_in_agent_store",
+            "list_attached_files",
             "read_sessions",
         ),
         "places": (
@@ -58,11 +49,18 @@ __getattr__, __dir__, __all__ = export_lazily(
             "strip_native_suffix",
             "walk_places",
         ),
+        "session_stores": (
+            "DatabaseFile",
+            "SQLITE_SIDE_SUFFIXES",
+            "find_folder_store",
+            "is_database",
+        ),
         "sessions": (
             "SessionSummary",
             "find_project_folder",
             "list_sessions",
             "list_store_roots",
+            "make_part_name",
             "read_folder_session_summary",
             "read_session_summary",
         ),

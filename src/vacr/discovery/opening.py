@@ -3,6 +3,9 @@
 A path that cannot be read raises an error that says why. Where a place has several sessions, one
 that cannot be read does not hide the others: its error is yielded among them.
 
+A session may be more than its transcript: agents write large outputs to files of their own, and so
+do sub-agents. An agent states where by patterns (`attached`, `sub_sessions`).
+
     >>> from pathlib import Path
     >>> from vacr.discovery import read_sessions
     >>> [session] = read_sessions(min(Path("examples").glob("*.jsonl")))
@@ -20,31 +23,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import Agent, Reading, Source, SourcePart, recognise_agent
-from vacr.discovery.companions import (
-    find_sub_agent_files,
-    make_part_name,
-    read_attached_parts,
-    read_companion_file,
+from vacr.agents import (
+    Agent,
+    Reading,
+    Source,
+    SourcePart,
+    parse_json_documents,
+    recognise_agent,
 )
-from vacr.discovery.databases import (
+from vacr.discovery.session_stores import (
     SQLITE_MAGIC,
     SQLITE_SIDE_SUFFIXES,
     DatabaseFile,
-    is_database,
-    open_cached_database,
-)
-from vacr.discovery.folders import (
     FolderStore,
     check_not_session_piece,
     find_folder_store,
     find_session_store,
+    is_database,
     make_listing_error,
     make_no_session_error,
+    open_cached_database,
 )
-from vacr.discovery.sessions import list_store_roots
+from vacr.discovery.sessions import list_store_roots, make_part_name
 from vacr.errors import NotASession, UnreadableInput
-from vacr.files import STDIN, read_bytes
+from vacr.files import STDIN, format_path, read_bytes
 
 
 @dataclass(frozen=True)
@@ -289,3 +291,80 @@ def _read_sub_agents(
                 tuple(left_out),
                 tuple(files),
             )
+
+
+# The files around a session's file: attached outputs, and the sessions of sub-agents.
+
+
+def read_attached_parts(
+    path: Path, reader: Agent, left_out: list[UnreadableInput], files: list[Path]
+) -> Iterator[SourcePart]:
+    """Yield the attached files of a session as parts.
+
+    Add the files to `files`, and the errors of unreadable ones to `left_out`.
+    """
+    for file in list_attached_files(path, reader):
+        try:
+            data = read_companion_file(file, path)
+        except UnreadableInput as error:
+            left_out.append(error)
+            continue
+        yield SourcePart(format_path(file.relative_to(path.parent).as_posix()), data)
+        files.append(file)
+
+
+def list_attached_files(path: Path, reader: Agent) -> Iterator[Path]:
+    """Yield the paths of the files that belong to a session besides its transcript."""
+    yield from _list_pattern_files(reader.attached, path)
+
+
+def find_sub_agent_files(path: Path, reader: Agent, sessions: set[Any]) -> Iterator[Path]:
+    """Yield the paths of the sub-agents' files that belong to a session's file."""
+    for file in _list_pattern_files(reader.sub_sessions, path, sessions):
+        if file == path:
+            continue
+        # Files in the session's own folder belong to it; those next to it must name the session.
+        if file.parent != path.parent or _belongs_to_sessions(file, path, sessions):
+            yield file
+
+
+def read_companion_file(file: Path, path: Path) -> bytes:
+    """Read a file around the session's file at `path`.
+
+    Raises:
+        UnreadableInput: it cannot be read, or is a link that leads out of the session's folder.
+    """
+    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path.parent)):
+        raise UnreadableInput("a link that leads out of the session's folder", where=str(file))
+    return read_bytes(file)
+
+
+def _list_pattern_files(
+    patterns: Iterable[str], path: Path, sessions: Iterable[Any] = ()
+) -> Iterator[Path]:
+    """Yield the files that a reader's patterns match around a session's file, sorted by name."""
+    for pattern in patterns:
+        for session in sorted(sessions, key=str) if "{session}" in pattern else ("",):
+            folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")
+            # This runs for every file of a large folder, so it avoids the slower Path.
+            place = os.path.join(path.parent, folder)  # noqa: PTH118 - faster
+            if "*" not in name:
+                file = os.path.join(place, name)  # noqa: PTH118 - faster
+                if os.path.isfile(file):  # noqa: PTH113 - faster
+                    yield Path(file)
+            elif os.path.isdir(place):  # noqa: PTH112 - faster
+                yield from sorted(file for file in Path(place).glob(name) if file.is_file())
+
+
+def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
+    """Return whether the first object of a file that names a session names one of these."""
+    try:
+        data = read_companion_file(file, path)
+    except UnreadableInput:
+        # It may be one of theirs; reading it later will report why it cannot be read.
+        return True
+    for _, batch in parse_json_documents(data):
+        for value in batch:
+            if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
+                return value["sessionId"] in sessions
+    return False

@@ -34,9 +34,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vacr.agents import Agent, Source, SourcePart, load_agents, recognise_agent
-from vacr.discovery.companions import list_attached_files
-from vacr.discovery.databases import SQLITE_SIDE_SUFFIXES, DatabaseFile, is_database
-from vacr.discovery.folders import find_folder_store
+from vacr.discovery.opening import list_attached_files
+from vacr.discovery.session_stores import (
+    SQLITE_SIDE_SUFFIXES,
+    DatabaseFile,
+    find_folder_store,
+    is_database,
+)
 from vacr.discovery.sessions import read_file_ends
 from vacr.errors import UnreadableInput, VacrError
 from vacr.files import describe_file_error

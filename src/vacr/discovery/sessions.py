@@ -34,11 +34,15 @@ from vacr.agents import (
     load_agents,
     recognise_agent,
 )
-from vacr.discovery.companions import make_part_name
-from vacr.discovery.databases import DatabaseFile, is_database
-from vacr.discovery.folders import FolderStore, find_folder_store, find_parent_session
+from vacr.discovery.session_stores import (
+    DatabaseFile,
+    FolderStore,
+    find_folder_store,
+    find_parent_session,
+    is_database,
+)
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.files import describe_file_error, find_home_folder
+from vacr.files import describe_file_error, find_home_folder, format_path
 from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseconds, shorten_title
 
 _HEAD_SIZE = 1 << 17
@@ -122,6 +126,16 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     first_wildcard = next(wildcards, len(names))
     folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
     return folders[first_wildcard] if first_wildcard < len(folders) else ""
+
+
+def make_part_name(path: Path, reader: Agent | None = None) -> str:
+    """Return the name of a file as a part of a source.
+
+    Where the folder identifies the session, the name includes the folder.
+    """
+    pattern = reader.part_name if reader is not None else None
+    match = pattern.search(path.absolute().as_posix()) if pattern else None
+    return format_path(match[0] if match else path.name)
 
 
 def _resolve_store_root(

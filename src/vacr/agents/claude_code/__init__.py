@@ -1,6 +1,11 @@
 """Claude Code: transcripts in ~/.claude/projects, one JSON object a line.
 
-`reader` turns a transcript into a record; `tools` knows what its tools do to files.
+`reader` turns a transcript into a record; `tools` knows what its tools do to files. This module is
+the answer to each question that vacr asks an agent:
+
+    >>> from vacr.agents.claude_code import AGENT
+    >>> AGENT.name, AGENT.tools["MultiEdit"].name, AGENT.hooks.file
+    ('claude-code', 'REPLACE', 'settings.json')
 """
 
 from __future__ import annotations
@@ -8,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, ShellBehaviour, Source
+from vacr.agents.agent import Agent, HookLayout, HookSettings, ShellBehaviour, Source
 from vacr.agents.claude_code import reader
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -134,12 +138,52 @@ class ClaudeCode(Agent):
         url = data.get("prUrl") if isinstance(data, dict) else None
         return url if isinstance(url, str) else None
 
-    @property
-    def hooks(self) -> HookSettings:
-        """The settings that make the agent run vacr's hook."""
-        from vacr.agents.claude_code.hooks import HOOKS
+    # --- capture ---
 
-        return HOOKS
+    # Left out: hooks at WorktreeCreate and WorktreeRemove replace the action, and a hook at
+    # MessageDisplay delays every piece of an answer.
+    hooks = HookSettings(
+        base="~/.claude",
+        under="",
+        file="settings.json",
+        project=".claude/settings.json",
+        programs=("claude",),
+        variable="CLAUDE_CONFIG_DIR",
+        local=".claude/settings.local.json",
+        layout=HookLayout(handler=(("timeout", 10),)),
+        events=(
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "Notification",
+            "Stop",
+            "SubagentStop",
+            "PreCompact",
+        ),
+        newer_events=(
+            "PostToolUseFailure",
+            "PostToolBatch",
+            "UserPromptExpansion",
+            "StopFailure",
+            "SubagentStart",
+            "PostCompact",
+            "PermissionRequest",
+            "PermissionDenied",
+            "Setup",
+            "TeammateIdle",
+            "TaskCreated",
+            "TaskCompleted",
+            "Elicitation",
+            "ElicitationResult",
+            "ConfigChange",
+            "InstructionsLoaded",
+            "CwdChanged",
+        ),
+        # Older versions ignore the whole settings file if it has an unknown event.
+        tolerant_version=(2, 1, 101),
+    )
 
 
 AGENT = ClaudeCode()

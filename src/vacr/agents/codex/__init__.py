@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, Source
+from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, Source
 from vacr.agents.codex import reader
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import ShellOutput
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction
 
@@ -90,12 +89,33 @@ class Codex(Agent):
         data = entry.get("data") if entry.get("event-type") == "turn_context" else None
         return data if isinstance(data, dict) else {}
 
-    @property
-    def hooks(self) -> HookSettings:
-        """The settings that make the agent run vacr's hook."""
-        from vacr.agents.codex.hooks import HOOKS
+    # --- capture ---
 
-        return HOOKS
+    hooks = HookSettings(
+        base="~/.codex",
+        under="",
+        file="hooks.json",
+        project=".codex/hooks.json",
+        programs=("codex",),
+        variable="CODEX_HOME",
+        # Codex warns about a longer timeout at the last events of every session.
+        layout=HookLayout(handler=(("timeout", 3),)),
+        events=(
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "PreCompact",
+            "PostCompact",
+            "SubagentStart",
+            "SubagentStop",
+            "Stop",
+            "Interrupt",
+        ),
+        notice="Codex runs hooks only after you trust them: type /hooks in Codex, and review them.",
+    )
 
 
 AGENT = Codex()

@@ -27,20 +27,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
-from vacr.agents.codex.items import (
+from vacr.agents.codex.rollout import (
     CODEX_EVENT_ITEM_MEMBERS,
     CODEX_ITEM_MEMBERS,
     CODEX_MESSAGE_MOVES,
     CODEX_TOOL_ITEMS,
-    lift_codex_call,
-    lift_codex_reasoning,
-)
-from vacr.agents.codex.rollout import (
     NotedEntries,
     assign_codex_models,
     count_codex_tokens,
     find_inherited_entries,
     learn_codex_session,
+    lift_codex_call,
+    lift_codex_reasoning,
     set_codex_provider,
 )
 from vacr.agents.lift import (

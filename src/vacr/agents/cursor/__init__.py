@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, ShellBehaviour, Source
+from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, ShellBehaviour, Source
 from vacr.agents.cursor import reader
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -102,12 +101,36 @@ class Cursor(Agent):
 
         return super().has_failed(call, result, report) or is_edit_rejected(call.native)
 
-    @property
-    def hooks(self) -> HookSettings:
-        """The settings that make the agent run vacr's hook."""
-        from vacr.agents.cursor.hooks import HOOKS
+    # --- capture ---
 
-        return HOOKS
+    # Left out: preToolUse, subagentStart and other events named before… ask for a permission, and
+    # granting it would be a decision.
+    hooks = HookSettings(
+        base="~/.cursor",
+        under="",
+        file="hooks.json",
+        project=".cursor/hooks.json",
+        programs=("cursor", "cursor-agent"),
+        layout=HookLayout(nested=False, opening=(("version", 1),)),
+        events=(
+            "sessionStart",
+            "sessionEnd",
+            "beforeSubmitPrompt",
+            "postToolUse",
+            "postToolUseFailure",
+            "subagentStop",
+            "afterShellExecution",
+            "afterMCPExecution",
+            "afterFileEdit",
+            "afterAgentResponse",
+            "afterAgentThought",
+            "preCompact",
+            "stop",
+            "afterTabFileEdit",
+        ),
+        answer="{}",
+        answers={"beforeSubmitPrompt": '{"continue":true}'},
+    )
 
 
 AGENT = Cursor()

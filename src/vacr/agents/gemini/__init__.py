@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, Source
+from vacr.agents.agent import Agent, HookLayout, HookSettings, Source
 from vacr.agents.gemini import reader
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -108,12 +107,29 @@ class Gemini(Agent):
             return folder
         return find_hashed_folder(digest, session.get("entries"))
 
-    @property
-    def hooks(self) -> HookSettings:
-        """The settings that make the agent run vacr's hook."""
-        from vacr.agents.gemini.hooks import HOOKS
+    # --- capture ---
 
-        return HOOKS
+    # Left out: BeforeModel has the whole history each time, and AfterModel every piece of an
+    # answer; the transcript has both.
+    hooks = HookSettings(
+        base="~",
+        under=".gemini",
+        file="settings.json",
+        project=".gemini/settings.json",
+        programs=("gemini",),
+        variable="GEMINI_CLI_HOME",
+        layout=HookLayout(handler=(("name", "vacr"), ("timeout", 10_000))),
+        events=(
+            "SessionStart",
+            "SessionEnd",
+            "BeforeAgent",
+            "AfterAgent",
+            "BeforeTool",
+            "AfterTool",
+            "PreCompress",
+            "Notification",
+        ),
+    )
 
 
 AGENT = Gemini()

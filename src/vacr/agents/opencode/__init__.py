@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source
 from vacr.agents.opencode import reader
+from vacr.agents.opencode.hooks import HOOKS
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
-    from vacr.agents.hook_settings import HookSettings
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -27,6 +27,7 @@ class OpenCode(Agent):
     formats = reader.formats
     stores = reader.STORES
     databases = reader.DATABASES
+    hooks = HOOKS
     folder = reader.FOLDER
     checks_files = True
     tools: ClassVar[Mapping[str, ToolEffect]] = {
@@ -93,13 +94,6 @@ class OpenCode(Agent):
         path = entry.get("path")
         folder = path.get("cwd") if isinstance(path, dict) else None
         return folder if isinstance(folder, str) else None
-
-    @property
-    def hooks(self) -> HookSettings:
-        """The settings that make the agent run vacr's hook."""
-        from vacr.agents.opencode.hooks import HOOKS
-
-        return HOOKS
 
 
 AGENT = OpenCode()

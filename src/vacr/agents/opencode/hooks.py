@@ -1,6 +1,6 @@
 """OpenCode's hooks: a plugin, which runs our command at each event and waits for nothing."""
 
-from vacr.agents.hook_settings import HookSettings
+from vacr.agents.agent import HookSettings
 
 _PLUGIN = """\
 // Written by `vacr hook install`; `vacr hook uninstall` removes it.
