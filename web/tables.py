@@ -18,7 +18,7 @@ from vacr.agents.tool_calls import (
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
 )
-from vacr.record.blocks import BLOCK_VIEWS, UNTYPED_PART_VIEWS
+from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS
 from vacr.viewer.parts import TEXT_BLOCK_TYPES
 from vacr.viewer.tool_calls import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 

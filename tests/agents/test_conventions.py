@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, native_files, record_of, records_of
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, AgentMeta, Environment, Record
-from vacr.record.blocks import walk_entries
+from vacr.record.message_content import walk_entries
 from vacr.record.validation import load_record_schema
 
 OURS = {"vacr"}

@@ -18,7 +18,7 @@ from tests.discovery.test_databases import bound_by_permissions
 from vacr.agents.registry import load_agents
 from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
 from vacr.errors import UsageError
-from vacr.record.titles import find_session_title
+from vacr.record.message_content import find_session_title
 
 ALL = {"claude-code": 4, "codex-cli": 1, "gemini-cli": 1, "opencode": 3, "cursor": 4}
 

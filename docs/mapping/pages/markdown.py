@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from vacr.agents.agent import SessionStore
 from vacr.agents.lift import Lift
 from vacr.model import CANONICAL_ENTRY_MEMBERS
-from vacr.record.blocks import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
+from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
 
 HEAD = """# {title}
 

@@ -6,11 +6,6 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.record.blocks import BLOCK_VIEWS as BLOCK_VIEWS
-    from vacr.record.blocks import UNTYPED_PART_VIEWS as UNTYPED_PART_VIEWS
-    from vacr.record.blocks import NameCounts as NameCounts
-    from vacr.record.blocks import build_child_entries as build_child_entries
-    from vacr.record.blocks import walk_entries as walk_entries
     from vacr.record.canonical_json import BYTE_ORDER_MARK as BYTE_ORDER_MARK
     from vacr.record.canonical_json import MAX_JSON_PROBLEMS as MAX_JSON_PROBLEMS
     from vacr.record.canonical_json import JsonProblem as JsonProblem
@@ -47,14 +42,19 @@ if TYPE_CHECKING:
     from vacr.record.json_text import measure_depth as measure_depth
     from vacr.record.json_text import parse_json_number as parse_json_number
     from vacr.record.json_text import parse_spelled_float as parse_spelled_float
+    from vacr.record.message_content import BLOCK_VIEWS as BLOCK_VIEWS
+    from vacr.record.message_content import UNTYPED_PART_VIEWS as UNTYPED_PART_VIEWS
+    from vacr.record.message_content import NameCounts as NameCounts
+    from vacr.record.message_content import build_child_entries as build_child_entries
+    from vacr.record.message_content import find_session_title as find_session_title
+    from vacr.record.message_content import flatten_to_line as flatten_to_line
+    from vacr.record.message_content import shorten_title as shorten_title
+    from vacr.record.message_content import walk_entries as walk_entries
     from vacr.record.timestamps import are_sortable_timestamps as are_sortable_timestamps
     from vacr.record.timestamps import find_time_span as find_time_span
     from vacr.record.timestamps import format_timestamp as format_timestamp
     from vacr.record.timestamps import get_epoch_milliseconds as get_epoch_milliseconds
     from vacr.record.timestamps import is_timestamp as is_timestamp
-    from vacr.record.titles import find_session_title as find_session_title
-    from vacr.record.titles import flatten_to_line as flatten_to_line
-    from vacr.record.titles import shorten_title as shorten_title
     from vacr.record.validation import MAX_SEMANTIC_FINDINGS as MAX_SEMANTIC_FINDINGS
     from vacr.record.validation import ValidationReport as ValidationReport
     from vacr.record.validation import choose_rule as choose_rule
@@ -69,13 +69,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
-        "blocks": (
-            "BLOCK_VIEWS",
-            "NameCounts",
-            "UNTYPED_PART_VIEWS",
-            "build_child_entries",
-            "walk_entries",
-        ),
         "canonical_json": (
             "BYTE_ORDER_MARK",
             "JsonProblem",
@@ -122,17 +115,22 @@ __getattr__, __dir__, __all__ = export_lazily(
             "parse_json_number",
             "parse_spelled_float",
         ),
+        "message_content": (
+            "BLOCK_VIEWS",
+            "NameCounts",
+            "UNTYPED_PART_VIEWS",
+            "build_child_entries",
+            "find_session_title",
+            "flatten_to_line",
+            "shorten_title",
+            "walk_entries",
+        ),
         "timestamps": (
             "are_sortable_timestamps",
             "find_time_span",
             "format_timestamp",
             "get_epoch_milliseconds",
             "is_timestamp",
-        ),
-        "titles": (
-            "find_session_title",
-            "flatten_to_line",
-            "shorten_title",
         ),
         "validation": (
             "MAX_SEMANTIC_FINDINGS",

@@ -103,7 +103,7 @@ def _looks_like_json(data: bytes) -> bool:
     return not data or data[0] < _FIRST_BINARY_BYTE or data.startswith(BYTE_ORDER_MARK)
 
 
-# The identity.
+# The id of a record, and the program that made it.
 
 
 def assign_record_id(record: Record) -> list[bytes]:

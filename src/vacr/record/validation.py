@@ -33,8 +33,8 @@ from typing import Any
 from vacr.cddl import CddlError, Finding, Schema, compile_cddl, describe_value
 from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.model import JsonObject
-from vacr.record.blocks import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
 from vacr.record.encoding import get_vacr_metadata, is_made_by_vacr
+from vacr.record.message_content import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
 from vacr.record.timestamps import are_sortable_timestamps, find_time_span, get_epoch_milliseconds
 
 SUPPORTED_MAJOR_VERSIONS = ("3", "2", "1")

@@ -4,7 +4,7 @@ Towards version 2, members without a place there go into the map's `vendor-ext`,
 `metadata`. So do values that its members cannot represent: a `format` other than its two (`null`
 stands for none), a session id of bytes, further members of a recording agent.
 Towards version 3, those extensions are unpacked, an entry of a vendor's own type becomes a
-`system-event`, and what version 3 requires is filled with stubs (see `conversion_marks`).
+`system-event`, and members that version 3 requires are filled with stubs (see `version_maps`).
 
     >>> from vacr.record.version_2 import convert_v2_to_v3, convert_v3_to_v2
     >>> session = {

@@ -3,7 +3,7 @@
 import base64
 
 from tests.agents.rebuild.comparing import dropped
-from vacr.record.blocks import build_child_entries as views
+from vacr.record.message_content import build_child_entries as views
 
 SESSION = {
     "session-id",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.record.blocks import build_child_entries, walk_entries
+from vacr.record.message_content import build_child_entries, walk_entries
 
 BLOCKS = {
     "a call of Claude Code": (

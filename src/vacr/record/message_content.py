@@ -1,4 +1,4 @@
-"""Child entries of a message: tool calls, tool results and reasoning found in its content blocks.
+"""The content of messages: the entries inside its blocks, and the title that it gives a session.
 
 Agents put tool calls, tool results and reasoning inside the content of a message, in the shapes of
 several model APIs. The content stays verbatim; the message gets children, which are typed views of
@@ -9,12 +9,21 @@ those blocks. Readers build them here, and validation builds them again to compa
     >>> call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py"}}
     >>> build_child_entries([text, call])
     [{'type': 'tool-call', 'name': 'Read', 'input': {'path': 'a.py'}, 'call-id': 't1'}]
+
+Lists of sessions show a title for each: the agent's own title, or else the user's first request.
+
+    >>> from vacr.record import find_session_title
+    >>> injected = {"type": "text", "text": "<system-reminder>Be brief.</system-reminder>"}
+    >>> request = {"type": "text", "text": "Fix the parser,\\nplease."}
+    >>> find_session_title({"entries": [{"type": "user", "content": [injected, request]}]})
+    'Fix the parser, please.'
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from vacr.model import JsonObject
@@ -198,6 +207,17 @@ KNOWN_BLOCK_MEMBERS = _EXTRA_BLOCK_MEMBERS.union(
 
 _TEXT_BLOCK_MEMBER_COUNT = 2
 
+TITLE_MEMBERS = ("title", "name", "summary", "customTitle", "aiTitle", "thread_name", "chatTitle")
+"""Native members that contain a title, in the session or in an event."""
+TITLE_EVENTS = frozenset(("custom-title", "ai-title", "summary", "thread_name_updated"))
+INJECTED_TEXT_PREFIXES = ("<", "# AGENTS.md instructions", "Caveat: ")
+"""The beginnings of texts that agents insert in the name of the user."""
+_MAX_TITLE_LENGTH = 200
+_MARKUP_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+
+
+# The entries inside content blocks.
+
 
 def build_child_entries(
     content: Any, types: NameCounts | None = None, members: NameCounts | None = None
@@ -289,3 +309,72 @@ def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
         child["content"] = block["text"] if has_text else ""
     if child["content"] == "" and type(block.get("signature")) is str:
         child["encrypted"] = block["signature"]
+
+
+# The title of a session.
+
+
+def find_session_title(trace: Mapping[str, Any]) -> str:
+    """Return the title of a session, or an empty text."""
+    return shorten_title(_find_native_title(trace) or _find_first_request(trace))
+
+
+def flatten_to_line(text: str) -> str:
+    """Return a text as one line that every terminal and file can encode."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
+
+
+def shorten_title(line: str) -> str:
+    """Cut a line to the length that a list shows; the record has all of it."""
+    return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
+
+
+def _find_native_title(trace: Mapping[str, Any]) -> str:
+    """Return the title that the agent gave the session; the latest event counts."""
+    events = [
+        entry.get("data") for entry in trace["entries"] if entry.get("event-type") in TITLE_EVENTS
+    ]
+    for holder in (trace, *reversed(events)):
+        for member in TITLE_MEMBERS if isinstance(holder, dict) else ():
+            if isinstance(holder.get(member), str) and (title := flatten_to_line(holder[member])):
+                return title
+    return ""
+
+
+def _find_first_request(trace: Mapping[str, Any]) -> str:
+    """Return the first text that the user typed, on one line."""
+    texts = [
+        text
+        for entry in trace["entries"]
+        if entry["type"] == "user" and not entry.get("isMeta")
+        for text in _list_message_texts(entry)
+    ]
+    requests = (
+        flatten_to_line(query)
+        for query in map(_extract_user_query, texts)
+        if not query.lstrip().startswith(INJECTED_TEXT_PREFIXES)
+    )
+    # Without a text of the user alone, one without the agent's markup is better than nothing.
+    unmarked = (flatten_to_line(_MARKUP_TAG.sub(" ", text)) for text in texts)
+    return _find_first_nonempty(requests) or _find_first_nonempty(unmarked)
+
+
+def _find_first_nonempty(lines: Iterator[str]) -> str:
+    return next(filter(None, lines), "")
+
+
+def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message."""
+    content = entry.get("content")
+    if isinstance(content, list):
+        texts = [block.get("text") for block in content if isinstance(block, dict)]
+    else:
+        texts = [content]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _extract_user_query(text: str) -> str:
+    """Return the part of a text that the agent marks as typed by the user, or all of it."""
+    if "<user_query>" not in text:
+        return text
+    return text.partition("<user_query>")[2].partition("</user_query>")[0]
