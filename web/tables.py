@@ -18,9 +18,9 @@ from vacr.agents.tool_calls import (
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
 )
-from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS
-from vacr.viewer.parts import TEXT_BLOCK_TYPES
-from vacr.viewer.tool_calls import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
+from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
+from vacr.viewer.content import TEXT_BLOCK_TYPES
+from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
 _AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
 TARGET = Path(__file__).parent / "src" / "tables.json"

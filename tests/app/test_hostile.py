@@ -15,7 +15,7 @@ from vacr.app.commit_audit import Audit
 from vacr.app.github import GitHubWorkflow
 from vacr.app.summaries import format_audit_summary, format_seal_summary
 from vacr.exchange.markdown import format_table_cell
-from vacr.viewer.texts import make_visible
+from vacr.viewer.content import make_visible
 
 NASTY = (
     "a|b `c` $(touch trap) ${{ github.token }} <img src=x onerror=y> [l](javascript:z) **b** "

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vacr.viewer import page
-from vacr.viewer.parts import ImagePart, TextPart
+from vacr.viewer.content import ImagePart, TextPart
 
 PAGE = Path(page.__file__).with_name("page.html")
 NEEDS_NODE = pytest.mark.skipif(

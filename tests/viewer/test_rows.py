@@ -4,7 +4,7 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.viewer.parts import TextPart
+from vacr.viewer.content import TextPart
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
@@ -12,10 +12,10 @@ from vacr.viewer.rows import (
     TOOL_ROW,
     USER_ROW,
     RowFilter,
+    build_diffs,
     build_rows,
 )
 from vacr.viewer.terminal import BRIEF_DETAIL, DETAIL_LEVELS, FULL_DETAIL, RowFormatter
-from vacr.viewer.tool_calls import build_diffs
 from vacr.viewer.totals import Totals, count_totals
 
 FILES = sorted(

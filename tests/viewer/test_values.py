@@ -6,8 +6,8 @@ import pytest
 from tests.viewer.browser import build_record
 from tests.viewer.in_node import NEEDS_NODE, Viewer
 from vacr.record.encoding import decode
+from vacr.viewer.content import format_json
 from vacr.viewer.rows import build_rows
-from vacr.viewer.texts import format_json
 
 VALUES = {
     "bytes": (b"\x00\xff", "\"h'00ff'\""),

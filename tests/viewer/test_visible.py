@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.viewer.texts import make_visible
+from vacr.viewer.content import make_visible
 
 
 def test_control_characters_become_escapes():

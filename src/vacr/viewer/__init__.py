@@ -6,22 +6,26 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.viewer.content import ContentPart as ContentPart
+    from vacr.viewer.content import ImagePart as ImagePart
+    from vacr.viewer.content import OtherPart as OtherPart
+    from vacr.viewer.content import TextPart as TextPart
+    from vacr.viewer.content import format_json as format_json
+    from vacr.viewer.content import join_texts as join_texts
+    from vacr.viewer.content import list_content_parts as list_content_parts
+    from vacr.viewer.content import make_visible as make_visible
+    from vacr.viewer.content import make_visible_line as make_visible_line
     from vacr.viewer.page import Page as Page
     from vacr.viewer.page import PageRecord as PageRecord
     from vacr.viewer.page import PageTrust as PageTrust
     from vacr.viewer.page import render_site_index as render_site_index
-    from vacr.viewer.parts import ContentPart as ContentPart
-    from vacr.viewer.parts import ImagePart as ImagePart
-    from vacr.viewer.parts import OtherPart as OtherPart
-    from vacr.viewer.parts import TextPart as TextPart
-    from vacr.viewer.parts import join_texts as join_texts
-    from vacr.viewer.parts import list_content_parts as list_content_parts
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
     from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
     from vacr.viewer.rows import REASONING_ROW as REASONING_ROW
     from vacr.viewer.rows import ROW_KINDS as ROW_KINDS
     from vacr.viewer.rows import TOOL_ROW as TOOL_ROW
     from vacr.viewer.rows import USER_ROW as USER_ROW
+    from vacr.viewer.rows import FileDiff as FileDiff
     from vacr.viewer.rows import Row as Row
     from vacr.viewer.rows import RowFilter as RowFilter
     from vacr.viewer.rows import build_rows as build_rows
@@ -29,10 +33,6 @@ if TYPE_CHECKING:
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
     from vacr.viewer.terminal import TerminalLine as TerminalLine
-    from vacr.viewer.texts import format_json as format_json
-    from vacr.viewer.texts import make_visible as make_visible
-    from vacr.viewer.texts import make_visible_line as make_visible_line
-    from vacr.viewer.tool_calls import FileDiff as FileDiff
     from vacr.viewer.totals import BY_AGENT as BY_AGENT
     from vacr.viewer.totals import COUNTED_TOKENS as COUNTED_TOKENS
     from vacr.viewer.totals import GROUPINGS as GROUPINGS
@@ -52,23 +52,27 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "content": (
+            "ContentPart",
+            "ImagePart",
+            "OtherPart",
+            "TextPart",
+            "format_json",
+            "join_texts",
+            "list_content_parts",
+            "make_visible",
+            "make_visible_line",
+        ),
         "page": (
             "Page",
             "PageRecord",
             "PageTrust",
             "render_site_index",
         ),
-        "parts": (
-            "ContentPart",
-            "ImagePart",
-            "OtherPart",
-            "TextPart",
-            "join_texts",
-            "list_content_parts",
-        ),
         "rows": (
             "ASSISTANT_ROW",
             "EVENT_ROW",
+            "FileDiff",
             "REASONING_ROW",
             "ROW_KINDS",
             "Row",
@@ -83,12 +87,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RowFormatter",
             "TerminalLine",
         ),
-        "texts": (
-            "format_json",
-            "make_visible",
-            "make_visible_line",
-        ),
-        "tool_calls": ("FileDiff",),
         "totals": (
             "BY_AGENT",
             "COUNTED_TOKENS",

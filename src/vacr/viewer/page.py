@@ -19,8 +19,8 @@ from vacr.record import encode_canonical_json, encode_deterministic_cbor
 from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
+from vacr.viewer.content import make_visible
 from vacr.viewer.rows import RowFilter
-from vacr.viewer.texts import make_visible
 
 DATA_PLACEHOLDER = "<!--vacr:data-->"
 """The place of the data in the template."""
@@ -101,7 +101,7 @@ def render_site_index(
 def _fill_template(template: str, title: str, islands: list[bytes]) -> Iterator[bytes]:
     head, placeholder, tail = template.partition(DATA_PLACEHOLDER)
     if not placeholder:
-        raise ValueError("a template without a place for the data")
+        raise ValueError(f"the template of the page lacks {DATA_PLACEHOLDER}")
     title_element = f"<title>{html.escape(make_visible(title))}</title>"
     yield head.replace("<title>vacr</title>", title_element, 1).encode()
     yield from islands

@@ -1,34 +1,53 @@
-"""A record as rows, in the order of the conversation, and the filters that choose among them.
+"""A record as rows, in the order of the conversation, and the filters that select some of them.
 
-A row is a thing that a person sees as one: a message, a thought, a tool call with its result, an
-event. Terminal, page and exports show the same rows, and `show`, `view` and `export` take the same
+A row is what a reader sees as one step: a message, a thought, a tool call with its result, or an
+event. Terminal, page and exports show the same rows, and `show`, `view` and `export` have the same
 filters.
 
     >>> import vacr
     >>> from vacr.viewer import TOOL_ROW, RowFilter, build_rows
-    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> [record] = vacr.read("session.jsonl")
     >>> edits = RowFilter(kinds=frozenset({TOOL_ROW}), text="quantize")
     >>> for row in edits.chosen(build_rows(record)):
     ...     print(row.place, row.tool, row.summary)
     /session/entries/8/children/0 Edit /home/mira/invoice/total.py
+    >>> [diff] = row.diffs
+    >>> diff.kind, diff.lines[:2]
+    ('edit', ['@@', '-    return sum(l.qty * l.price for l in lines)'])
+
+The diffs of a call show the change that it requests, whether or not the agent carried it out. For
+the resulting files, see the file attribution.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from vacr.agents import (
+    COMMAND_ARGUMENTS,
+    CONTENT_ARGUMENTS,
+    PATCH_ARGUMENTS,
+    PATH_ARGUMENTS,
+    ToolEffect,
+    find_tool_effect,
+    get_text_argument,
+    parse_requested_edits,
+)
+from vacr.edits import FilePatch, parse_apply_patch
 from vacr.model import JsonObject, Timestamp
-from vacr.viewer.parts import (
+from vacr.viewer.content import (
     ContentPart,
     OtherPart,
     TextPart,
+    format_json,
+    format_value,
     list_content_parts,
     list_output_parts,
 )
-from vacr.viewer.tool_calls import FileDiff, build_diffs, list_input_texts, summarise_tool_call
 
 USER_ROW = "user"
 ASSISTANT_ROW = "assistant"
@@ -37,22 +56,61 @@ TOOL_ROW = "tool"
 EVENT_ROW = "event"
 ROW_KINDS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW, TOOL_ROW, EVENT_ROW)
 
+SEARCH_ARGUMENTS = ("pattern", "query", "url")
+DESCRIPTIVE_ARGUMENTS = (
+    "description",
+    "title",
+    "subject",
+    "prompt",
+    "message",
+    "question",
+    "objective",
+    "skill",
+    "name",
+    "text",
+)
+_MAX_SUMMARY_LENGTH = 200
+_CONTEXT_LINES = 3
+# An edit may have any length, and a diff may compare every old line with every new one.
+_MAX_COMPARED_PAIRS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The change of one file that a call requests."""
+
+    path: str
+    kind: str
+    """`edit`, `write`, `add`, `delete` or `move`."""
+    lines: list[str]
+    """Lines with their marks: `+`, `-`, a blank, or `@` where lines are left out."""
+
+    @property
+    def added(self) -> int:
+        """The number of added lines."""
+        return sum(line.startswith("+") for line in self.lines)
+
+    @property
+    def removed(self) -> int:
+        """The number of removed lines."""
+        return sum(line.startswith("-") for line in self.lines)
+
 
 @dataclass(slots=True)
 class Row:
-    """One thing in a conversation."""
+    """A step of a conversation."""
 
     kind: str
     place: str
     """The JSON Pointer of its entry."""
     name: str
-    """The entry's own id, or else the pointer."""
+    """The id of the entry, or the pointer if it has none."""
     entry: JsonObject
     depth: int = 0
     time: Timestamp | None = None
     model: str = ""
     agent: str = ""
-    """The sub-agent that it belongs to, if the record includes sub-agents."""
+    """The sub-agent that made the entry, if the record includes sub-agents."""
     parts: list[ContentPart] = field(default_factory=list)
     tool: str = ""
     summary: str = ""
@@ -62,13 +120,13 @@ class Row:
     """The result of a call."""
     is_error: bool = False
     is_inherited: bool = False
-    """Whether it comes from the session that this one was forked from."""
+    """Whether the entry comes from the session that this one was forked from."""
     is_injected: bool = False
-    """Whether the agent inserted it as a user's message, and marks it so."""
+    """Whether the agent, not the user, wrote this user message, and marked it so."""
     is_repeated: bool = False
     """Whether it repeats another entry."""
     superseded: str = ""
-    """Why the session went on without it, if it did."""
+    """Why the session continued without the entry, if it did."""
 
 
 class _PlacedEntry(NamedTuple):
@@ -147,7 +205,7 @@ def _make_result_row(placed: _PlacedEntry, depth: int) -> Row:
 
 
 def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
-    """Begin a row; members that an entry lacks come from its parent."""
+    """Start a row; members that the entry lacks come from its parent."""
     entry, parent = placed.entry, placed.parent or {}
     metadata = entry.get("vacr")
     marks = metadata if isinstance(metadata, dict) else {}
@@ -239,3 +297,108 @@ def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
             yield part.text
         elif isinstance(part, OtherPart):
             yield str(part.value)
+
+
+# Tool calls: a summary in one line, the inputs as texts, the requested changes as diffs
+
+
+def summarise_tool_call(tool: str, arguments: Any) -> str:
+    """Return one line about a call: its command, file or pattern, or else its arguments."""
+    line = " ".join(_choose_summary(tool, arguments).split())
+    return line if len(line) <= _MAX_SUMMARY_LENGTH else f"{line[: _MAX_SUMMARY_LENGTH - 1]}…"
+
+
+def _choose_summary(tool: str, arguments: Any) -> str:
+    if "patch" in tool.lower():
+        text = _get_patch_text(arguments)
+        return ", ".join(file.to or file.path for file in parse_apply_patch(text)) or text
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, dict) or not arguments:
+        return ""
+    for names in (COMMAND_ARGUMENTS, SEARCH_ARGUMENTS, PATH_ARGUMENTS):
+        if (argument := get_text_argument(arguments, names)) is not None:
+            return argument
+    for name in COMMAND_ARGUMENTS:
+        if isinstance(arguments.get(name), list):
+            return " ".join(str(word) for word in arguments[name])
+    description = get_text_argument(arguments, DESCRIPTIVE_ARGUMENTS)
+    return description if description is not None else format_json(arguments)
+
+
+def _get_patch_text(arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return get_text_argument(arguments, PATCH_ARGUMENTS) or ""
+
+
+def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each argument of a call; a single value has an empty name."""
+    if isinstance(arguments, dict):
+        for name, value in arguments.items():
+            yield format_value(name), format_value(value)
+    elif arguments is not None:
+        yield "", format_value(arguments)
+
+
+def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
+    """Return the changes that a call requests; an empty list if it does not change files."""
+    effect = find_tool_effect(agent, tool, arguments)
+    if effect is ToolEffect.PATCH:
+        return [_build_patch_diff(file) for file in parse_apply_patch(_get_patch_text(arguments))]
+    path = get_text_argument(arguments, PATH_ARGUMENTS)
+    if path is None or not isinstance(arguments, dict):
+        return []
+    if effect is ToolEffect.REPLACE:
+        edits = parse_requested_edits(arguments) or ()
+        lines = [line for edit in edits for line in _diff_texts(edit.old, edit.new)]
+        return [FileDiff(path, "edit", lines)] if lines else []
+    if effect in (ToolEffect.WRITE, ToolEffect.UNPLACED_EDIT):
+        text = get_text_argument(arguments, CONTENT_ARGUMENTS)
+        return [FileDiff(path, "write", _mark_added(text))] if text is not None else []
+    return [FileDiff(path, "delete", [])] if effect is ToolEffect.DELETE else []
+
+
+def _mark_added(text: str) -> list[str]:
+    return [f"+{line}" for line in text.splitlines()]
+
+
+def _build_patch_diff(file: FilePatch) -> FileDiff:
+    if file.kind == "add":
+        return FileDiff(file.path, "add", _mark_added(file.text))
+    lines = []
+    for part in file.parts:
+        lines.append(f"@@ {part.anchor}".rstrip())
+        lines += list(_diff_texts("\n".join(part.old), "\n".join(part.new)))[1:]
+    kind = "edit"
+    if file.kind == "delete":
+        kind = "delete"
+    elif file.to and not lines:
+        kind = "move"
+    return FileDiff(f"{file.path} → {file.to}" if file.to else file.path, kind, lines)
+
+
+def _diff_texts(old: str, new: str) -> Iterator[str]:
+    """Yield `@@` and then the lines of a diff of two texts."""
+    yield "@@"
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) > _MAX_COMPARED_PAIRS:
+        before, after = _trim_common_lines(before, after)
+    if len(before) * len(after) > _MAX_COMPARED_PAIRS:
+        yield from (f"-{line}" for line in before)
+        yield from (f"+{line}" for line in after)
+        return
+    diff = difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm="")
+    for line in list(diff)[2:]:  # after the two lines of file names
+        if not line.startswith("@@"):
+            yield line
+
+
+def _trim_common_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """Leave out the common lines at both ends, except for the context of the difference."""
+    shortest = min(len(before), len(after))
+    prefix = next((i for i in range(shortest) if before[i] != after[i]), shortest)
+    rest = shortest - prefix
+    suffix = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
+    first, last = max(0, prefix - _CONTEXT_LINES), max(0, suffix - _CONTEXT_LINES)
+    return before[first : len(before) - last], after[first : len(after) - last]

@@ -19,19 +19,26 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vacr.record import format_timestamp
-from vacr.viewer.parts import ContentPart, ImagePart, TextPart
+from vacr.viewer.content import (
+    ContentPart,
+    ImagePart,
+    TextPart,
+    format_json,
+    make_visible,
+    make_visible_line,
+)
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
     REASONING_ROW,
     TOOL_ROW,
     USER_ROW,
+    FileDiff,
     Row,
+    list_input_texts,
     list_row_bodies,
     make_text_matcher,
 )
-from vacr.viewer.texts import format_json, make_visible, make_visible_line
-from vacr.viewer.tool_calls import FileDiff, list_input_texts
 
 BRIEF_DETAIL = "brief"
 NORMAL_DETAIL = "normal"
@@ -172,7 +179,7 @@ def _format_call_line(row: Row) -> TerminalLine:
     if row.tool:
         call = f"{make_visible_line(row.tool)} {make_visible_line(row.summary)}".strip()
     else:
-        call = "a result without its call"
+        call = "result without a call"
     counts = "".join(map(_format_diff_counts, row.diffs[:1]))
     failed = " ✗" if row.is_error else ""
     pending = " …" if row.tool and row.result is None else ""
@@ -202,7 +209,7 @@ def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
         if isinstance(part, TextPart):
             yield from make_visible(part.text).strip("\n").split("\n")
         elif isinstance(part, ImagePart):
-            name = make_visible_line(part.name or part.media_type or "of no type")
+            name = make_visible_line(part.name or part.media_type or "without a type")
             size = f", {len(part.data) * 3 // 4} bytes" if part.data else ""  # base64
             yield f"[image {name}{size}]"
         else:

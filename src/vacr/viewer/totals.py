@@ -1,18 +1,18 @@
-"""Totals: what sessions add up to, alone, in groups, and on the cards of an archive's index.
+"""Totals of sessions: of one, of groups, and for the cards in the index of an archive.
 
-Tokens and costs are taken from the record, never computed from prices. Only sums of a session are
-kept, never the session itself, so that any number of sessions can be added.
+Tokens and costs come from the record; vacr computes nothing from prices. Only the sums stay in
+memory, so that the number of sessions does not matter.
 
     >>> import vacr
     >>> from vacr.viewer import SessionGroups, count_totals
-    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> [record] = vacr.read("session.jsonl")
     >>> totals = count_totals(record)
     >>> totals.prompts, totals.calls, totals.added, totals.removed
     (1, 4, 6, 1)
-    >>> groups = SessionGroups(by="agent")
+    >>> groups = SessionGroups(by="day")
     >>> groups.add(record)
     >>> list(groups.groups())
-    ['claude-code']
+    ['2026-03-14']
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 
 from vacr.model import JsonObject
 from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
+from vacr.viewer.content import make_visible
 from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
-from vacr.viewer.texts import make_visible
 
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
 # A larger cost counts as this one, so that the sum stays a finite number.
@@ -155,7 +155,7 @@ def format_record_title(record: JsonObject, otherwise: str) -> str:
 
 
 def build_index_card(
-    record: JsonObject, name: str, href: str, verdict: str, told: str
+    record: JsonObject, name: str, href: str, verdict: str, reason: str
 ) -> dict[str, Any]:
     """Build the card of a record in the index of an archive."""
     session = record["session"]
@@ -181,7 +181,7 @@ def build_index_card(
         ],
         "cost": round(totals.cost, 4),
         "verdict": verdict,
-        "told": make_visible(told),
+        "told": make_visible(reason),
     }
 
 

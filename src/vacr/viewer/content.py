@@ -1,25 +1,35 @@
-"""Contents and outputs in parts: texts, images and other values, from the shapes of all agents.
+"""The content of entries, ready to show: its parts, JSON of any value, and text without controls.
 
-Agents write a text, a list of blocks, an object, or nothing. Texts and images are recognized; all
-else is kept as a value, to be shown as JSON. Blocks that have entries of their own (tool calls,
-results, reasoning) are left to these entries.
+Agents write a content as a text, a list of blocks, an object, or nothing. `list_content_parts`
+finds the texts and images in all these shapes, and keeps every other value, to be shown as JSON.
+It omits blocks that have entries of their own: tool calls, results and reasoning.
 
-    >>> from vacr.viewer import list_content_parts
+    >>> from vacr.viewer import format_json, list_content_parts, make_visible
     >>> list_content_parts([
     ...     {"type": "text", "text": "Fixed."},
     ...     {"type": "tool_use", "name": "Edit"},     # has an entry of its own
     ...     {"type": "input_image", "image_url": "data:image/png;base64,iVBO"},
     ... ])
     [TextPart(text='Fixed.'), ImagePart(media_type='image/png', data='iVBO', address='', name='')]
+
+Content is untrusted. `make_visible` escapes the characters that control a terminal or reverse the
+order of letters. `format_json` also writes values that only CBOR has: bytes, tags, other keys.
+
+    >>> print(make_visible("red: " + chr(27) + "[31m"))
+    red: \\x1b[31m
+    >>> print(format_json({"digest": bytes([1, 255])}))
+    {"digest":"h'01ff'"}
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
+from vacr.errors import InvalidRecord
+from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS, encode_canonical_json
 
 TEXT_BLOCK_TYPES = frozenset(
     (
@@ -34,11 +44,13 @@ TEXT_BLOCK_TYPES = frozenset(
 )
 _OUTPUT_MEMBERS = {"output", "error", "stdout", "stderr", "exitCode", "exit_code"}
 _MAX_PLAIN_MEMBERS = 2  # a type and a text
+_TAB_WIDTH = 4
+_ZERO_WIDTH_JOINER = "\u200d"  # needed by emoji, and harmless
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A text that somebody said or a tool printed."""
+    """A text of a message, or of the output of a tool."""
 
     text: str
 
@@ -186,3 +198,58 @@ def _parse_image_address(address: str, media_type: str = "", name: str = "") -> 
 def _get_text_member(block: dict[str, Any], name: str) -> str:
     value = block.get(name)
     return value if isinstance(value, str) else ""
+
+
+# Untrusted values as text
+
+
+def format_json(value: Any) -> str:
+    """Return a value as a line of JSON for reading; values that only CBOR has get a notation."""
+    try:
+        return encode_canonical_json(value).decode()
+    except InvalidRecord:
+        return encode_canonical_json(_make_json_safe(value)).decode()
+
+
+def _make_json_safe(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, bytes):
+        return f"h'{value.hex()}'"
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else format_json(key): _make_json_safe(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_make_json_safe(item) for item in value]
+    if hasattr(value, "tag"):
+        return {"tag": value.tag, "value": _make_json_safe(value.value)}
+    return None  # CBOR's `undefined`, or another simple value
+
+
+def format_value(value: Any) -> str:
+    """Return a text as it is, and any other value as JSON."""
+    return value if isinstance(value, str) else format_json(value)
+
+
+def make_visible(text: str) -> str:
+    """Return a text with every control character escaped; line ends stay, tabs become blanks."""
+    if text.isascii() and text.isprintable():
+        return text
+    lines = text.replace("\r\n", "\n").expandtabs(_TAB_WIDTH).split("\n")
+    return "\n".join(
+        line if line.isprintable() else "".join(map(_escape_character, line)) for line in lines
+    )
+
+
+def make_visible_line(text: str) -> str:
+    """Return a text as one line, with line ends and control characters escaped."""
+    return make_visible(text).replace("\n", "\\n")
+
+
+def _escape_character(character: str) -> str:
+    if character.isprintable() or character == _ZERO_WIDTH_JOINER:
+        return character
+    is_space = unicodedata.category(character) == "Zs"
+    return character if is_space else ascii(character)[1:-1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.viewer.parts import (
+from vacr.viewer.content import (
     ImagePart,
     OtherPart,
     TextPart,
