@@ -35,13 +35,13 @@ class UsageError(VacrError):
     exit_code = 2
 
 
-class UnreadableInput(VacrError):  # noqa: N818 - named after its exit code
+class UnreadableInput(VacrError):
     """The input cannot be read or recognised, so it gets no verdict."""
 
     exit_code = 3
 
 
-class UnwritableOutput(VacrError):  # noqa: N818 - named after its exit code
+class UnwritableOutput(VacrError):
     """The output cannot be written, for example because the disk is full."""
 
     exit_code = 3
@@ -55,13 +55,13 @@ class InvalidSchema(UnreadableInput):
     """A CDDL text cannot be compiled."""
 
 
-class InvalidRecord(VacrError):  # noqa: N818 - named after its exit code
+class InvalidRecord(VacrError):
     """The input was read and checked, and is not valid."""
 
     exit_code = 1
 
 
-class InvalidStatement(VacrError):  # noqa: N818 - named after its exit code
+class InvalidStatement(VacrError):
     """The check of a signature, or of its payload, failed; `reason` names the check in one word."""
 
     exit_code = 1
@@ -72,7 +72,7 @@ class InvalidStatement(VacrError):  # noqa: N818 - named after its exit code
         self.reason = reason
 
 
-class Unreachable(VacrError):  # noqa: N818 - named after its exit code
+class Unreachable(VacrError):
     """A service, or material that trust depends on, cannot be reached."""
 
     exit_code = 4

@@ -88,5 +88,5 @@ def test_native_spelling_is_kept(text):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_refused(value):
-    with pytest.raises(InvalidRecord, match="no canonical form"):
+    with pytest.raises(InvalidRecord, match="not a finite number"):
         encode_canonical_json({"a": value})

@@ -1,4 +1,4 @@
-"""Conversion between versions: what is converted, and what is refused."""
+"""Conversion between versions: accepted and refused records."""
 
 import copy
 

@@ -161,7 +161,7 @@ class CheckProgram:
         self._memories: list[dict[Any, Any]] = []
         self._depth = 0
 
-    # For those who check values.
+    # Checking values.
 
     def compile_predicate(self, node: TypeNode) -> Predicate:
         """Return the function that checks values of a type, the same one each time.
@@ -213,7 +213,7 @@ class CheckProgram:
             test = self._write_choice(flatten_choice(node), repeated=False)
             self.define(name, "x", [f"return {test}"])
 
-    # For those who write source.
+    # Writing source.
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
         """Add a function to the source."""

@@ -178,7 +178,7 @@ def _describe_whole_type(node: TypeNode, depth: int) -> str:
         case ChoiceType(alternatives=alternatives):
             shown = alternatives[:_MAX_SHOWN_ALTERNATIVES]
             parts = [describe_type(part, depth + 1) for part in shown]
-            return " / ".join(parts) if parts else "nothing (an empty choice)"
+            return " / ".join(parts) if parts else "no value (an empty choice)"
         case RangeType():
             dots = ".." if node.inclusive else "..."
             low, high = describe_type(node.low, depth + 1), describe_type(node.high, depth + 1)

@@ -248,7 +248,7 @@ class Explainer:
         """Explain a map by the list of entries it comes closest to."""
         sequences = expand_map_group(node.group)
         if not sequences:
-            self._add(pointer, rule, describe_value(members), "nothing (an empty choice)")
+            self._add(pointer, rule, describe_value(members), "no value (an empty choice)")
             return
         explained = [
             (_list_map_problems(sequence, members, self._matches), sequence)

@@ -163,7 +163,7 @@ class InstanceGenerator:
             message = (
                 f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
             )
-            raise CddlError(message, where=self._where, hint="ask for the instance as CBOR")
+            raise CddlError(message, where=self._where, hint="generate the instance as CBOR")
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:
@@ -184,7 +184,7 @@ class InstanceGenerator:
             value = make()
             if self._matches(node, value):
                 return value
-        raise NoSampleError(f"nothing fits {describe_type(node)}")
+        raise NoSampleError(f"no value fits {describe_type(node)}")
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
         """Return whether a value matches; too costly a check counts as no."""
@@ -252,7 +252,7 @@ class InstanceGenerator:
     def _pick_count(self, least: int, most: int | None, height: float, room: int) -> int:
         """Pick how often an entry occurs; without room, only as often as required."""
         if least > _MAX_NODES:
-            raise NoSampleError(f"{least} repetitions are more than are made")
+            raise NoSampleError(f"{least} repetitions are too many")
         if height > room or math.isinf(height):
             return least
         high = least + _MAX_EXTRA_ITEMS
@@ -267,7 +267,7 @@ class InstanceGenerator:
         elif not isinstance(number, int):
             number = self.make(number, 0)
         if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
-            raise NoSampleError("the number of a tag is not a number")
+            raise NoSampleError("the number of a tag is not an integer")
         content = self.make(node.content, room - 1)
         for _ in range(_MAX_TRIES):
             # Decoding drops the leading zeros of a bignum, and with them perhaps the right length.
@@ -492,7 +492,7 @@ def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
         return argument if kind.major == MAJOR_UINT else -1 - argument
     length = argument if kind.argument is not None else random.randint(0, 8)
     if length > _MAX_SAMPLE_SIZE:
-        raise NoSampleError("too long to be made")
+        raise NoSampleError("the string would be too long")
     if kind.major == MAJOR_BYTES:
         return random.randbytes(length)
     if kind.major == MAJOR_TEXT:
@@ -509,7 +509,7 @@ def _make_head_argument(random: Random, argument: int | None) -> int:
     if argument in _HEAD_RANGES:
         return random.randint(*_HEAD_RANGES[argument])
     if argument > max(_HEAD_RANGES):
-        raise NoSampleError("no such additional information")
+        raise NoSampleError("this additional information does not exist")
     return argument
 
 
@@ -523,7 +523,7 @@ def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -
     if argument in _SIMPLE_WORDS:
         return _SIMPLE_WORDS[argument]
     if json:
-        raise NoSampleError("no such value in JSON")
+        raise NoSampleError("JSON has no such value")
     return _make_simple_value(argument)
 
 
@@ -538,7 +538,7 @@ def _make_simple_value(number: object) -> Any:
     try:
         return cbor2.CBORSimpleValue(number)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise NoSampleError("no such simple value") from None
+        raise NoSampleError("this simple value does not exist") from None
 
 
 def _make_number_in_range(random: Random, node: RangeType) -> int | float:
@@ -642,7 +642,7 @@ def _make_encoded_text(generator: InstanceGenerator, node: ControlType, room: in
     try:
         return TEXT_ENCODERS[node.operator](generator.make(node.controller, room))
     except (TypeError, ValueError, AttributeError):
-        raise NoSampleError("not to be written as text") from None
+        raise NoSampleError("the value cannot be written as text") from None
     finally:
         generator.json = json
 
@@ -666,7 +666,7 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
     """Make a string of a size, or an integer that fits into one."""
     size = generator.make(node.controller, 0)
     if not isinstance(size, int) or not 0 <= size <= _MAX_SAMPLE_SIZE:
-        raise NoSampleError("no such size is made")
+        raise NoSampleError("no value of this size can be made")
     random = generator.random
     values: list[Any] = []
     for leaf in flatten_choice(node.target):
@@ -699,7 +699,7 @@ def _make_pattern_value(generator: InstanceGenerator, node: ControlType, _: int)
     try:
         tree = parse_pattern(str(pattern), pcre=node.operator == "pcre")
     except PatternError as error:
-        raise NoSampleError(f"no text is made for this pattern ({error})") from None
+        raise NoSampleError(f"no text can be made for this pattern ({error})") from None
     return make_pattern_text(generator.random, tree)
 
 

@@ -189,7 +189,7 @@ def _expand_group(group: GroupNode, known: dict[int, list[MemberList]]) -> list[
         too_many = combination_count + len(expanded) > MAX_MAP_ALTERNATIVES
         if too_many or member_count > MAX_MAP_MEMBERS:
             hint = "write the optional members one by one instead of in groups"
-            group.place.fail("a map with too many combinations of groups", hint)
+            group.place.fail("this map has too many combinations of groups", hint)
         expanded += _join_combinations(choices)
         _check_single_count(choices, group.place)
     known[id(group)] = expanded
@@ -207,7 +207,7 @@ def _expand_item(
     """Return the alternatives that one entry of the group stands for."""
     if not isinstance(item.value, GroupNode):
         if item.key is None:
-            place.fail("an entry of a map needs a key", "write: key: type")
+            place.fail("an entry of a map needs a key", "write key: type")
         literal = evaluate_constant(item.key)
         return [[MapMember(item.key, literal, item.cut, item.least, item.most, item.value)]]
     inner = _expand_group(item.value, known)
@@ -236,7 +236,9 @@ def _share_copies(
 ) -> MemberList:
     """Make the entries of a repeated group share their number of copies."""
     if any(member.share is not None for member in sequence):
-        place.fail("a repeated group in a map that holds a repeated group", _TWO_COUNTS_HINT)
+        place.fail(
+            "a repeated group in a map may not contain another repeated group", _TWO_COUNTS_HINT
+        )
     shared = []
     for member in sequence:
         share = GroupShare(member.least, member.most, fewest, copies)
@@ -251,7 +253,7 @@ def _check_single_count(choices: list[list[MemberList]], place: SourceLocation) 
         for choice in choices
     ]
     if sum(counting) > 1:
-        place.fail("two groups of several entries repeat in one map", _TWO_COUNTS_HINT)
+        place.fail("a map may repeat only one group of several entries", _TWO_COUNTS_HINT)
 
 
 def _expand_copies(
@@ -265,7 +267,7 @@ def _expand_copies(
     choose = combinations if literal else combinations_with_replacement
     max_copies = len(inner) if literal else MAX_GROUP_COPIES
     if not literal and max(item.least, item.most or 0) > max_copies:
-        hint = f"with computed keys, up to {MAX_GROUP_COPIES} times or without an end is possible"
+        hint = f"with computed keys, repeat it up to {MAX_GROUP_COPIES} times, or without a limit"
         place.fail("a choice of groups in a map repeats too often", hint)
     counts: Sequence[int] = [item.least]
     if item.most is not None:

@@ -170,7 +170,7 @@ def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) 
         definition.rules.append(rule)
     elif first != rule:
         hint = f"the other definition is at {source.locate(first.at)}; extend it with /= or //="
-        source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
+        source.fail(f"rule {rule.name!r} is defined twice, with different types", rule.at, hint)
 
 
 def _start_with_outer_rule(definition: RuleDefinition) -> None:
@@ -265,7 +265,10 @@ class RuleLookup:
                     return node, scope
                 seen.add(instance)
                 if len(seen) > MAX_RULE_INSTANCES:
-                    scope.source.fail(f"rule {node.name!r} has no end", node.at)
+                    scope.source.fail(
+                        f"rule {node.name!r} refers to more than {MAX_RULE_INSTANCES} other rules",
+                        node.at,
+                    )
                 node, scope = definition.rules[0].body.value, inner_scope
             else:
                 return node, scope
@@ -409,7 +412,7 @@ class NameResolver(RuleLookup):
             case GroupSyntax():
                 inner = unwrap_single_entry(node)
                 if inner is None:
-                    place.fail("a group stands where a type is needed")
+                    place.fail("expected a type, found a group")
                 return self._resolve_type(inner, scope)
 
     def _resolve_name(self, name: NameSyntax, scope: NameScope) -> TypeNode:
@@ -418,7 +421,7 @@ class NameResolver(RuleLookup):
             argument = scope.bindings[name.name]
             return self._resolve_type(argument.node, argument.scope)
         if self.is_group(name, scope):
-            scope.source.fail(f"{name.name!r} is a group; a type is needed here", name.at)
+            scope.source.fail(f"expected a type, but {name.name!r} is a group", name.at)
         definition = self.find_definition(name, scope)
         if definition is None:
             return RuleRef(name.name, scope.locate(name))
@@ -433,8 +436,8 @@ class NameResolver(RuleLookup):
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
         """Refuse generics that create new instances without end."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
-            hint = "a generic rule that calls itself with a larger argument has no end"
-            message = f"more than {MAX_RULE_INSTANCES} rules, at {name.name!r}"
+            hint = "a generic rule may not call itself with an ever larger argument"
+            message = f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules"
             scope.source.fail(message, name.at, hint)
 
     def _resolve_type_rule(self, definition: RuleDefinition, scope: NameScope) -> TypeNode:
@@ -446,17 +449,15 @@ class NameResolver(RuleLookup):
         """Resolve `~name` where a type is needed: the content of a tag."""
         tag, tag_scope = self.follow_names(node.name, scope)
         if not isinstance(tag, MajorSyntax) or tag.major != MAJOR_TAG:
-            hint = "a map or an array is unwrapped into a group, inside another map or array"
-            message = f"{node.name.name!r} is not a tag and cannot be unwrapped into a type"
+            hint = "unwrap a map or an array inside another map or array"
+            message = f"{node.name.name!r} is not a tag, so it cannot be unwrapped into a type"
             scope.source.fail(message, node.at, hint)
         return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()
 
     def _resolve_enumeration(self, node: EnumerationSyntax, scope: NameScope) -> TypeNode:
         """Resolve `&group`; the group may still be waiting, so its values are filled in last."""
         if isinstance(node.group, NameSyntax) and not self.is_group(node.group, scope):
-            scope.source.fail(
-                f"{node.group.name!r} is not a group; '&' makes a choice of a group", node.at
-            )
+            scope.source.fail(f"'&' needs a group, but {node.group.name!r} is not a group", node.at)
         choice = ChoiceType([])
         self._waiting_choices.append((choice, self._resolve_as_group(node.group, scope)))
         return choice
@@ -528,7 +529,8 @@ class NameResolver(RuleLookup):
         container, container_scope = self.follow_names(node.name, scope)
         if not isinstance(container, MapSyntax | ArraySyntax):
             scope.source.fail(
-                f"{node.name.name!r} is no map, array or tag and cannot be unwrapped", node.at
+                f"{node.name.name!r} is not a map, an array or a tag, so it cannot be unwrapped",
+                node.at,
             )
         key = self.number_key("unwrap", id(container), container_scope.key)
         if key not in self._groups:

@@ -59,7 +59,7 @@ def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
     """
     source = CddlSource(text.removeprefix(_BYTE_ORDER_MARK), name)
     if len(text) > _MAX_SCHEMA_LENGTH:
-        source.fail(f"a schema of more than {_MAX_SCHEMA_LENGTH} characters is refused", 0)
+        source.fail(f"a schema may have at most {_MAX_SCHEMA_LENGTH} characters", 0)
     try:
         return Schema(source)
     except RecursionError:
@@ -96,9 +96,7 @@ class Schema:
 
         """
         if not self.rules:
-            raise CddlError(
-                "the schema has no rules, so there is nothing to check against", where=self.name
-            )
+            raise CddlError("the schema has no rules", where=self.name)
         return self.rules[0]
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:

@@ -300,7 +300,7 @@ class _CddlParser:
                 alternatives.append(tuple(entries))
                 entries = []
             elif self._token.kind == "end":
-                self._fail(f"expected {closing!r} to close what is opened", at)
+                self._fail(f"expected {closing!r} to close this group", at)
             else:
                 entries.append(self._parse_entry())
                 self._accept(",")
@@ -344,7 +344,7 @@ class _CddlParser:
         while isinstance(parsed, GroupSyntax):
             inner = unwrap_single_entry(parsed)
             if inner is None:
-                self._fail("a group stands where a type is needed", parsed.at)
+                self._fail("expected a type, found a group", parsed.at)
             parsed = inner
         return parsed
 
@@ -420,7 +420,7 @@ class _CddlParser:
         """Parse the rest after `#6.24`: an argument that is a type, and the content of a tag."""
         major, number = cast("tuple[int | None, int | None]", token.value)
         if major is not None and major > _LARGEST_MAJOR:
-            self._fail(f"there is no major type {major}", token.start)
+            self._fail(f"no major type {major}: major types are 0 to {_LARGEST_MAJOR}", token.start)
         if number is not None and number > LARGEST_UINT:
             self._fail(f"the argument of a head is at most {LARGEST_UINT} (64 bits)", token.start)
         argument: int | TypeSyntax | None = number

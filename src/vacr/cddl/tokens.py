@@ -125,7 +125,7 @@ class CddlSource:
 
     def _fail_at_character(self, at: int) -> NoReturn:
         character = self.text[at]
-        hint = "a string that is opened has to be closed" if character in "\"'" else ""
+        hint = "close the string with the same quote" if character in "\"'" else ""
         self.fail(f"unexpected character {character!r}", at, hint)
 
     def _build_token(self, match: re.Match[str]) -> Token:
@@ -163,7 +163,7 @@ class CddlSource:
     def _parse_uint(self, text: str, at: int) -> int:
         """Parse an unsigned integer in base 2, 10 or 16."""
         if len(text) > _MAX_NUMBER_LENGTH:
-            self.fail("a number of this length is refused", at)
+            self.fail(f"a number may have at most {_MAX_NUMBER_LENGTH} digits", at)
         return int(text, 0)
 
     def _parse_occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:
@@ -175,7 +175,9 @@ class CddlSource:
         least = self._parse_uint(match["least"], at) if match["least"] else 0
         most = self._parse_uint(match["most"], at) if match["most"] else None
         if most is not None and most < least:
-            self.fail(f"an occurrence of at least {least} and at most {most} is empty", at)
+            self.fail(
+                f"the occurrence {least}*{most} is empty: its minimum is above its maximum", at
+            )
         return (least, most)
 
     def _parse_major(self, match: re.Match[str], at: int) -> NumberPair:
@@ -198,7 +200,7 @@ class CddlSource:
             padding = "=" * (-len(unpadded) % 4)
             return base64.b64decode(unpadded + padding, validate=True)
         except (ValueError, binascii.Error):
-            self.fail(f"this is not a byte string in {encoding}'…' form", at)
+            self.fail(f"not a byte string in the form {encoding}'…'", at)
 
     def _replace_escapes(self, text: str, at: int) -> str:
         """Replace the escapes of a string (RFC 9682 section 2.1)."""

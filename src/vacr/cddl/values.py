@@ -21,6 +21,7 @@ take many calls; `run_with_larger_stack` then checks it again in a thread with a
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 import threading
@@ -143,7 +144,7 @@ def fits_float(value: Any, form: str) -> bool:
         unpacked: float = struct.unpack(form, struct.pack(form, value))[0]
     except OverflowError:
         return False
-    return unpacked == value or value != value  # noqa: PLR0124 - only NaN differs from itself
+    return unpacked == value or math.isnan(value)
 
 
 def as_integer(value: Any) -> Any:
@@ -223,7 +224,7 @@ def _run_in_thread(work: Callable[[], Any]) -> Any:
                 thread = threading.Thread(target=run, daemon=True)
                 thread.start()
             except (ValueError, RuntimeError):
-                raise RecursionError("there is no room for a larger stack") from None
+                raise RecursionError("not enough memory for a larger stack") from None
             finally:
                 threading.stack_size(size)
             thread.join()

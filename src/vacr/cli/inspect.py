@@ -153,7 +153,7 @@ def _try_parse_statement(data: bytes) -> Sign1 | None:
 
 def _parse_cbor(data: bytes, path: str) -> Any:
     try:
-        return CborScanner(data, MAX_DEPTH).whole()
+        return CborScanner(data, MAX_DEPTH).read_whole_item()
     except (UnreadableInput, TypeError, ValueError) as error:
         raise UnreadableInput(
             f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are."

@@ -249,7 +249,7 @@ def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
         raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
     try:
         value = decode_shortest_cbor(
-            wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, most=_MAX_ENROLMENT_ITEMS
+            wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, max_items=_MAX_ENROLMENT_ITEMS
         )
     except UnreadableInput as error:
         raise InvalidStatement(

@@ -115,7 +115,7 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
     """
     try:
         value = decode_shortest_cbor(
-            data, max_depth=_MAX_COMPONENT_DEPTH, most=_MAX_COMPONENT_ITEMS
+            data, max_depth=_MAX_COMPONENT_DEPTH, max_items=_MAX_COMPONENT_ITEMS
         )
         (name, *versions), (algorithm, digest) = value[_COMPONENT_ID], value[_COMPONENT_DIGEST]
         version = versions[0][0] if versions else None
@@ -268,7 +268,7 @@ def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> l
     payload = _extract_reference_payload(wrapped.value, trusted)
     try:
         value = decode_shortest_cbor(
-            payload, max_depth=_MAX_REFERENCE_DEPTH, most=_MAX_REFERENCE_ITEMS
+            payload, max_depth=_MAX_REFERENCE_DEPTH, max_items=_MAX_REFERENCE_ITEMS
         )
     except UnreadableInput as error:
         raise InvalidStatement(

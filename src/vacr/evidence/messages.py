@@ -351,7 +351,7 @@ def decode_cmw(data: bytes) -> WrappedMessage:
         if is_json:
             return parse_cmw_value(decode_json(data), is_json=True)
         return parse_cmw_value(
-            decode_shortest_cbor(data, max_depth=_MAX_CMW_DEPTH, most=_MAX_CMW_ITEMS)
+            decode_shortest_cbor(data, max_depth=_MAX_CMW_DEPTH, max_items=_MAX_CMW_ITEMS)
         )
     except UnreadableInput as error:
         raise _make_cmw_error(f"not {'JSON' if is_json else 'CBOR'}: {error}") from error

@@ -206,7 +206,9 @@ def parse_cwt_claims(payload: bytes) -> dict[Any, Any]:
         InvalidStatement: it is malformed.
     """
     try:
-        claims = decode_shortest_cbor(payload, max_depth=_MAX_CLAIMS_DEPTH, most=_MAX_CLAIMS_ITEMS)
+        claims = decode_shortest_cbor(
+            payload, max_depth=_MAX_CLAIMS_DEPTH, max_items=_MAX_CLAIMS_ITEMS
+        )
         encoded_again = encode_deterministic_cbor(claims)
     except (UnreadableInput, InvalidRecord) as error:
         raise InvalidStatement(

@@ -191,7 +191,7 @@ def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidRecord(
-                f"{value} has no canonical form",
+                f"{value} is not a finite number",
                 where=format_pointer(place) or "/",
                 hint="Only finite numbers can be in a record.",
             )

@@ -118,7 +118,7 @@ def decode_cbor(data: bytes) -> Any:
         if encode_deterministic_cbor(value) == data:
             return value
     except (
-        _TagFound,
+        _TagSignalError,
         cbor2.CBORError,
         InvalidRecord,
         ValueError,
@@ -131,32 +131,32 @@ def decode_cbor(data: bytes) -> Any:
     return _scan_item(CborScanner(data, MAX_DEPTH))
 
 
-def decode_shortest_cbor(data: bytes, *, max_depth: int, most: int) -> Any:
+def decode_shortest_cbor(data: bytes, *, max_depth: int, max_items: int) -> Any:
     """Decode one CBOR item whose heads all have their shortest form.
 
-    Its keys may be in any order; big numbers are refused. `most` limits the number of items, and
-    so the time that decoding takes.
+    Its keys may be in any order; big numbers are refused. `max_items` limits the number of
+    items, and so the time that decoding takes.
 
     Raises:
         UnreadableInput: the bytes are not one well-formed item, or contain something that decoders
             disagree about.
     """
-    return _scan_item(CborScanner(data, max_depth, shortest=True, most=most))
+    return _scan_item(CborScanner(data, max_depth, shortest=True, max_items=max_items))
 
 
 def _scan_item(scanner: CborScanner) -> Any:
     try:
-        return scanner.whole()
+        return scanner.read_whole_item()
     except (TypeError, ValueError) as error:
-        raise UnreadableInput(f"not CBOR that can be read: {error}") from error
+        raise UnreadableInput(f"unreadable CBOR: {error}") from error
 
 
-class _TagFound(Exception):  # noqa: N818 - a signal to leave the fast path, not an error
-    pass
+class _TagSignalError(Exception):
+    """Ends the fast path at a tag, which the scanner then reads."""
 
 
 def _signal_tag(*_: Any) -> NoReturn:
-    raise _TagFound
+    raise _TagSignalError
 
 
 _SEMANTIC_DECODERS = dict.fromkeys(_CONVERTED_TAGS, _signal_tag)
@@ -182,7 +182,9 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidRecord(
-                f"{value} has no place in a record", where=format_pointer(place) or "/"
+                f"{value} is not a finite number",
+                where=format_pointer(place) or "/",
+                hint="Only finite numbers can be in a record.",
             )
         return True
     if not isinstance(value, dict | list | tuple | cbor2.CBORTag):
@@ -228,19 +230,19 @@ class CborScanner:
     """A slow, strict decoder that keeps every tag and reports the place of a problem."""
 
     def __init__(
-        self, data: bytes, max_depth: int, *, shortest: bool = False, most: int | None = None
+        self, data: bytes, max_depth: int, *, shortest: bool = False, max_items: int | None = None
     ) -> None:
         """Start at the first byte.
 
-        `shortest` refuses heads that could be shorter, `most` limits the number of items.
+        `shortest` refuses heads that could be shorter, `max_items` limits the number of items.
         """
         self._data = data
         self._max_depth = max_depth
         self._shortest = shortest
-        self._items_left = most
+        self._items_left = max_items
         self._position = 0
 
-    def whole(self) -> Any:
+    def read_whole_item(self) -> Any:
         """Return the only item of the data.
 
         Raises:
@@ -261,7 +263,7 @@ class CborScanner:
     def _read_item(self, place: ValuePath, depth: int) -> Any:
         if self._items_left is not None:
             if not self._items_left:
-                raise self._make_error("more items than are read", place)
+                raise self._make_error("too many items", place)
             self._items_left -= 1
         head = self._read_bytes(1, place)[0]
         major, info = head >> 5, head & 31
@@ -308,7 +310,7 @@ class CborScanner:
             raise self._make_error(f"reserved head {info}", place)
         value = int.from_bytes(self._read_bytes(_ARGUMENT_SIZES[info], place), "big")
         if self._shortest and value < _MIN_ARGUMENTS[info]:
-            raise self._make_error("a head that is longer than need be", place)
+            raise self._make_error("a head that is not in its shortest form", place)
         return value
 
     def _read_text(self, length: int, place: ValuePath) -> str:
@@ -341,7 +343,7 @@ class CborScanner:
         value = self._read_item(place, depth + 1)
         if tag in _BIGNUM_TAGS and isinstance(value, bytes):
             if self._shortest:
-                raise self._make_error("a big number", place)
+                raise self._make_error("a big number, which is not allowed here", place)
             number = int.from_bytes(value, "big")
             return number if tag == _BIGNUM_TAGS[0] else -1 - number
         return cbor2.CBORTag(tag, value)
@@ -351,14 +353,14 @@ class CborScanner:
             form, size = _FLOAT_FORMATS[info]
             value = struct.unpack(form, self._read_bytes(size, place))[0]
             if not math.isfinite(value):
-                raise self._make_error(f"{value} is not a number a record can hold", place)
+                raise self._make_error(f"{value} is not a finite number", place)
             return value
         if info in _SIMPLE_VALUES:
             return _SIMPLE_VALUES[info]
         if info == _UNDEFINED_INFO:
             return cbor2.undefined
         if info == _INDEFINITE_INFO:
-            raise self._make_error("a break outside any item", place)
+            raise self._make_error("a break outside of any item", place)
         code = self._read_argument(info, place)
         one_byte_info = min(_ARGUMENT_SIZES)
         if info > one_byte_info or (info == one_byte_info and code < _FIRST_LONG_SIMPLE_VALUE):

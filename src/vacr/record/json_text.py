@@ -183,7 +183,7 @@ def format_float(value: float) -> str:
     """
     if not math.isfinite(value):
         raise InvalidRecord(
-            f"{value} has no canonical form", hint="Only finite numbers can be in a record."
+            f"{value} is not a finite number", hint="Only finite numbers can be in a record."
         )
     if value == 0:
         return "0"

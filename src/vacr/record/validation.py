@@ -294,7 +294,7 @@ class SemanticCheck:
         if identity is not None:
             if identity in self._ids:
                 first = self._format_pointer(self._ids[identity])
-                found = f"{shorten_value(identity)}, which is the id of {first}"
+                found = f"{shorten_value(identity)}, also the id of {first}"
                 self._add_finding(path, "id", "ids are unique", found, "another id")
             else:
                 self._ids[identity] = path

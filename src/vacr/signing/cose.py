@@ -177,7 +177,7 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
 
 def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
     try:
-        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, most=_MAX_SIGN1_ITEMS)
+        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, max_items=_MAX_SIGN1_ITEMS)
     except UnreadableInput as error:
         raise InvalidStatement(f"{problem}: {error}", reason=reason) from error
 

@@ -285,7 +285,7 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
     """Decode a proof: two numbers and a path."""
     try:
         value = (
-            decode_shortest_cbor(data, max_depth=2, most=_PROOF_MEMBER_COUNT + 100)
+            decode_shortest_cbor(data, max_depth=2, max_items=_PROOF_MEMBER_COUNT + 100)
             if type(data) is bytes
             else None
         )
