@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.github import Runner
-from tests.attribution.acting import Agent, commit, git, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 from tests.cli.conftest import vacr  # noqa: F401 - a fixture
 from tests.conftest import ROOT
 

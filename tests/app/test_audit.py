@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.conftest import SUM
 from tests.app.github import load
-from tests.attribution.acting import Agent, commit, git, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
 

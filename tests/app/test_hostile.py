@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.app.github import commands_in, outputs_in
-from tests.attribution.acting import commit
+from tests.attribution.working_agent import commit
 from vacr.app.commit_audit import Audit
 from vacr.app.github import GitHubWorkflow
 from vacr.app.summaries import format_audit_summary, format_seal_summary

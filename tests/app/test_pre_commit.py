@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.attribution.acting import Agent, commit, git, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 from tests.conftest import ROOT
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

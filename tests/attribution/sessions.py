@@ -1,4 +1,4 @@
-"""Small sessions as each agent writes them, and what attribution says of them."""
+"""Small sessions in the format of each agent, and their attribution."""
 
 import json
 from datetime import UTC, datetime
@@ -12,26 +12,26 @@ ROOT = "/home/mira/app"
 MODEL = "claude-opus-4-5-20251101"
 
 
-def records_of(folder, data, name="session.jsonl"):
-    """Read a session as it lies on disk."""
+def read_records(folder, data, name="session.jsonl"):
+    """Write a session file and read its records."""
     path = folder / name
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     return list(vacr.read(path))
 
 
-def rows(records):
-    """Give the history as a command prints it, without the call's id."""
+def list_changes(records):
+    """Return the history as `vacr attribute` prints it, without the ids of calls."""
     return [
         (row["path"], row["ranges"], row["evidence"])
         for row in list_applied_changes(*replay_records(records))
     ]
 
 
-def contributors(record):
-    """Give the contributor of each attributed line, by path and number."""
+def find_contributors(record):
+    """Return the contributor of each attributed line, by path and number."""
     found = {}
-    (made,) = attribute_records([record])
-    for file in made["file-attribution"]["files"]:
+    (attributed,) = attribute_records([record])
+    for file in attributed["file-attribution"]["files"]:
         for conversation in file["conversations"]:
             for one in conversation["ranges"]:
                 who = one.get("contributor", conversation.get("contributor"))
@@ -40,10 +40,10 @@ def contributors(record):
     return found
 
 
-def evidence(record):
-    """Give what the record says to prove its attribution."""
-    (made,) = attribute_records([record])
-    return made["vacr"]["attribution"]
+def get_evidence(record):
+    """Return the evidence for the attribution of a record."""
+    (attributed,) = attribute_records([record])
+    return attributed["vacr"]["attribution"]
 
 
 def json_lines(lines):
@@ -51,17 +51,17 @@ def json_lines(lines):
 
 
 def clock():
-    """Count milliseconds, second by second."""
+    """Return a clock in milliseconds that ticks once a second."""
     return count(1773480413000, 1000)
 
 
 def stamp(milliseconds):
-    """Spell a time as hosts do."""
+    """Format a time like the hosts."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 class Claude:
-    """A transcript of Claude Code; a name tells its ids from those of another session."""
+    """A transcript of Claude Code; its name distinguishes its ids from other sessions."""
 
     def __init__(self, name="", times=None):
         self.name, self.times = name, times or clock()
@@ -94,8 +94,8 @@ class Claude:
             "content": text,
             **({"is_error": True} if error else {}),
         }
-        told = {} if native is None else {"toolUseResult": native}
-        self.line("user", message={"role": "user", "content": [block]}, **told, **more)
+        report = {} if native is None else {"toolUseResult": native}
+        self.line("user", message={"role": "user", "content": [block]}, **report, **more)
 
     def call(self, name, arguments, text="ok", native=None, *, error=False, **more):
         call_id = self.ask(name, arguments, **more)
@@ -281,7 +281,7 @@ class OpenCode:
 
 
 def cursor_transcript(*calls):
-    """Make a transcript of Cursor's: calls without ids, and no results."""
+    """Return a transcript of Cursor: calls without ids or results."""
     lines = [
         {
             "role": "user",
@@ -299,9 +299,7 @@ def cursor_transcript(*calls):
 
 
 def cursor_editor(path, *tools, rows=None):
-    """Make a database of Cursor's editor, whose bubbles hold calls with results, and of
-    other rows.
-    """
+    """Return the records of a database of Cursor's editor, with calls, results and other rows."""
     names = [f"b{number}" for number in range(len(tools))]
     headers = [{"bubbleId": name, "type": 2} for name in names]
     composer = {

@@ -1,11 +1,18 @@
-"""What Codex's tools and events prove."""
+"""Attribution from the tools and events of Codex."""
 
 import hashlib
 import json
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Codex, contributors, evidence, records_of, rows
+from tests.attribution.sessions import (
+    ROOT,
+    Codex,
+    find_contributors,
+    get_evidence,
+    list_changes,
+    read_records,
+)
 from vacr.attribution.attribute import (
     attribute_records,
     list_applied_changes,
@@ -33,8 +40,8 @@ def codex():
     return session
 
 
-def said(codex, tmp_path):
-    return rows(records_of(tmp_path, codex.data()))
+def replay_changes(codex, tmp_path):
+    return list_changes(read_records(tmp_path, codex.data()))
 
 
 @pytest.mark.parametrize(
@@ -49,36 +56,36 @@ def said(codex, tmp_path):
         ),
     ],
 )
-def test_a_patch(codex, tmp_path, answer):
+def test_patch_is_attributed_its_new_lines(codex, tmp_path, answer):
     codex.output(codex.custom("apply_patch", UPDATE), answer)
-    records = records_of(tmp_path, codex.data())
+    records = read_records(tmp_path, codex.data())
     (row,) = list_applied_changes(*replay_records(records))
     assert (row["call-id"], row["path"], row["ranges"]) == ("call_2", "a.py", [[2, 3]])
     assert (row["evidence"], row["model-id"]) == ("windowed", "openai/gpt-5.2-codex")
 
 
-def test_a_patch_with_the_line_ends_of_the_file_makes_no_line_that_it_keeps(tmp_path):
+def test_patch_with_crlf_keeps_unchanged_lines(tmp_path):
     codex = Codex()
     codex.shell("cat a.py", FILE.replace("\n", "\r\n"))
     codex.output(codex.custom("apply_patch", UPDATE.replace("\n", "\r\n")), DONE)
-    (record,) = records_of(tmp_path, codex.data())
-    assert set(contributors(record)) == {("a.py", 2), ("a.py", 3)}
+    (record,) = read_records(tmp_path, codex.data())
+    assert set(find_contributors(record)) == {("a.py", 2), ("a.py", 3)}
     base = BaseFiles("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
     ((_, data, _),) = list_changed_files(*replay_records([record], base))
     assert data == b"one = 1\r\ntwo = 3\r\nmore = 4\r\nthree = 3\r\n"
 
 
-def test_a_patch_that_the_host_records(tmp_path):
+def test_recorded_patch_is_recorded_evidence(tmp_path):
     codex = Codex()
     call = codex.custom("apply_patch", UPDATE)
     codex.patched(
         call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}}
     )
     codex.output(call, DONE)
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
 
-def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
+def test_recorded_diff_shows_line_ends(tmp_path):
     codex = Codex()
     call = codex.custom("apply_patch", UPDATE)
     unified = (
@@ -88,7 +95,7 @@ def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
         call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": unified, "move_path": None}}
     )
     codex.output(call, DONE)
-    (record,) = records_of(tmp_path, codex.data())
+    (record,) = read_records(tmp_path, codex.data())
     base = BaseFiles("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
     ((_, data, _),) = list_changed_files(*replay_records([record], base))
     assert data == b"one = 1\ntwo = 3\nmore = 4\nthree = 3\r\n"
@@ -98,15 +105,15 @@ def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
     assert one["content-hash"] == hashlib.sha256(b"two = 3\nmore = 4\n").hexdigest()
 
 
-def test_a_patch_that_makes_moves_and_deletes(codex, tmp_path):
+def test_patch_creates_moves_and_deletes_files(codex, tmp_path):
     text = UPDATE.replace("a.py\n", "a.py\n*** Move to: c.py\n").replace(
         "*** End Patch\n", "*** Delete File: d.py\n*** End Patch"
     )
     codex.output(codex.custom("apply_patch", ADD), DONE)
     codex.output(codex.custom("apply_patch", text), DONE)
-    records = records_of(tmp_path, codex.data())
-    assert rows(records) == [("b.py", [[1, 2]], "replayed"), ("a.py", [[2, 3]], "windowed")]
-    assert {path for path, _ in contributors(records[0])} == {"b.py", "c.py"}
+    records = read_records(tmp_path, codex.data())
+    assert list_changes(records) == [("b.py", [[1, 2]], "replayed"), ("a.py", [[2, 3]], "windowed")]
+    assert {path for path, _ in find_contributors(records[0])} == {"b.py", "c.py"}
 
 
 @pytest.mark.parametrize(
@@ -118,13 +125,13 @@ def test_a_patch_that_makes_moves_and_deletes(codex, tmp_path):
         "patch rejected by user",
     ],
 )
-def test_a_patch_that_failed_or_was_refused(codex, tmp_path, answer):
+def test_failed_or_refused_patch_changes_nothing(codex, tmp_path, answer):
     codex.output(codex.custom("apply_patch", UPDATE), answer)
-    assert said(codex, tmp_path) == []
+    assert replay_changes(codex, tmp_path) == []
 
 
 @pytest.mark.parametrize("status", ["failed", "declined"])
-def test_a_patch_of_which_the_host_says_that_it_failed(codex, tmp_path, status):
+def test_patch_reported_as_failed_changes_nothing(codex, tmp_path, status):
     call = codex.custom("apply_patch", UPDATE)
     changes = {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}}
     codex.event(
@@ -135,12 +142,12 @@ def test_a_patch_of_which_the_host_says_that_it_failed(codex, tmp_path, status):
         changes=changes,
     )
     codex.output(call, "done")
-    assert said(codex, tmp_path) == []
+    assert replay_changes(codex, tmp_path) == []
 
 
-def test_a_patch_without_a_result_is_pending(codex, tmp_path):
+def test_patch_without_a_result_changes_nothing(codex, tmp_path):
     codex.custom("apply_patch", UPDATE)
-    assert said(codex, tmp_path) == []
+    assert replay_changes(codex, tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -152,18 +159,18 @@ def test_a_patch_without_a_result_is_pending(codex, tmp_path):
         ("exec_command", {"cmd": f"apply_patch <<'EOF'\n{UPDATE}EOF\n"}),
     ],
 )
-def test_a_patch_in_a_shell(codex, tmp_path, name, arguments):
+def test_patch_in_a_shell_command_is_applied(codex, tmp_path, name, arguments):
     codex.output(codex.function(name, arguments), DONE, "function_call_output")
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "windowed")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "windowed")]
 
 
-def test_a_patch_in_a_shell_that_the_host_records_is_applied_once(codex, tmp_path):
+def test_recorded_patch_in_a_shell_command_is_applied_once(codex, tmp_path):
     call = codex.function(
         "shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{UPDATE}EOF"]}
     )
     codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}})
     codex.output(call, DONE, "function_call_output")
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
 
 SCRIPTS = {
@@ -175,9 +182,9 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-def test_a_patch_in_a_script(codex, tmp_path, script):
+def test_patch_in_a_script_is_applied(codex, tmp_path, script):
     codex.output(codex.custom("exec", script), "Script completed")
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "windowed")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "windowed")]
 
 
 @pytest.mark.parametrize(
@@ -191,37 +198,37 @@ def test_a_patch_in_a_script(codex, tmp_path, script):
         (SCRIPTS["a text"], "Script failed: no such file"),
     ],
 )
-def test_a_script_that_does_not_say_what_it_did(codex, tmp_path, script, answer):
+def test_unreadable_or_failed_script_changes_nothing(codex, tmp_path, script, answer):
     codex.output(codex.custom("exec", script), answer)
-    assert said(codex, tmp_path) == []
+    assert replay_changes(codex, tmp_path) == []
 
 
-def test_a_script_is_no_shell(codex, tmp_path):
+def test_script_is_not_parsed_as_shell(codex, tmp_path):
     codex.output(codex.custom("exec", "const f = x => b.py; echo('a') > c.py"), "Script completed")
-    assert said(codex, tmp_path) == []
+    assert replay_changes(codex, tmp_path) == []
 
 
 @pytest.mark.parametrize("spelled", [True, False])
-def test_a_patch_that_a_script_had_applied_is_the_scripts_and_once(codex, tmp_path, spelled):
+def test_recorded_patch_of_a_script_belongs_to_the_script_once(codex, tmp_path, spelled):
     call = codex.custom(
         "exec", SCRIPTS["a text"] if spelled else "await tools.apply_patch(made());"
     )
     codex.patched("inner-1", {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}})
     codex.output(call, "Script completed")
-    records = records_of(tmp_path, codex.data())
+    records = read_records(tmp_path, codex.data())
     assert [
         (row["call-id"], row["ranges"], row["evidence"])
         for row in list_applied_changes(*replay_records(records))
     ] == [(call, [[2, 3]], "recorded")]
 
 
-def test_a_patch_that_belongs_to_no_call(codex, tmp_path):
+def test_recorded_patch_without_a_call_is_applied(codex, tmp_path):
     codex.patched("alone", {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}})
     codex.patched("refused", {f"{ROOT}/a.py": {"type": "delete", "content": ""}}, success=False)
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
 
-def test_a_patch_that_newer_versions_tell_as_an_item(codex, tmp_path):
+def test_patch_reported_as_an_item_is_recorded_evidence(codex, tmp_path):
     call = codex.custom("apply_patch", UPDATE)
     changes = {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}}
     codex.event(
@@ -229,51 +236,51 @@ def test_a_patch_that_newer_versions_tell_as_an_item(codex, tmp_path):
         item={"type": "FileChange", "id": call, "changes": changes, "status": "completed"},
     )
     codex.output(call, DONE)
-    assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+    assert replay_changes(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
 
-def test_each_turn_has_its_model(codex, tmp_path):
+def test_lines_name_the_model_of_their_turn(codex, tmp_path):
     codex.output(codex.custom("apply_patch", UPDATE), DONE)
     codex.turn("gpt-5.5")
     codex.output(codex.custom("apply_patch", ADD), DONE)
-    (record,) = records_of(tmp_path, codex.data())
-    models = {path: one["model-id"] for (path, _), one in contributors(record).items()}
+    (record,) = read_records(tmp_path, codex.data())
+    models = {path: one["model-id"] for (path, _), one in find_contributors(record).items()}
     assert models == {"a.py": "openai/gpt-5.2-codex", "b.py": "openai/gpt-5.5"}
 
 
-def test_a_patch_ends_the_last_line(codex, tmp_path):
+def test_patch_adds_the_last_line_end(codex, tmp_path):
     codex.shell("printf done", "done")
     codex.output(codex.custom("apply_patch", ADD), DONE)
     call = codex.custom(
         "apply_patch", "*** Begin Patch\n*** Update File: b.py\n@@\n-x = 1\n+x = 3\n*** End Patch"
     )
     codex.output(call, DONE)
-    assert said(codex, tmp_path)[-1] == ("b.py", [[1, 1]], "replayed")
+    assert replay_changes(codex, tmp_path)[-1] == ("b.py", [[1, 1]], "replayed")
 
 
-def test_a_patch_whose_place_is_seen_later_is_anchored(tmp_path):
+def test_patch_placed_by_a_later_look_is_anchored(tmp_path):
     codex = Codex()
     codex.output(codex.custom("apply_patch", UPDATE), DONE)
     codex.shell("cat a.py", "zero = 0\none = 1\ntwo = 3\nmore = 4\nthree = 3\n")
-    records = records_of(tmp_path, codex.data())
-    assert [row[2] for row in rows(records)] == ["diff-anchored"]
-    assert sorted(contributors(records[0])) == [("a.py", 3), ("a.py", 4)]
+    records = read_records(tmp_path, codex.data())
+    assert [row[2] for row in list_changes(records)] == ["diff-anchored"]
+    assert sorted(find_contributors(records[0])) == [("a.py", 3), ("a.py", 4)]
 
 
-def test_what_a_fork_copied_from_its_parent_is_not_its_own(codex, tmp_path):
+def test_calls_inherited_by_a_fork_are_not_attributed_to_it(codex, tmp_path):
     codex.output(codex.custom("apply_patch", ADD), DONE)
-    (record,) = records_of(tmp_path, codex.data())
+    (record,) = read_records(tmp_path, codex.data())
     for entry in record["session"]["entries"]:
         entry.setdefault("vacr", {})["inherited"] = True
-    assert rows([record]) == []
-    assert {one["type"] for one in contributors(record).values()} <= {"unknown"}
+    assert list_changes([record]) == []
+    assert {one["type"] for one in find_contributors(record).values()} <= {"unknown"}
 
 
-def test_a_tool_that_nothing_is_known_of_is_reported(codex, tmp_path):
+def test_unknown_tool_is_reported(codex, tmp_path):
     codex.output(
         codex.function("edit", {"file_path": "a.py", "old_str": "1", "new_str": "2"}),
         "ok",
         "function_call_output",
     )
-    (record,) = records_of(tmp_path, codex.data())
-    assert evidence(record)["unknown-tools"] == {"edit": 1}
+    (record,) = read_records(tmp_path, codex.data())
+    assert get_evidence(record)["unknown-tools"] == {"edit": 1}

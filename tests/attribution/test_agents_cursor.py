@@ -1,4 +1,4 @@
-"""What Cursor's transcripts and stores prove: without results, never a line."""
+"""Attribution from the transcripts and databases of Cursor; a call without a result proves no line."""
 
 import json
 
@@ -6,12 +6,12 @@ import pytest
 
 from tests.attribution.sessions import (
     ROOT,
-    contributors,
     cursor_editor,
     cursor_transcript,
-    evidence,
-    records_of,
-    rows,
+    find_contributors,
+    get_evidence,
+    list_changes,
+    read_records,
 )
 from vacr.attribution.attribute import replay_records
 
@@ -28,20 +28,20 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_a_call_without_a_result_has_no_lines(tmp_path, call):
-    (record,) = records_of(tmp_path, cursor_transcript(call))
-    found = rows([record])
-    assert {path for path, _, _ in found} == (
+def test_call_without_a_result_has_no_lines(tmp_path, call):
+    (record,) = read_records(tmp_path, cursor_transcript(call))
+    expected = list_changes([record])
+    assert {path for path, _, _ in expected} == (
         {"a.py", "b.py"} if call[0] == "ApplyPatch" else {"a.py"}
     )
-    assert {(tuple(ranges), proof) for _, ranges, proof in found} == {((), "content-only")}
-    assert contributors(record) == {}
-    assert len(evidence(record)["files"]["a.py"]["content-only"]) == 1
+    assert {(tuple(ranges), proof) for _, ranges, proof in expected} == {((), "content-only")}
+    assert find_contributors(record) == {}
+    assert len(get_evidence(record)["files"]["a.py"]["content-only"]) == 1
 
 
-def test_a_call_without_a_result_makes_what_was_known_uncertain(tmp_path):
-    (record,) = records_of(tmp_path, cursor_transcript(CALLS["Write"], CALLS["StrReplace"]))
-    assert evidence(record)["files"]["a.py"]["complete"] is False
+def test_call_without_a_result_makes_known_lines_uncertain(tmp_path):
+    (record,) = read_records(tmp_path, cursor_transcript(CALLS["Write"], CALLS["StrReplace"]))
+    assert get_evidence(record)["files"]["a.py"]["complete"] is False
 
 
 READ = {"name": "read_file_v2", "rawArgs": json.dumps({"target_file": "a.py"})}
@@ -58,16 +58,18 @@ def replaced(**more):
     }
 
 
-def test_a_replacement_with_a_result(tmp_path):
-    assert rows(cursor_editor(tmp_path, READ, replaced())) == [("a.py", [[2, 2]], "replayed")]
+def test_replacement_with_a_result_has_ranges(tmp_path):
+    assert list_changes(cursor_editor(tmp_path, READ, replaced())) == [
+        ("a.py", [[2, 2]], "replayed")
+    ]
 
 
-def test_a_file_with_a_result(tmp_path):
+def test_written_file_with_a_result_has_ranges(tmp_path):
     arguments = {"file_path": "a.py", "contents": "x\ny\n"}
     tool = {"name": "write", "rawArgs": json.dumps(arguments), "result": json.dumps({"ok": True})}
     records = cursor_editor(tmp_path, tool)
-    assert rows(records) == [("a.py", [[1, 2]], "replayed")]
-    assert contributors(records[0])["a.py", 1]["type"] == "ai"
+    assert list_changes(records) == [("a.py", [[1, 2]], "replayed")]
+    assert find_contributors(records[0])["a.py", 1]["type"] == "ai"
 
 
 @pytest.mark.parametrize(
@@ -79,26 +81,26 @@ def test_a_file_with_a_result(tmp_path):
         {"result": None, "status": "running"},
     ],
 )
-def test_a_call_that_failed_was_refused_or_goes_on_changes_nothing(tmp_path, more):
-    assert rows(cursor_editor(tmp_path, READ, replaced(**more))) == []
+def test_failed_refused_or_running_call_changes_nothing(tmp_path, more):
+    assert list_changes(cursor_editor(tmp_path, READ, replaced(**more))) == []
 
 
-def test_an_edit_that_is_only_sketched_has_no_lines(tmp_path):
+def test_sketched_edit_has_no_lines(tmp_path):
     arguments = {"target_file": "a.py", "instructions": "do it", "code_edit": "// ...\ntwo = 3"}
     tool = {
         "name": "edit_file",
         "rawArgs": json.dumps(arguments),
         "result": json.dumps({"diff": {"chunks": []}}),
     }
-    assert rows(cursor_editor(tmp_path, READ, tool)) == [("a.py", [], "content-only")]
+    assert list_changes(cursor_editor(tmp_path, READ, tool)) == [("a.py", [], "content-only")]
 
 
-def test_a_part_of_a_file_is_not_taken_for_the_file(tmp_path):
+def test_part_of_a_file_is_not_taken_for_the_file(tmp_path):
     part = READ | {"result": json.dumps({"contents": "one = 1\ntwo = 2\n"})}
-    assert rows(cursor_editor(tmp_path, part, replaced())) == [("a.py", [], "content-only")]
+    assert list_changes(cursor_editor(tmp_path, part, replaced())) == [("a.py", [], "content-only")]
 
 
-def test_a_deleted_file_has_no_lines(tmp_path):
+def test_deleted_file_has_no_lines(tmp_path):
     write = {
         "name": "write",
         "rawArgs": json.dumps({"file_path": "a.py", "contents": "x\n"}),
@@ -110,17 +112,17 @@ def test_a_deleted_file_has_no_lines(tmp_path):
         "result": json.dumps({"fileDeleted": True}),
     }
     records = cursor_editor(tmp_path, write, delete)
-    assert contributors(records[0]) == {}
+    assert find_contributors(records[0]) == {}
 
 
-def test_a_tool_that_nothing_is_known_of_is_reported(tmp_path):
-    (record,) = records_of(
+def test_unknown_tool_is_reported(tmp_path):
+    (record,) = read_records(
         tmp_path,
         cursor_transcript(
             ("Transmogrify", {"path": "a.py"}), ("Grep", {"path": ".", "pattern": "x"})
         ),
     )
-    assert evidence(record)["unknown-tools"] == {"Transmogrify": 1}
+    assert get_evidence(record)["unknown-tools"] == {"Transmogrify": 1}
 
 
 TEXT = "one = 1\ntwo = 2\nthree = 3\nfour = 4\n"
@@ -156,7 +158,7 @@ CHANGE = "  one = 1\n- two = 2\n+ two = 3\n+ more = 3\n  three = 3"
 
 
 @pytest.mark.parametrize(
-    ("chunks", "found"),
+    ("chunks", "expected"),
     {
         "with a blank after each mark": ([chunk(CHANGE, 1, 3, 4)], PLACED),
         "without blanks": (
@@ -179,21 +181,21 @@ CHANGE = "  one = 1\n- two = 2\n+ two = 3\n+ more = 3\n  three = 3"
         "counted from 0": ([chunk(CHANGE, 0, 3, 4)], LOOSE),
         "that do not add up": ([chunk(CHANGE, 1, 4, 5)], LOOSE),
         "that only add": ([chunk("+ zero = 0", 1, 0, 1)], LOOSE),
-        "that are no diff": ([chunk("two = 3", 1, 1, 1)], LOOSE),
+        "that are not a diff": ([chunk("two = 3", 1, 1, 1)], LOOSE),
         "none": ([], LOOSE),
     }.values(),
 )
-def test_the_chunks_of_a_diff_count_where_known_lines_confirm_them(tmp_path, chunks, found):
-    assert rows(cursor_editor(tmp_path, WHOLE, edited(*chunks))) == found
+def test_diff_chunks_count_where_known_lines_confirm_them(tmp_path, chunks, expected):
+    assert list_changes(cursor_editor(tmp_path, WHOLE, edited(*chunks))) == expected
 
 
-def test_the_chunks_of_a_diff_prove_nothing_of_a_file_that_nobody_saw(tmp_path):
-    assert rows(cursor_editor(tmp_path, edited(chunk(CHANGE, 1, 3, 4)))) == LOOSE
+def test_diff_chunks_prove_nothing_about_an_unseen_file(tmp_path):
+    assert list_changes(cursor_editor(tmp_path, edited(chunk(CHANGE, 1, 3, 4)))) == LOOSE
 
 
-def test_a_diff_that_took_too_long_is_not_read(tmp_path):
+def test_diff_that_timed_out_is_ignored(tmp_path):
     assert (
-        rows(
+        list_changes(
             cursor_editor(
                 tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"hitTimeout": True})
             )
@@ -202,9 +204,9 @@ def test_a_diff_that_took_too_long_is_not_read(tmp_path):
     )
 
 
-def test_a_diff_of_what_the_user_did_is_not_the_agents(tmp_path):
+def test_diff_of_the_users_changes_is_not_attributed_to_the_agent(tmp_path):
     assert (
-        rows(
+        list_changes(
             cursor_editor(
                 tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"editor": "EDITOR_HUMAN"})
             )
@@ -225,14 +227,16 @@ def test_a_diff_of_what_the_user_did_is_not_the_agents(tmp_path):
         ({}, {"additionalData": {"userDecision": "rejected"}}),
     ],
 )
-def test_an_edit_that_was_not_kept_changes_nothing(tmp_path, result, more):
+def test_discarded_edit_changes_nothing(tmp_path, result, more):
     assert (
-        rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), result=result, **more)))
+        list_changes(
+            cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), result=result, **more))
+        )
         == []
     )
 
 
-def test_a_replacement_of_one_of_several_equal_texts_is_placed_by_its_diff(tmp_path):
+def test_diff_places_a_replacement_among_equal_texts(tmp_path):
     text = "a = 1\nb = 2\nc = 3\nb = 2\n"
     read = READ | {"result": json.dumps({"contents": text, "totalLinesInFile": 5})}
     arguments = {"file_path": f"{ROOT}/a.py", "old_string": "b = 2", "new_string": "b = 3"}
@@ -242,7 +246,7 @@ def test_a_replacement_of_one_of_several_equal_texts_is_placed_by_its_diff(tmp_p
         "rawArgs": json.dumps(arguments),
         "result": json.dumps(answer),
     }
-    assert rows(cursor_editor(tmp_path, read, tool)) == [("a.py", [[4, 4]], "recorded")]
+    assert list_changes(cursor_editor(tmp_path, read, tool)) == [("a.py", [[4, 4]], "recorded")]
 
 
 BEFORE, AFTER = "composer.content." + 64 * "b", "composer.content." + 64 * "a"
@@ -251,7 +255,7 @@ NEW_TEXT = TEXT.replace("two = 2", "two = 3")
 
 
 @pytest.mark.parametrize(
-    ("result", "found"),
+    ("result", "expected"),
     {
         "before and after": (
             {"beforeContentId": BEFORE, "afterContentId": AFTER},
@@ -276,13 +280,16 @@ NEW_TEXT = TEXT.replace("two = 2", "two = 3")
         ),
     }.values(),
 )
-def test_the_texts_that_the_editor_keeps(tmp_path, result, found):
+def test_texts_kept_by_the_editor_are_used(tmp_path, result, expected):
     arguments = {"relativeWorkspacePath": "a.py", "noCodeblock": True}
     tool = {"name": "edit_file_v2", "params": json.dumps(arguments), "result": json.dumps(result)}
-    assert rows(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT})) == found
+    assert (
+        list_changes(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT}))
+        == expected
+    )
 
 
-def test_the_line_ends_that_the_editor_tells(tmp_path):
+def test_line_ends_reported_by_the_editor_are_used(tmp_path):
     result = {"beforeContentId": BEFORE, "afterContentId": AFTER, "eolSequence": "\r\n"}
     tool = {
         "name": "edit_file_v2",

@@ -1,11 +1,11 @@
-"""What Gemini CLI's tools and displays prove."""
+"""Attribution from the tools and displays of Gemini CLI."""
 
 import hashlib
 import json
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Gemini, contributors, records_of, rows
+from tests.attribution.sessions import ROOT, Gemini, find_contributors, list_changes, read_records
 from vacr.attribution.attribute import list_applied_changes, replay_records
 
 FILE = "one = 1\ntwo = 2\nthree = 2\n"
@@ -35,50 +35,50 @@ def display(before, after, **more):
     }
 
 
-def said(gemini, tmp_path):
-    return rows(records_of(tmp_path, gemini.data(), "session.json"))
+def replay_changes(gemini, tmp_path):
+    return list_changes(read_records(tmp_path, gemini.data(), "session.json"))
 
 
 @pytest.mark.parametrize("name", ["replace", "edit_file"])
-def test_a_replacement(gemini, tmp_path, name):
+def test_replacement_has_ranges(gemini, tmp_path, name):
     gemini.call(
         name, replaced("two = 2", "two = 3"), "Successfully modified file: a.py (1 replacements)."
     )
     (row,) = list_applied_changes(
-        *replay_records(records_of(tmp_path, gemini.data(), "session.json"))
+        *replay_records(read_records(tmp_path, gemini.data(), "session.json"))
     )
     assert (row["path"], row["ranges"], row["evidence"]) == ("a.py", [[2, 2]], "replayed")
     assert row["model-id"] == "google/gemini-3-pro"
 
 
 @pytest.mark.parametrize("more", [{"expected_replacements": 2}, {"allow_multiple": True}])
-def test_a_replacement_everywhere(gemini, tmp_path, more):
+def test_replacement_of_every_match_has_ranges(gemini, tmp_path, more):
     gemini.call("replace", replaced(" = 2", " = 3", **more))
-    assert said(gemini, tmp_path) == [("a.py", [[2, 3]], "replayed")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[2, 3]], "replayed")]
 
 
 @pytest.mark.parametrize("more", [{}, {"expected_replacements": 1}, {"allow_multiple": False}])
-def test_a_replacement_of_what_stands_there_twice_has_no_place(gemini, tmp_path, more):
+def test_replacement_of_an_ambiguous_text_has_no_place(gemini, tmp_path, more):
     gemini.call("replace", replaced(" = 2", " = 3", **more))
-    assert said(gemini, tmp_path) == [("a.py", [], "content-only")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [], "content-only")]
 
 
-def test_a_display_records_what_a_file_was_and_became(tmp_path):
+def test_display_with_both_texts_is_recorded_evidence(tmp_path):
     gemini = Gemini()
     after = FILE.replace("two = 2", "two = 3")
     gemini.call(
         "replace", replaced("two=2", "two=3"), display=display(FILE, after, isNewFile=False)
     )
-    assert said(gemini, tmp_path) == [("a.py", [[2, 2]], "recorded")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[2, 2]], "recorded")]
 
 
 @pytest.mark.parametrize("status", ["error", "cancelled"])
-def test_a_call_that_failed_or_was_refused_changes_nothing(gemini, tmp_path, status):
+def test_failed_or_refused_call_changes_nothing(gemini, tmp_path, status):
     gemini.call("replace", replaced("two = 2", "two = 3"), "no", status=status, failed=True)
-    assert said(gemini, tmp_path) == []
+    assert replay_changes(gemini, tmp_path) == []
 
 
-def test_an_error_in_the_response_is_a_failure(gemini, tmp_path):
+def test_error_in_the_response_is_a_failure(gemini, tmp_path):
     gemini.call(
         "replace",
         replaced("two = 2", "two = 3"),
@@ -86,12 +86,12 @@ def test_an_error_in_the_response_is_a_failure(gemini, tmp_path):
         status=None,
         failed=True,
     )
-    assert said(gemini, tmp_path) == []
+    assert replay_changes(gemini, tmp_path) == []
 
 
-def test_a_call_without_a_result_is_pending(gemini, tmp_path):
+def test_call_without_a_result_changes_nothing(gemini, tmp_path):
     gemini.call("replace", replaced("two = 2", "two = 3"), None, status=None)
-    assert said(gemini, tmp_path) == []
+    assert replay_changes(gemini, tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -101,50 +101,53 @@ def test_a_call_without_a_result_is_pending(gemini, tmp_path):
         ("ok", display("", FILE, isNewFile=True), "recorded"),
     ],
 )
-def test_a_new_file(tmp_path, answer, shown, proof):
+def test_new_file_is_attributed_whole(tmp_path, answer, shown, proof):
     gemini = Gemini()
     gemini.call("write_file", {**PATH, "content": FILE}, answer, shown)
-    assert said(gemini, tmp_path) == [("a.py", [[1, 3]], proof)]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[1, 3]], proof)]
 
 
-def test_writing_over_a_file_makes_the_lines_that_differ(gemini, tmp_path):
+def test_overwrite_is_attributed_the_lines_that_differ(gemini, tmp_path):
     gemini.call(
         "write_file",
         {**PATH, "content": FILE + "four = 4\n"},
         "Successfully overwrote file: /w/a.py.",
     )
-    assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
 
 
-def test_which_lines_differ_in_a_file_that_nobody_saw_before_is_not_known(tmp_path):
+def test_overwrite_of_an_unseen_file_has_no_ranges(tmp_path):
     gemini = Gemini()
     gemini.call("write_file", {**PATH, "content": FILE}, "Successfully overwrote file: /w/a.py.")
     gemini.call("replace", replaced("two = 2", "two = 3"))
-    assert said(gemini, tmp_path) == [("a.py", [], "content-only"), ("a.py", [[2, 2]], "replayed")]
+    assert replay_changes(gemini, tmp_path) == [
+        ("a.py", [], "content-only"),
+        ("a.py", [[2, 2]], "replayed"),
+    ]
 
 
-def test_what_the_user_changed_in_a_proposal_is_mixed(tmp_path):
+def test_user_modified_proposal_is_mixed(tmp_path):
     gemini = Gemini()
     counts = {"model_added_lines": 1, "user_added_lines": 1, "user_removed_lines": 1}
     shown = display(FILE, FILE.replace("two = 2", "two = 33"), diffStat=counts)
     gemini.call("replace", replaced("two = 2", "two = 3"), display=shown)
-    (record,) = records_of(tmp_path, gemini.data(), "session.json")
-    assert contributors(record) == {
+    (record,) = read_records(tmp_path, gemini.data(), "session.json")
+    assert find_contributors(record) == {
         ("a.py", 2): {"type": "mixed", "model-id": "google/gemini-3-pro"}
     }
 
 
 @pytest.mark.parametrize(("proposed", "kind"), [("two = 9", "mixed"), ("two = 3", "ai")])
-def test_arguments_tell_whether_the_user_changed_a_proposal(gemini, tmp_path, proposed, kind):
+def test_arguments_show_whether_the_user_changed_a_proposal(gemini, tmp_path, proposed, kind):
     gemini.call(
         "replace",
         replaced("two = 2", "two = 3", modified_by_user=True, ai_proposed_content=proposed),
     )
-    (record,) = records_of(tmp_path, gemini.data(), "session.json")
-    assert contributors(record)["a.py", 2]["type"] == kind
+    (record,) = read_records(tmp_path, gemini.data(), "session.json")
+    assert find_contributors(record)["a.py", 2]["type"] == kind
 
 
-def test_a_window_proves_a_place(tmp_path):
+def test_partial_read_places_an_edit(tmp_path):
     gemini = Gemini()
     head = (
         "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 70-71 of "
@@ -156,26 +159,26 @@ def test_a_window_proves_a_place(tmp_path):
     )
     gemini.call("read_file", {**PATH, "start_line": 70, "end_line": 71}, text)
     gemini.call("replace", replaced("there = 2", "there = 3"))
-    assert said(gemini, tmp_path) == [("a.py", [[71, 71]], "windowed")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[71, 71]], "windowed")]
 
 
-def test_what_is_told_beside_a_file_is_not_the_file(tmp_path):
+def test_context_after_a_file_is_not_part_of_it(tmp_path):
     gemini = Gemini()
     beside = "\n\n--- Newly Discovered Project Context ---\nBe kind.\n--- End Project Context ---"
     gemini.call("read_file", PATH, FILE + beside)
     gemini.call("write_file", {**PATH, "content": FILE + "four = 4\n"})
-    assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
 
 
-def test_each_message_has_its_model(gemini, tmp_path):
+def test_lines_name_the_model_of_their_message(gemini, tmp_path):
     gemini.call("replace", replaced("two = 2", "two = 3"))
     gemini.call("replace", replaced("one = 1", "one = 0"), model="gemini-3-flash")
-    (record,) = records_of(tmp_path, gemini.data(), "session.json")
-    models = {number: one["model-id"] for (_, number), one in contributors(record).items()}
+    (record,) = read_records(tmp_path, gemini.data(), "session.json")
+    models = {number: one["model-id"] for (_, number), one in find_contributors(record).items()}
     assert models == {1: "google/gemini-3-flash", 2: "google/gemini-3-pro"}
 
 
-def test_a_saved_chat_tells_failures_only_in_its_responses(tmp_path):
+def test_failures_of_a_saved_chat_are_in_its_responses(tmp_path):
     turns = []
     for number, response in enumerate(({"output": "ok"}, {"error": "no such text"})):
         call = {
@@ -188,17 +191,19 @@ def test_a_saved_chat_tells_failures_only_in_its_responses(tmp_path):
             {"role": "model", "parts": [{"functionCall": call}]},
             {"role": "user", "parts": [{"functionResponse": answer}]},
         ]
-    assert [path for path, _, _ in rows(records_of(tmp_path, json.dumps(turns), "chat.json"))] == [
-        "f0.py"
-    ]
+    assert [
+        path for path, _, _ in list_changes(read_records(tmp_path, json.dumps(turns), "chat.json"))
+    ] == ["f0.py"]
 
 
 @pytest.mark.parametrize(("root", "mark"), [(ROOT, "/"), ("C:\\Users\\mira\\app", "\\")])
-def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
+def test_project_hash_identifies_the_folder(tmp_path, root, mark):
     gemini = Gemini()
-    said = "Successfully created and wrote to new file"
+    replay_changes = "Successfully created and wrote to new file"
     gemini.call(
-        "write_file", {"file_path": mark.join((root, "src", "a.py")), "content": "one\n"}, said
+        "write_file",
+        {"file_path": mark.join((root, "src", "a.py")), "content": "one\n"},
+        replay_changes,
     )
     gemini.call(
         "replace",
@@ -206,13 +211,13 @@ def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
         "Successfully modified",
     )
     data = json.loads(gemini.data()) | {"projectHash": hashlib.sha256(root.encode()).hexdigest()}
-    (record,) = records_of(tmp_path, json.dumps(data), "session.json")
-    assert rows([record]) == [("src/a.py", [[1, 1]], "replayed")] * 2
-    assert list(contributors(record)) == [("src/a.py", 1)]
+    (record,) = read_records(tmp_path, json.dumps(data), "session.json")
+    assert list_changes([record]) == [("src/a.py", [[1, 1]], "replayed")] * 2
+    assert list(find_contributors(record)) == [("src/a.py", 1)]
 
 
-def ran(session, command, printed, head="Command: {}\nDirectory: (root)\n"):
-    """Run a command; the host trims what it prints."""
+def run_command(session, command, printed, head="Command: {}\nDirectory: (root)\n"):
+    """Add a command; the host trims its output."""
     end = (
         "Error: (none)\nExit Code: 0\nSignal: (none)\nBackground PIDs: (none)\nProcess Group "
         "PGID: 1"
@@ -225,28 +230,28 @@ def ran(session, command, printed, head="Command: {}\nDirectory: (root)\n"):
 
 
 @pytest.mark.parametrize("head", ["Command: {}\nDirectory: (root)\n", ""])
-def test_the_first_line_of_what_a_command_prints_has_lost_its_indentation(tmp_path, head):
+def test_lost_indentation_of_the_first_printed_line_is_restored(tmp_path, head):
     text = "\n    one = 1\n    two = 2\n    three = 3\n"
     gemini = Gemini()
     gemini.call("read_file", PATH, text)
-    ran(gemini, "cat a.py", text, head)
+    run_command(gemini, "cat a.py", text, head)
     gemini.call("replace", replaced("    one = 1\n    two = 2\n", "    one = 1\n    two = 3\n"))
-    assert said(gemini, tmp_path) == [("a.py", [[3, 3]], "replayed")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [[3, 3]], "replayed")]
 
 
-def test_the_indentation_of_a_first_line_that_nobody_saw_is_not_known(tmp_path):
+def test_indentation_of_an_unseen_first_line_is_unknown(tmp_path):
     gemini = Gemini()
-    ran(gemini, "sed -n '5,7p' a.py", "    five = 5\n    six = 6\n    seven = 7\n")
+    run_command(gemini, "sed -n '5,7p' a.py", "    five = 5\n    six = 6\n    seven = 7\n")
     gemini.call("replace", replaced("    five = 5\n", "    five = 6\n"))
     gemini.call("replace", replaced("    seven = 7\n", "    seven = 8\n"))
-    assert [ranges for _, ranges, _ in said(gemini, tmp_path)] == [[], [[7, 7]]]
+    assert [ranges for _, ranges, _ in replay_changes(gemini, tmp_path)] == [[], [[7, 7]]]
 
 
-def test_a_file_that_has_more_lines_than_are_known_is_not_known_whole(gemini, tmp_path):
+def test_file_with_more_lines_than_known_is_not_whole(gemini, tmp_path):
     shown = (
         "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-1 of 5 "
         "total lines.\nAction: Use offset.\n\n"
     )
     gemini.call("read_file", PATH, f"{shown}--- FILE CONTENT (truncated) ---\none = 1")
     gemini.call("replace", replaced("\nthree = 2\n", "four = 4\nthree = 2\n"))
-    assert said(gemini, tmp_path) == [("a.py", [], "content-only")]
+    assert replay_changes(gemini, tmp_path) == [("a.py", [], "content-only")]

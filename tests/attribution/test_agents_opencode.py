@@ -1,8 +1,8 @@
-"""What OpenCode's tools and metadata prove, in the versions that differ."""
+"""Attribution from the tools and metadata of OpenCode, in its different versions."""
 
 import pytest
 
-from tests.attribution.sessions import ROOT, OpenCode, contributors, records_of, rows
+from tests.attribution.sessions import ROOT, OpenCode, find_contributors, list_changes, read_records
 from vacr.attribution.attribute import list_applied_changes, replay_records
 
 FILE = "def f():\n    two = 2\n    three = 2\n"
@@ -29,41 +29,41 @@ def edit(old, new, **more):
     return {**PATH, "oldString": old, "newString": new, **more}
 
 
-def said(opencode, tmp_path):
-    return rows(records_of(tmp_path, opencode.data(), "export.json"))
+def replay_changes(opencode, tmp_path):
+    return list_changes(read_records(tmp_path, opencode.data(), "export.json"))
 
 
 @pytest.mark.parametrize(("shown", "proof"), [(BAR, "replayed"), (COLON, "windowed")])
-def test_an_edit_after_a_read_of_either_form(tmp_path, shown, proof):
+def test_edit_after_either_form_of_read_has_ranges(tmp_path, shown, proof):
     opencode = OpenCode()
     opencode.call("read", PATH, shown)
     opencode.call("edit", edit("two = 2", "two = 3"), "Edit applied successfully.")
     (row,) = list_applied_changes(
-        *replay_records(records_of(tmp_path, opencode.data(), "export.json"))
+        *replay_records(read_records(tmp_path, opencode.data(), "export.json"))
     )
     assert (row["call-id"], row["path"], row["ranges"]) == ("call_1", "a.py", [[2, 2]])
     assert (row["evidence"], row["model-id"]) == (proof, "openai/gpt-5.2")
 
 
-def test_a_read_whose_file_ends_without_a_line_end(tmp_path):
+def test_read_of_a_file_without_last_line_end(tmp_path):
     opencode = OpenCode()
     opencode.call(
         "read", PATH, "<file>\n00001| x = 1\n00002| y = 2\n\n(End of file - total 2 lines)\n</file>"
     )
     opencode.call("write", {**PATH, "content": "x = 1\ny = 2\n"}, metadata={"exists": True})
-    assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "replayed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[2, 2]], "replayed")]
 
 
 @pytest.mark.parametrize("shown", [BAR, COLON])
-def test_the_end_of_a_file_tells_that_nothing_follows(tmp_path, shown):
+def test_end_of_file_mark_shows_that_the_read_is_complete(tmp_path, shown):
     opencode = OpenCode()
     opencode.call("write", {**PATH, "content": FILE + "four = 4\n"}, metadata={"exists": False})
     opencode.call("read", PATH, shown)
-    (record,) = records_of(tmp_path, opencode.data(), "export.json")
-    assert sorted(contributors(record)) == [("a.py", number) for number in (1, 2, 3)]
+    (record,) = read_records(tmp_path, opencode.data(), "export.json")
+    assert sorted(find_contributors(record)) == [("a.py", number) for number in (1, 2, 3)]
 
 
-def test_a_window_proves_a_place(tmp_path):
+def test_partial_read_places_an_edit(tmp_path):
     opencode = OpenCode()
     opencode.call(
         "read",
@@ -71,10 +71,10 @@ def test_a_window_proves_a_place(tmp_path):
         "<file>\n00070| here = 1\n00071| there = 2\n\n(File has more lines)",
     )
     opencode.call("edit", edit("there = 2", "there = 3"))
-    assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
 
 
-def test_a_search_proves_a_place(tmp_path):
+def test_search_result_places_an_edit(tmp_path):
     opencode = OpenCode()
     found = (
         f"Found 2 matches\n{ROOT}/a.py:\n  Line 71: there = 2\n\n{ROOT}/b.py:\n  Line 5: "
@@ -82,23 +82,23 @@ def test_a_search_proves_a_place(tmp_path):
     )
     opencode.call("grep", {"pattern": "there", "path": ROOT}, found)
     opencode.call("edit", edit("there = 2", "there = 3"))
-    assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
 
 
-def test_an_edit_everywhere(opencode, tmp_path):
+def test_replace_all_covers_every_match(opencode, tmp_path):
     opencode.call("edit", edit(" = 2", " = 3", replaceAll=True))
-    assert said(opencode, tmp_path) == [("a.py", [[2, 3]], "windowed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[2, 3]], "windowed")]
 
 
 @pytest.mark.parametrize("status", ["error", "pending", "running"])
-def test_a_call_that_failed_or_goes_on_changes_nothing(opencode, tmp_path, status):
+def test_failed_or_running_call_changes_nothing(opencode, tmp_path, status):
     opencode.call(
         "edit", edit("two = 2", "two = 3"), "oldString not found in content", status=status
     )
-    assert said(opencode, tmp_path) == []
+    assert replay_changes(opencode, tmp_path) == []
 
 
-def test_old_metadata_records_what_a_file_was_and_became(tmp_path):
+def test_old_metadata_with_both_texts_is_recorded_evidence(tmp_path):
     opencode = OpenCode()
     diff = {
         "file": f"{ROOT}/a.py",
@@ -108,7 +108,7 @@ def test_old_metadata_records_what_a_file_was_and_became(tmp_path):
         "deletions": 1,
     }
     opencode.call("edit", edit("two=2", "two=3"), metadata={"diff": "", "filediff": diff})
-    assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "recorded")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[2, 2]], "recorded")]
 
 
 TRIMMED = (
@@ -117,7 +117,7 @@ TRIMMED = (
 )
 
 
-def test_new_metadata_proves_a_place_though_its_indentation_is_cut(tmp_path):
+def test_new_metadata_with_cut_indentation_places_an_edit(tmp_path):
     opencode = OpenCode()
     metadata = {
         "diff": TRIMMED,
@@ -125,46 +125,46 @@ def test_new_metadata_proves_a_place_though_its_indentation_is_cut(tmp_path):
     }
     opencode.call("edit", edit("    two = 2\n", "    two = 3\n      more = 4\n"), metadata=metadata)
     opencode.call("edit", edit("    three = 2", "    three = 3"))
-    assert said(opencode, tmp_path) == [
+    assert replay_changes(opencode, tmp_path) == [
         ("a.py", [[71, 72]], "recorded"),
         ("a.py", [[73, 73]], "windowed"),
     ]
 
 
-def test_metadata_whose_indentation_nothing_tells_proves_no_place(tmp_path):
+def test_metadata_with_unknown_indentation_places_nothing(tmp_path):
     opencode = OpenCode()
     metadata = {"diff": TRIMMED, "filediff": {"file": f"{ROOT}/a.py", "patch": TRIMMED}}
     opencode.call("edit", edit("wo = 2", "wo = 3\n?"), metadata=metadata)
-    assert said(opencode, tmp_path) == [("a.py", [], "content-only")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [], "content-only")]
 
 
-def test_metadata_that_contradicts_what_is_known_wins(tmp_path):
+def test_metadata_overrides_contradicting_known_lines(tmp_path):
     opencode = OpenCode()
     opencode.call("write", {**PATH, "content": FILE}, metadata={"exists": False})
     patch = "@@ -70,1 +70,1 @@\n-    two = 2\n+    two = 3\n"
     opencode.call(
         "edit", edit("    two = 2", "    two = 3"), metadata={"filediff": {"patch": patch}}
     )
-    assert said(opencode, tmp_path)[1] == ("a.py", [[70, 70]], "recorded")
+    assert replay_changes(opencode, tmp_path)[1] == ("a.py", [[70, 70]], "recorded")
 
 
 @pytest.mark.parametrize(("exists", "ranges"), [(False, [[1, 4]]), (True, [[4, 4]])])
-def test_writing(opencode, tmp_path, exists, ranges):
+def test_write_is_attributed_the_lines_that_differ(opencode, tmp_path, exists, ranges):
     opencode.call(
         "write",
         {**PATH, "content": FILE + "four = 4\n"},
         metadata={"exists": exists, "filepath": PATH["filePath"]},
     )
-    assert said(opencode, tmp_path)[0][1] == ranges
+    assert replay_changes(opencode, tmp_path)[0][1] == ranges
 
 
-def test_several_edits(opencode, tmp_path):
+def test_several_edits_have_ranges(opencode, tmp_path):
     edits = [edit("three = 2", "three = 3"), edit("def f():", "# f\ndef f():")]
     opencode.call("multiedit", {**PATH, "edits": edits})
-    assert said(opencode, tmp_path) == [("a.py", [[1, 1], [4, 4]], "windowed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[1, 1], [4, 4]], "windowed")]
 
 
-def test_several_edits_that_the_host_records(tmp_path):
+def test_several_recorded_edits_are_recorded_evidence(tmp_path):
     opencode = OpenCode()
     middle = FILE.replace("three = 2", "three = 3")
     results = [
@@ -173,7 +173,7 @@ def test_several_edits_that_the_host_records(tmp_path):
     ]
     edits = [edit("three = 2", "three = 3"), edit("def f():", "# f\ndef f():")]
     opencode.call("multiedit", {**PATH, "edits": edits}, metadata={"results": results})
-    assert said(opencode, tmp_path) == [("a.py", [[1, 1], [4, 4]], "recorded")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[1, 1], [4, 4]], "recorded")]
 
 
 PATCH = (
@@ -183,12 +183,12 @@ PATCH = (
 
 
 @pytest.mark.parametrize("name", ["apply_patch", "patch"])
-def test_a_patch(opencode, tmp_path, name):
+def test_patch_has_ranges(opencode, tmp_path, name):
     opencode.call(name, {"patchText": PATCH}, "Success. Updated the following files:\nM a.py")
-    assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "windowed")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[2, 2]], "windowed")]
 
 
-def test_a_patch_whose_texts_the_host_keeps(tmp_path):
+def test_patch_with_both_texts_is_recorded_evidence(tmp_path):
     opencode = OpenCode()
     file = {
         "filePath": f"{ROOT}/a.py",
@@ -215,14 +215,14 @@ def test_a_patch_whose_texts_the_host_keeps(tmp_path):
         "after": "",
     }
     opencode.call("apply_patch", {"patchText": PATCH}, metadata={"files": [file, added, gone]})
-    assert said(opencode, tmp_path) == [
+    assert replay_changes(opencode, tmp_path) == [
         ("a.py", [[2, 2]], "recorded"),
         ("b.py", [[1, 2]], "recorded"),
     ]
 
 
 @pytest.mark.parametrize("kind", ["add", "create"])
-def test_a_file_that_a_patch_made_is_new_by_either_name(tmp_path, kind):
+def test_file_created_by_a_patch_is_new_under_either_name(tmp_path, kind):
     opencode = OpenCode()
     file = {
         "filePath": f"{ROOT}/b.py",
@@ -234,11 +234,11 @@ def test_a_file_that_a_patch_made_is_new_by_either_name(tmp_path, kind):
     }
     text = "*** Begin Patch\n*** Add File: b.py\n+x\n+y\n*** End Patch"
     opencode.call("apply_patch", {"patchText": text}, metadata={"files": [file]})
-    assert said(opencode, tmp_path) == [("b.py", [[1, 2]], "recorded")]
+    assert replay_changes(opencode, tmp_path) == [("b.py", [[1, 2]], "recorded")]
 
 
 @pytest.mark.parametrize("member", ["patch", "diff"])
-def test_a_patch_whose_place_the_host_keeps(tmp_path, member):
+def test_patch_with_a_recorded_diff_is_placed(tmp_path, member):
     opencode = OpenCode()
     diff = "@@ -70,3 +70,3 @@\n def f():\n-    two = 2\n+    two = 3\n     three = 2\n"
     file = {
@@ -250,12 +250,12 @@ def test_a_patch_whose_place_the_host_keeps(tmp_path, member):
         "deletions": 1,
     }
     opencode.call("apply_patch", {"patchText": PATCH}, metadata={"files": [file]})
-    assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "recorded")]
+    assert replay_changes(opencode, tmp_path) == [("a.py", [[71, 71]], "recorded")]
 
 
-def test_each_message_has_its_model(opencode, tmp_path):
+def test_lines_name_the_model_of_their_message(opencode, tmp_path):
     opencode.call("edit", edit("two = 2", "two = 3"))
     opencode.call("edit", edit("three = 2", "three = 3"), model="gpt-5.5")
-    (record,) = records_of(tmp_path, opencode.data(), "export.json")
-    models = {number: one["model-id"] for (_, number), one in contributors(record).items()}
+    (record,) = read_records(tmp_path, opencode.data(), "export.json")
+    models = {number: one["model-id"] for (_, number), one in find_contributors(record).items()}
     assert models == {2: "openai/gpt-5.2", 3: "openai/gpt-5.5"}

@@ -1,11 +1,11 @@
-"""Line ends, marks and bytes that hosts do not show, with a base and without."""
+"""Line ends, byte order marks and other bytes that hosts do not show, with and without a base."""
 
 import hashlib
 from itertools import product
 
 import pytest
 
-from tests.attribution.told import ROOT, Told
+from tests.attribution.claude_session import ROOT, ClaudeSession
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
 from vacr.attribution.replay import BaseFiles
 from vacr.edits.lines import decode_file_text, render_as_host
@@ -27,18 +27,18 @@ FILES = {
 @pytest.mark.parametrize(
     ("name", "way"), [*product(FILES, ("edit", "several edits", "patch")), ("CR LF", "write")]
 )
-def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
+def test_change_keeps_bytes_that_hosts_do_not_show(tmp_path, name, way):
     before, after = FILES[name]
-    told = Told()
-    told.read("a.py", render_as_host(decode_file_text(before)))
+    session = ClaudeSession()
+    session.read("a.py", render_as_host(decode_file_text(before)))
     if way == "edit":
-        told.edit("a.py", "two", "2\nII")
+        session.edit("a.py", "two", "2\nII")
     elif way == "several edits":
         edits = [
             {"old_string": "two", "new_string": "2\nIV"},
             {"old_string": "IV", "new_string": "II"},
         ]
-        told.call("MultiEdit", {"file_path": f"{ROOT}/a.py", "edits": edits})
+        session.call("MultiEdit", {"file_path": f"{ROOT}/a.py", "edits": edits})
     elif way == "patch":
         old = render_as_host(decode_file_text(before)).split("\n")
         at = old.index("two")
@@ -55,17 +55,17 @@ def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
             "lines": signed,
         }
         arguments = {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2\nII"}
-        told.call("Edit", arguments, "ok", {"structuredPatch": [hunk]})
+        session.call("Edit", arguments, "ok", {"structuredPatch": [hunk]})
     else:
-        told.write(
+        session.write(
             "a.py", render_as_host(decode_file_text(before)).replace("two", "2\nII"), "update"
         )
     base = BaseFiles("0" * 40, ["a.py"], {"a.py": before}.__getitem__)
-    records = [told.record(tmp_path)]
+    records = [session.record(tmp_path)]
     ((path, data, _),) = list_changed_files(*replay_records(records, base))
     assert (path, data) == ("a.py", after)
-    (made,) = attribute_records(records, base)
-    (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
+    (attributed,) = attribute_records(records, base)
+    (one,) = attributed["file-attribution"]["files"][0]["conversations"][0]["ranges"]
     lines = after.split(b"\n")
     text = b"\n".join(lines[one["start-line"] - 1 : one["end-line"]])
     text += b"\n" if len(lines) > one["end-line"] else b""
@@ -73,15 +73,15 @@ def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
     assert (one["start-line"], one["end-line"]) == (2, 3)
 
 
-def test_what_is_shown_as_a_mark_is_not_known(tmp_path):
-    told = Told()
-    told.read("a.py", "on\ufffd\ntwo\n")
-    told.edit("a.py", "two", "2")
-    ((_, data, about),) = list_changed_files(*replay_records([told.record(tmp_path)]))
+def test_byte_shown_as_a_replacement_character_is_unknown(tmp_path):
+    session = ClaudeSession()
+    session.read("a.py", "on\ufffd\ntwo\n")
+    session.edit("a.py", "two", "2")
+    ((_, data, about),) = list_changed_files(*replay_records([session.record(tmp_path)]))
     assert (data, about["complete"]) == (None, False)
-    told.write("b.py", "the mark \ufffd itself\n")
+    session.write("b.py", "the mark \ufffd itself\n")
     assert [
-        data for _, data, _ in list_changed_files(*replay_records([told.record(tmp_path)]))
+        data for _, data, _ in list_changed_files(*replay_records([session.record(tmp_path)]))
     ] == [
         None,
         "the mark \ufffd itself\n".encode(),

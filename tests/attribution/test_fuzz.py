@@ -1,4 +1,4 @@
-"""What happened in a made-up world, against what attribution says of it."""
+"""Attribution compared with the truth in a simulated world."""
 
 import os
 from functools import cache
@@ -24,9 +24,9 @@ AGENTS = [
 
 
 @cache
-def lived(seed, kinds, steps=STEPS, **more):
-    """Let a world live; at its end the first agent looks at all files: what nobody looks at again,
-    nobody can know.
+def run_world(seed, kinds, steps=STEPS, **more):
+    """Simulate a world; at the end the first agent reads all files, because attribution cannot know
+    an unread change.
     """
     world = World(seed, kinds, **more)
     for _ in range(steps):
@@ -36,7 +36,7 @@ def lived(seed, kinds, steps=STEPS, **more):
     return world
 
 
-def records_of(world, tmp_path):
+def read_records(world, tmp_path):
     records = []
     for number, host in enumerate(world.sessions):
         path = tmp_path / f"session-{number}.{host.suffix}"
@@ -45,15 +45,15 @@ def records_of(world, tmp_path):
     return records
 
 
-def base_of(world):
+def make_base(world):
     return BaseFiles("0" * 40, world.base.keys(), world.base.__getitem__)
 
 
-def said(records):
-    """Give what is said of each line: its contributor and the call that proves it."""
+def list_attributed_lines(records):
+    """Return the contributor of each line, and the call that proves it."""
     lines = {}
     for record in records:
-        calls = dict(called(record["session"]["entries"], "/session/entries"))
+        calls = dict(walk_calls(record["session"]["entries"], "/session/entries"))
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
                 proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
@@ -65,15 +65,15 @@ def said(records):
     return lines
 
 
-def called(entries, place):
-    """Give the call of each entry that proves something, by how the proof names it."""
+def walk_calls(entries, place):
+    """Yield each entry name that a proof may use, with the call of the entry."""
     for number, entry in enumerate(entries):
         yield entry.get("id", f"{place}/{number}"), entry.get("call-id")
-        yield from called(entry.get("children", ()), f"{place}/{number}/children")
+        yield from walk_calls(entry.get("children", ()), f"{place}/{number}/children")
 
 
-def owners(world):
-    """Give who wrote each line."""
+def find_owners(world):
+    """Return the writer of each line."""
     return {
         (path, number): owner
         for path, file in world.files.items()
@@ -81,21 +81,21 @@ def owners(world):
     }
 
 
-def false_lines(world, found):
-    """Give the lines that are said to be an agent's that are not, or another call's."""
-    wrong, truth = {}, owners(world)
-    for place, (kind, call) in found.items():
+def find_false_lines(world, attributed):
+    """Return the lines that are attributed to the wrong agent or call."""
+    wrong, truth = {}, find_owners(world)
+    for place, (kind, call) in attributed.items():
         if (
             kind == "ai"
             and place[0] in world.files
-            and call not in writers(world, place, truth.get(place, BASE))
+            and call not in find_writers(world, place, truth.get(place, BASE))
         ):
             wrong[place] = call, truth.get(place)
     return wrong
 
 
-def writers(world, place, owner):
-    """Give the calls that wrote a line: some bring back what another one wrote."""
+def find_writers(world, place, owner):
+    """Return the calls that wrote a line; a call may restore the line of another."""
     if owner in OTHERS:
         return set()
     text, _ = world.files[place[0]].lines[place[1] - 1]
@@ -104,18 +104,18 @@ def writers(world, place, owner):
 
 @pytest.mark.parametrize("kinds", AGENTS, ids="+".join)
 @pytest.mark.parametrize("seed", range(SEEDS // 5))
-def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, kinds):
-    world = lived(seed, kinds)
-    records = records_of(world, tmp_path)
-    for base in (None, base_of(world)):
-        assert not false_lines(world, said(attribute_records(records, base)))
+def test_no_line_is_attributed_to_the_wrong_agent(tmp_path, seed, kinds):
+    world = run_world(seed, kinds)
+    records = read_records(world, tmp_path)
+    for base in (None, make_base(world)):
+        assert not find_false_lines(world, list_attributed_lines(attribute_records(records, base)))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS // 5))
-def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
-    world = lived(seed, AGENTS[seed % len(AGENTS)])
-    records = records_of(world, tmp_path)
-    for base in (None, base_of(world)):
+def test_no_call_gets_lines_that_it_did_not_write(tmp_path, seed):
+    world = run_world(seed, AGENTS[seed % len(AGENTS)])
+    records = read_records(world, tmp_path)
+    for base in (None, make_base(world)):
         for row in list_applied_changes(*replay_records(records, base)):
             made = world.made[row["call-id"]]
             numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
@@ -133,20 +133,20 @@ def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
         (
             {"kinds": ("claude",)},
             0.17,
-        ),  # it cannot be told who wrote what the version control brings back
+        ),  # the writer of a line that git restores is unknown
     ],
 )
-def test_most_of_what_agents_wrote_is_said(tmp_path, world, most):
+def test_most_lines_of_agents_are_attributed(tmp_path, world, most):
     theirs = missed = 0
     for seed in range(8):
-        one = lived(seed, **world)
-        records = records_of(one, tmp_path)
-        lines = [place for place, owner in owners(one).items() if owner not in OTHERS]
+        one = run_world(seed, **world)
+        records = read_records(one, tmp_path)
+        lines = [place for place, owner in find_owners(one).items() if owner not in OTHERS]
         lines = [
             place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost
         ]
-        for base in (None, base_of(one)):
-            found = said(attribute_records(records, base))
+        for base in (None, make_base(one)):
+            attributed = list_attributed_lines(attribute_records(records, base))
             theirs += len(lines)
-            missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
+            missed += sum(attributed.get(place, ("",))[0] != "ai" for place in lines)
     assert missed / theirs < most

@@ -1,11 +1,9 @@
-"""What Claude Code tells of files that others changed: hunks that are numbered as in the text it
-kept.
-"""
+"""Notices of Claude Code about files that others changed; hunks count lines of the text it kept."""
 
 import pytest
 
+from tests.attribution.claude_session import ClaudeSession
 from tests.attribution.sessions import ROOT
-from tests.attribution.told import Told
 from tests.attribution.world.files import diff
 from vacr.agents.claude_code.tools import parse_change_notice
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
@@ -14,8 +12,8 @@ from vacr.attribution.locate import apply_notice_hunks
 OLD = "".join(f"line {number}\n" for number in range(1, 81))
 
 
-def shown(old, new):
-    """Show a difference as the host does."""
+def render_notice(old, new):
+    """Render a difference like the host."""
     lines, number = [], 0
     for line in diff(old, new, 8):
         if line.startswith("@@"):
@@ -27,8 +25,8 @@ def shown(old, new):
     return "\n".join(lines)
 
 
-def tell(told, path, snippet):
-    told.line(
+def add_notice(session, path, snippet):
+    session.line(
         type="attachment",
         attachment={"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": snippet},
     )
@@ -51,57 +49,61 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", [*CHANGES, *AT_THE_END])
-def test_the_hunks_give_the_text(name):
+def test_notice_hunks_restore_the_new_text(name):
     new = {**CHANGES, **AT_THE_END}[name]
-    notice = parse_change_notice("a.py", shown(OLD, new))
+    notice = parse_change_notice("a.py", render_notice(OLD, new))
     assert notice.whole
     assert apply_notice_hunks(OLD, notice.parts) == (new, name in CHANGES)
 
 
-def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
+def test_misfit_or_ambiguous_hunks_are_refused():
     same = "x = 1\n" * 40
     assert (
         apply_notice_hunks(
             same,
-            parse_change_notice("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts,
+            parse_change_notice(
+                "a.py", render_notice(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])
+            ).parts,
         )
         is None
     )
-    parts = parse_change_notice("a.py", shown(OLD, CHANGES["a line"])).parts
+    parts = parse_change_notice("a.py", render_notice(OLD, CHANGES["a line"])).parts
     assert apply_notice_hunks(OLD.replace("line 15\n", "fifteen\n"), parts) is None
 
 
-def test_what_may_have_been_taken_away_at_the_end_unseen_is_not_known():
+def test_notice_near_the_end_leaves_the_end_unknown():
     new = OLD.replace("line 70\n", "seventy\n")
-    assert apply_notice_hunks(OLD, parse_change_notice("a.py", shown(OLD, new)).parts) is None
+    assert (
+        apply_notice_hunks(OLD, parse_change_notice("a.py", render_notice(OLD, new)).parts) is None
+    )
     cut = new.removesuffix("line 79\nline 80\n")
-    assert shown(OLD, cut) == shown(OLD, new)
+    assert render_notice(OLD, cut) == render_notice(OLD, new)
 
 
-def test_a_notice_that_is_cut_off_is_not_all():
-    snippet = shown(OLD, CHANGES["a line"]) + "\n\n... [12 lines truncated] ..."
+def test_truncated_notice_is_not_whole():
+    snippet = render_notice(OLD, CHANGES["a line"]) + "\n\n... [12 lines truncated] ..."
     assert not parse_change_notice("a.py", snippet).whole
 
 
-def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
-    told = Told()
-    told.read("a.py", OLD)
-    told.edit("a.py", "line 40", "forty")
+def test_notice_keeps_the_agents_lines_elsewhere(tmp_path):
+    session = ClaudeSession()
+    session.read("a.py", OLD)
+    session.edit("a.py", "line 40", "forty")
     mine = OLD.replace("line 40", "forty")
-    tell(told, "a.py", shown(mine, "zero\n" + mine.replace("line 20\n", "")))
-    (made,) = attribute_records([told.record(tmp_path)])
-    (file,) = made["file-attribution"]["files"]
-    (said,) = file["conversations"]
-    found = {
-        one["start-line"]: one.get("contributor", said["contributor"])["type"]
-        for one in said["ranges"]
+    add_notice(session, "a.py", render_notice(mine, "zero\n" + mine.replace("line 20\n", "")))
+    (attributed,) = attribute_records([session.record(tmp_path)])
+    (file,) = attributed["file-attribution"]["files"]
+    (conversation,) = file["conversations"]
+    types = {
+        one["start-line"]: one.get("contributor", conversation["contributor"])["type"]
+        for one in conversation["ranges"]
     }
-    assert found == {1: "human", 40: "ai"}
-    assert made["vacr"]["attribution"]["files"]["a.py"]["complete"] is True
+    assert types == {1: "human", 40: "ai"}
+    assert attributed["vacr"]["attribution"]["files"]["a.py"]["complete"] is True
 
 
-def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_path):
-    told = Told()
+def test_notice_hunks_of_a_partly_known_file_move_later_lines(tmp_path):
+    session = ClaudeSession()
     window = {
         "filePath": f"{ROOT}/a.py",
         "content": OLD.rstrip("\n"),
@@ -109,10 +111,10 @@ def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_
         "numLines": 80,
         "totalLines": 110,
     }
-    told.call(
+    session.call(
         "Read", {"file_path": f"{ROOT}/a.py", "limit": 80}, "…", {"type": "text", "file": window}
     )
-    tell(told, "a.py", shown(OLD, CHANGES["more lines"]))
-    told.edit("a.py", "line 38", "thirty-eight")
-    (row,) = list_applied_changes(*replay_records([told.record(tmp_path)]))
+    add_notice(session, "a.py", render_notice(OLD, CHANGES["more lines"]))
+    session.edit("a.py", "line 38", "thirty-eight")
+    (row,) = list_applied_changes(*replay_records([session.record(tmp_path)]))
     assert row["ranges"] == [[40, 40]]

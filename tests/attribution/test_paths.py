@@ -1,4 +1,4 @@
-"""Names of files, made comparable."""
+"""Paths made absolute, relative and comparable."""
 
 import posixpath
 
@@ -39,7 +39,7 @@ from vacr.edits.paths import make_absolute_path, make_path_key, make_relative_pa
         ("a b/é\u0301\u2028", "/w", "/w/a b/é\u0301\u2028"),
     ],
 )
-def test_absolute(path, folder, name):
+def test_path_is_made_absolute(path, folder, name):
     assert make_absolute_path(path, folder) == name
     assert make_absolute_path(name, folder) == name
 
@@ -71,11 +71,11 @@ def test_absolute(path, folder, name):
         ("/w/e\u0301", "/w", "e\u0301"),
     ],
 )
-def test_relative(path, root, name):
+def test_path_is_made_relative_to_the_root(path, root, name):
     assert make_relative_path(path, root) == name
 
 
-def test_case_tells_files_apart_on_posix_only():
+def test_case_distinguishes_paths_on_posix_only():
     assert make_path_key("/w/A") != make_path_key("/w/a")
     assert make_path_key("C:/w/A") == make_path_key("C:/w/a")
     assert make_path_key("C:/w/ß") != make_path_key("C:/w/ss")
@@ -94,7 +94,7 @@ PATH = st.tuples(
 
 
 @given(PATH, PATH, PATH)
-def test_nothing_leaves_the_root(path, folder, root):
+def test_relative_path_never_leaves_the_root(path, folder, root):
     inside = make_relative_path(make_absolute_path(path, folder), root)
     if inside is not None:
         assert inside

@@ -57,5 +57,5 @@ def record(*calls):
         ([("git rev-parse HEAD", "ab" * 32)], "ab" * 32),
     ],
 )
-def test_newest_revision(calls, revision):
+def test_newest_commit_in_the_output_is_the_revision(calls, revision):
     assert find_newest_revision(walk_session_steps(record(*calls))) == revision

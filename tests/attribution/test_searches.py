@@ -1,13 +1,13 @@
-"""What searches, listings and reads of many files show, as each agent writes it."""
+"""Lines shown by searches, listings and reads of many files, in the format of each agent."""
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Claude, Gemini, OpenCode, records_of
+from tests.attribution.sessions import ROOT, Claude, Gemini, OpenCode, read_records
 from vacr.attribution.attribute import replay_records
 
 
-def seen(records):
-    """Give the lines that are known of each file, by their numbers."""
+def list_known_lines(records):
+    """Return the known lines of each file, by number."""
     replay, _ = replay_records(records)
     return {
         one.path.removeprefix(ROOT + "/"): {
@@ -22,7 +22,7 @@ def seen(records):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "output", "found"),
+    ("arguments", "output", "expected"),
     {
         "several files": (
             {},
@@ -63,20 +63,20 @@ def seen(records):
         "counts": ({"output_mode": "count"}, "a.py:3\nb.py:4", {}),
     }.values(),
 )
-def test_a_search_of_claude_code(tmp_path, arguments, output, found):
+def test_claude_code_search_shows_lines(tmp_path, arguments, output, expected):
     claude = Claude()
     claude.call("Grep", {"pattern": "x", "output_mode": "content", "-n": True, **arguments}, output)
-    assert seen(records_of(tmp_path, claude.data())) == found
+    assert list_known_lines(read_records(tmp_path, claude.data())) == expected
 
 
-def test_a_listing_ends_before_what_the_host_adds(tmp_path):
+def test_listing_ends_before_the_hosts_remarks(tmp_path):
     claude = Claude()
     note = (
         f"Note: {ROOT}/b.py was modified, either by the user or by a linter. Lines:\n     2→other"
     )
     shown = f"     1→one\n     2→two\n\n<system-reminder>\n{note}\n</system-reminder>\n"
     claude.call("Read", {"file_path": f"{ROOT}/a.py"}, shown)
-    assert seen(records_of(tmp_path, claude.data())) == {
+    assert list_known_lines(read_records(tmp_path, claude.data())) == {
         "a.py": {1: "one\n", 2: "two\n"},
         "b.py": {2: "other\n"},
     }
@@ -86,7 +86,7 @@ HEAD = 'Found 2 matches for pattern "x" in path "{}"{}:\n---\n'
 
 
 @pytest.mark.parametrize(
-    ("output", "found"),
+    ("output", "expected"),
     {
         "two files": (
             HEAD.format(".", "")
@@ -122,10 +122,10 @@ HEAD = 'Found 2 matches for pattern "x" in path "{}"{}:\n---\n'
     }.values(),
 )
 @pytest.mark.parametrize("name", ["grep_search", "search_file_content"])
-def test_a_search_of_gemini(tmp_path, name, output, found):
+def test_gemini_search_shows_lines(tmp_path, name, output, expected):
     gemini = Gemini()
     gemini.call(name, {"pattern": "x"}, output)
-    assert seen(records_of(tmp_path, gemini.data(), "session.json")) == found
+    assert list_known_lines(read_records(tmp_path, gemini.data(), "session.json")) == expected
 
 
 MANY = (
@@ -141,10 +141,10 @@ def read_many(tmp_path, output, count):
         f"from **{count} file(s)**.\n"
     )
     gemini.call("read_many_files", {"include": ["*.py"]}, output, display if count else None)
-    return seen(records_of(tmp_path, gemini.data(), "session.json"))
+    return list_known_lines(read_records(tmp_path, gemini.data(), "session.json"))
 
 
-def test_a_read_of_many_files(tmp_path):
+def test_read_of_many_files_shows_each(tmp_path):
     plain = MANY.replace("--- z ---\n", "")
     assert read_many(tmp_path, plain, 2) == {"a.py": {1: "x = 1\n"}, "b.py": {1: "y = 1\n"}}
     assert read_many(tmp_path, plain.replace(f"{ROOT}/", ""), 2) == {
@@ -153,30 +153,30 @@ def test_a_read_of_many_files(tmp_path):
     }
 
 
-def test_a_read_of_many_files_that_cannot_be_told_apart(tmp_path):
+def test_read_of_many_files_with_an_ambiguous_border_shows_none(tmp_path):
     assert read_many(tmp_path, MANY, 2) == {}
     assert read_many(tmp_path, MANY.replace("--- z ---\n", ""), 0) == {}
 
 
-def test_a_read_of_many_files_shows_no_file_that_was_cut(tmp_path):
+def test_read_of_many_files_omits_truncated_files(tmp_path):
     cut = MANY.replace("--- z ---\n", "").replace(
         "x = 1", "[WARNING: This file was truncated.]\n\nx = 1"
     )
     assert read_many(tmp_path, cut, 2) == {"b.py": {1: "y = 1\n"}}
 
 
-def test_a_file_that_gemini_may_not_read_is_not_shown(tmp_path):
+def test_file_that_gemini_may_not_read_is_not_shown(tmp_path):
     gemini = Gemini()
     gemini.call(
         "read_file",
         {"file_path": ".env"},
         f"File path '{ROOT}/.env' is ignored by configured ignore patterns.",
     )
-    assert seen(records_of(tmp_path, gemini.data(), "session.json")) == {}
+    assert list_known_lines(read_records(tmp_path, gemini.data(), "session.json")) == {}
 
 
 @pytest.mark.parametrize(
-    ("output", "found"),
+    ("output", "expected"),
     {
         "until 2026": (
             "<file>\n00001| a\n00002| b\n\n(End of file - total 2 lines)\n</file>",
@@ -196,7 +196,7 @@ def test_a_file_that_gemini_may_not_read_is_not_shown(tmp_path):
             ),
             {1: "a\n", 2: "3: b\n"},
         ),
-        "with what the host adds": (
+        "with remarks of the host": (
             (
                 "<content>\n1: a\n\n(Showing lines 1-1 of 9.)\n</content>\n\n<system-reminder>\n2: "
                 "no\n</system-reminder>"
@@ -206,21 +206,24 @@ def test_a_file_that_gemini_may_not_read_is_not_shown(tmp_path):
         "nothing": (f"File not found: {ROOT}/a.py", None),
     }.values(),
 )
-def test_a_read_of_opencode(tmp_path, output, found):
+def test_opencode_read_shows_lines(tmp_path, output, expected):
     opencode = OpenCode()
     opencode.call("read", {"filePath": f"{ROOT}/a.py"}, output)
-    assert seen(records_of(tmp_path, opencode.data(), "session.json")).get("a.py") == found
+    assert (
+        list_known_lines(read_records(tmp_path, opencode.data(), "session.json")).get("a.py")
+        == expected
+    )
 
 
 @pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_a_search_of_opencode(tmp_path, gap):
+def test_opencode_search_shows_lines(tmp_path, gap):
     opencode = OpenCode()
-    rows = gap.join([f"{ROOT}/a.py:", "  Line 3:   x: 1", "  Line 4: y:"])
+    list_changes = gap.join([f"{ROOT}/a.py:", "  Line 3:   x: 1", "  Line 4: y:"])
     opencode.call(
         "grep",
         {"pattern": "x"},
-        f"Found 2 matches\n{rows}\n\n(Results are truncated. Consider a more specific pattern.)",
+        f"Found 2 matches\n{list_changes}\n\n(Results are truncated. Consider a more specific pattern.)",
     )
-    assert seen(records_of(tmp_path, opencode.data(), "session.json")) == {
+    assert list_known_lines(read_records(tmp_path, opencode.data(), "session.json")) == {
         "a.py": {3: "  x: 1\n", 4: "y:\n"}
     }

@@ -1,4 +1,4 @@
-"""What commands do to files, against files that real commands changed."""
+"""Effects of commands on files, compared with the effects of real commands."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ BASH, GIT = shutil.which("bash"), shutil.which("git")
 ROOT = "/home/mira/app"
 
 
-def called(command, output="", *, failed=False, folder=ROOT):
+def make_call(command, output="", *, failed=False, folder=ROOT):
     native = {"toolUseResult": {"stdout": output, "stderr": "", "interrupted": False}}
     return ToolCall(
         "Bash",
@@ -49,9 +49,9 @@ def run_shell(call):
     return derive_shell_events(call, find_agent("claude-code").shell_run(call))
 
 
-def did(command, output="", *, failed=False):
-    """Give what a command did, without the looks and the touches of everything."""
-    events = run_shell(called(command, output, failed=failed))
+def list_effects(command, output="", *, failed=False):
+    """Return the effects of a command, without observations and unnamed possible changes."""
+    events = run_shell(make_call(command, output, failed=failed))
     return [
         one
         for one in events
@@ -183,8 +183,8 @@ def likely(path, **more):
         ("rm f &", []),
     ],
 )
-def test_effects(command, events):
-    assert did(command) == events
+def test_command_has_exactly_these_effects(command, events):
+    assert list_effects(command) == events
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_effects(command, events):
         ("cd $D && mv f.c g.c", "f.c"),
     ],
 )
-def test_files_that_a_script_names_and_may_change(command, named):
-    events = run_shell(called(command))
+def test_script_may_change_the_files_it_names(command, named):
+    events = run_shell(make_call(command))
     assert any(
         isinstance(one, PossibleChange) and not one.path and named in one.named for one in events
     )
@@ -225,23 +225,23 @@ def test_files_that_a_script_names_and_may_change(command, named):
         "eval x; git add f.c; git commit -m 'write and copy > 2 things, cp too'",
     ],
 )
-def test_files_that_a_script_only_reads_stay_known(command):
+def test_script_that_only_reads_changes_no_file(command):
     assert not any(
-        one.named for one in run_shell(called(command)) if isinstance(one, PossibleChange)
+        one.named for one in run_shell(make_call(command)) if isinstance(one, PossibleChange)
     )
 
 
-def test_what_failed_proves_nothing():
-    assert did("cat > f.x <<'E'\na\nE\n", failed=True) == [likely("f.x")]
-    assert did("mv a.x b.x && false", failed=True) == [likely("a.x"), likely("b.x")]
-    assert did("mv a b; ls", "mv: cannot stat 'a': No such file or directory\n") == []
+def test_failed_command_proves_no_effect():
+    assert list_effects("cat > f.x <<'E'\na\nE\n", failed=True) == [likely("f.x")]
+    assert list_effects("mv a.x b.x && false", failed=True) == [likely("a.x"), likely("b.x")]
+    assert list_effects("mv a b; ls", "mv: cannot stat 'a': No such file or directory\n") == []
 
 
-def test_a_stash_is_known_by_what_it_says():
-    assert did("git stash", "Saved working directory and index state WIP on main: 1 a") == [
-        Stash(".")
-    ]
-    assert did("git stash", "No local changes to save") == []
+def test_output_of_git_stash_shows_whether_it_stashed():
+    assert list_effects(
+        "git stash", "Saved working directory and index state WIP on main: 1 a"
+    ) == [Stash(".")]
+    assert list_effects("git stash", "No local changes to save") == []
 
 
 def git(folder, *arguments):
@@ -260,7 +260,7 @@ def git(folder, *arguments):
 
 
 class Tree:
-    """A work tree in which commands are run, and a replay that is told of them."""
+    """A work tree where commands run, and a replay that follows them."""
 
     def __init__(self, folder, random, *, with_base):
         self.folder, self.random, self.words = folder, random, 0
@@ -297,7 +297,7 @@ class Tree:
             stderr=subprocess.STDOUT,
             check=False,
         )
-        call = called(
+        call = make_call(
             command,
             done.stdout.decode().strip(),
             failed=done.returncode != 0,
@@ -372,7 +372,7 @@ NAMES = ["a.py", "b.py", "sub/c.py", "new.py", "sub/new.py"]
 @pytest.mark.skipif(BASH is None or GIT is None, reason="bash or git is not installed")
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
+def test_replayed_state_matches_the_real_work_tree(tmp_path, seed, with_base):
     tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded, so that a tree can be made again
     done = []
     for _ in range(25):
@@ -381,9 +381,9 @@ def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
         tree.check(done)
 
 
-def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
+def test_file_written_by_a_command_has_shell_evidence():
     replay = Replay(None, [ROOT])
-    call = called("cat > f <<'EOF'\na\nEOF")
+    call = make_call("cat > f <<'EOF'\na\nEOF")
     replay.step(call, derive_file_actions(find_agent("claude-code"), call))
     assert [(change.ranges, change.evidence) for change in replay.history] == [
         ([(1, 1)], EVIDENCE_SHELL)
@@ -406,8 +406,8 @@ def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
     ],
 )
 @pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
-def test_time_grows_with_length_only(piece, line):
+def test_time_grows_linearly(piece, line):
     command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
     start = time.process_time()
-    list(run_shell(called(command, output)))
+    list(run_shell(make_call(command, output)))
     assert time.process_time() - start < 3

@@ -1,4 +1,4 @@
-"""Whose lines are whose after a formatter or another command ran over them."""
+"""Makers of lines after a formatter or another command rewrote them."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ROOT = "/home/mira/app"
 
 
 @pytest.mark.parametrize(
-    ("known", "seen", "makers", "found"),
+    ("known", "seen", "makers", "expected"),
     [
         (["a(b)\n"], ["a( b )\n"], [1], [0]),
         (["a(b, c)\n"], ["a(\n", "  b,\n", "  c)\n"], [1], [0, 0, 0]),
@@ -26,12 +26,12 @@ ROOT = "/home/mira/app"
         (["a\n"], [], [1], []),
     ],
 )
-def test_lines_of_the_same_tokens_stay_what_they_are(known, seen, makers, found):
-    assert align_lines(known, seen, makers) == found
+def test_lines_with_equal_tokens_are_aligned(known, seen, makers, expected):
+    assert align_lines(known, seen, makers) == expected
 
 
 class Session:
-    """Calls on one file, replayed as they are made."""
+    """Calls on one file, each replayed at once."""
 
     def __init__(self, agent="claude-code", base=None):
         self.replay, self.agent = Replay(base, [ROOT]), agent
@@ -46,8 +46,8 @@ class Session:
         )
         self.replay.step(call, derive_file_actions(find_agent(self.agent), call))
 
-    def said(self):
-        """Give the contributor and the evidence of each line that the base does not have."""
+    def list_makers(self):
+        """Return the maker and the evidence of each line that the base does not have."""
         tracked = self.replay.files[f"{ROOT}/f.go"]
         release_reverted_lines(tracked.file)
         makers = self.replay.makers
@@ -58,29 +58,29 @@ class Session:
         }
 
 
-def test_a_formatter_leaves_lines_to_those_who_wrote_them():
+def test_formatted_lines_keep_their_makers():
     session = Session()
     session.shell("cat > f.go <<'EOF'\nfunc a() {\nb( c )\n}\nEOF")
     session.shell("gofmt -w f.go")
     assert session.replay.files[f"{ROOT}/f.go"].dirty
     session.shell("cat f.go", "func a() {\n\tb(c)\n}\n")
     assert not session.replay.files[f"{ROOT}/f.go"].dirty
-    assert session.said() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
+    assert session.list_makers() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
 
 
-def test_what_another_command_changed_is_the_shells():
+def test_line_changed_by_sed_belongs_to_the_shell():
     session = Session()
     session.shell("cat > f.go <<'EOF'\nfunc a() {\nb(c)\n}\nEOF")
     session.shell("sed -i 's/c/d/' f.go")
     session.shell("cat f.go", "func a() {\nb(d)\n}\n")
-    assert session.said() == {
+    assert session.list_makers() == {
         1: ("ai", EVIDENCE_SHELL),
         2: ("shell", EVIDENCE_SHELL),
         3: ("ai", EVIDENCE_SHELL),
     }
 
 
-def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_lines():
+def test_patch_after_a_possible_formatting_has_no_certain_ranges():
     patch = "*** Begin Patch\n*** Update File: f.go\n@@\n-b(c)\n+b(d)\n*** End Patch"
     for command, known in (
         ("true", True),
@@ -94,7 +94,7 @@ def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_line
         session.step("apply_patch", patch, "Success")
         assert bool(session.replay.history[-1].ranges) is known
         session.shell("cat f.go", "func a() {\nb(d)\n}\n")
-        assert session.said()[2][0] == "ai"
+        assert session.list_makers()[2][0] == "ai"
 
 
 CODE = "func a() {\nb( c )\n}\n"
@@ -105,8 +105,8 @@ WRITTEN = (
 )
 
 
-def dirty(command, output="", agent="claude-code"):
-    """Give the files that a command has made doubtful."""
+def find_doubtful_files(command, output="", agent="claude-code"):
+    """Return the files that a command makes doubtful."""
     session = Session(agent)
     session.shell(WRITTEN)
     session.shell(command, output)
@@ -120,7 +120,7 @@ GO = {"f.go", "sub/g.go"}
 
 
 @pytest.mark.parametrize(
-    ("command", "found"),
+    ("command", "expected"),
     [
         ("gofmt -w .", GO),
         ("gofmt -w ./...", GO),
@@ -178,12 +178,12 @@ GO = {"f.go", "sub/g.go"}
         ("cat f.go", set()),
     ],
 )
-def test_what_a_command_may_have_rewritten_is_doubtful(command, found):
-    assert dirty(command) == found
+def test_files_that_a_command_may_have_rewritten_are_doubtful(command, expected):
+    assert find_doubtful_files(command) == expected
 
 
 @pytest.mark.parametrize(
-    ("command", "output", "found"),
+    ("command", "output", "expected"),
     [
         ("black .", "All done!\n3 files left unchanged.\n", set()),
         ("black .", "reformatted f.py\n\n1 file reformatted, 2 files left unchanged.\n", {"f.py"}),
@@ -196,31 +196,31 @@ def test_what_a_command_may_have_rewritten_is_doubtful(command, found):
         ("ruff format --quiet", "", {"f.py"}),
     ],
 )
-def test_a_formatter_that_says_it_has_rewritten_nothing(command, output, found):
+def test_report_of_no_changes_removes_the_doubt(command, output, expected):
     session = Session()
     session.shell("cat > f.py <<'EOF'\nx = 1\nEOF")
     session.shell(command, output)
     assert {
         path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty
-    } == found
+    } == expected
 
 
-def test_lines_that_a_formatter_of_a_folder_laid_out_stay_whose_they_were():
+def test_lines_formatted_with_their_folder_keep_their_makers():
     for command in ("gofmt -w .", "npm run format", "git ls-files | xargs gofmt -w"):
         session = Session()
         session.shell(f"cat > f.go <<'EOF'\n{CODE}EOF")
         session.shell(command)
         session.shell("cat f.go", LAID_OUT)
         assert not session.replay.files[f"{ROOT}/f.go"].dirty
-        assert session.said() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
+        assert session.list_makers() == dict.fromkeys((1, 2, 3), ("ai", EVIDENCE_SHELL))
 
 
-def test_what_a_formatter_put_there_is_nobodys_call():
+def test_line_added_by_a_formatter_belongs_to_no_call():
     session = Session()
     session.shell(f"cat > f.go <<'EOF'\n{CODE}EOF")
     session.shell("golangci-lint run --fix")
     session.shell("cat f.go", LAID_OUT.replace("}", "\treturn\n}"))
-    assert {number: kind for number, (kind, _) in session.said().items()} == {
+    assert {number: kind for number, (kind, _) in session.list_makers().items()} == {
         1: "ai",
         2: "ai",
         3: "shell",

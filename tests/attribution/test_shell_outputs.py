@@ -1,4 +1,4 @@
-"""What outputs show of files, against files that real commands showed."""
+"""Lines of files in the output of commands, compared with real files and commands."""
 
 import posixpath
 import shutil
@@ -18,7 +18,7 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
 
-def looks(script, output, code=0, *, done=True, **more):
+def list_observations(script, output, code=0, *, done=True, **more):
     events = derive_script_events(
         parse_shell_script(script), ShellResult(code, done and code == 0, output, **more), ""
     )
@@ -38,7 +38,7 @@ def numbered(first, last):
 
 
 @pytest.mark.parametrize(
-    ("script", "output", "found"),
+    ("script", "output", "expected"),
     [
         ("cat f", TEXT, [("f", 1, 30)]),
         ("cat < f", TEXT, []),
@@ -132,20 +132,20 @@ def numbered(first, last):
         ("cd sub; cat f", "bash: line 1: cd: sub: No such file or directory\n" + TEN, []),
     ],
 )
-def test_looks(script, output, found):
-    assert looks(script, output) == found
+def test_output_shows_lines_of_files(script, output, expected):
+    assert list_observations(script, output) == expected
 
 
-def test_a_search_that_finds_nothing_prints_nothing():
-    assert looks("cat f; grep -n x g", TEN, code=1) == [("f", 1, 10)]
+def test_search_without_a_match_prints_nothing():
+    assert list_observations("cat f; grep -n x g", TEN, code=1) == [("f", 1, 10)]
 
 
-def test_a_cut_output_shows_what_is_before_the_cut():
-    assert looks("cat f", TEN, cut=True) == [("f", 1, 10)]
-    assert looks("cat f; echo ---; cat g", TEN, cut=True) == []
+def test_truncated_output_shows_the_lines_before_the_cut():
+    assert list_observations("cat f", TEN, cut=True) == [("f", 1, 10)]
+    assert list_observations("cat f; echo ---; cat g", TEN, cut=True) == []
 
 
-def test_a_window_may_lack_empty_lines_before_it():
+def test_stripped_output_may_lack_leading_empty_lines():
     events = list(
         derive_script_events(
             parse_shell_script("sed -n '5,20p' f"),
@@ -164,7 +164,7 @@ def test_a_window_may_lack_empty_lines_before_it():
     assert [(one.first, one.slack) for one in events] == [(5, 0)]
 
 
-def test_the_end_of_a_beginning_wants_a_long_file():
+def test_tail_of_head_requires_a_long_enough_file():
     events = list(
         derive_script_events(
             parse_shell_script("head -20 f | tail -5"),
@@ -179,7 +179,7 @@ DIFF = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n-a\n+
 
 
 @pytest.mark.parametrize(
-    ("script", "output", "found"),
+    ("script", "output", "expected"),
     [
         ("git diff", DIFF, ["f.py"]),
         ("git diff HEAD -- f.py", DIFF, ["f.py"]),
@@ -199,14 +199,14 @@ DIFF = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n-a\n+
         ("git diff -w", DIFF, []),
     ],
 )
-def test_diffs(script, output, found):
+def test_git_diff_shows_hunks(script, output, expected):
     events = derive_script_events(
         parse_shell_script(script), ShellResult(0, done=True, text=output), ""
     )
-    assert [one.path for one in events if isinstance(one, ObservedDiff)] == found
+    assert [one.path for one in events if isinstance(one, ObservedDiff)] == expected
 
 
-def test_renames_that_are_told():
+def test_git_status_reports_renames():
     events = derive_script_events(
         parse_shell_script("git add -A && git status --short"),
         ShellResult(0, done=True, text="R  a -> b\n M c\n"),
@@ -288,7 +288,7 @@ def random_script(random):
     return text
 
 
-def holds(look, files):
+def matches_files(look, files):
     path = posixpath.normpath(look.path)
     if path not in files:
         return False
@@ -304,7 +304,7 @@ def holds(look, files):
 
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 @pytest.mark.parametrize("seed", range(40))
-def test_every_look_is_true_of_the_files(tmp_path, seed):
+def test_every_observation_matches_the_real_files(tmp_path, seed):
     random = Random(seed)  # noqa: S311 - seeded, so that a script can be run again
     for _ in range(12):
         files = random_files(random, tmp_path)
@@ -325,4 +325,4 @@ def test_every_look_is_true_of_the_files(tmp_path, seed):
         result = ShellResult(done.returncode, done.returncode == 0, output, stripped=stripped)
         for event in derive_script_events(parse_shell_script(script), result, ""):
             if isinstance(event, ObservedLines):
-                assert holds(event, files), (script, output, event)
+                assert matches_files(event, files), (script, output, event)

@@ -1,4 +1,4 @@
-"""What came of a shell call, however the agent wraps it."""
+"""Exit code and output of a shell call, in the format of each agent."""
 
 import json
 
@@ -11,7 +11,7 @@ from vacr.attribution.shell.effects import derive_shell_events
 from vacr.edits.actions import FileDeletion, ObservedLines
 
 
-def called(output, *, name="shell", command="cat f", state=CALL_DONE, **native):
+def make_call(output, *, name="shell", command="cat f", state=CALL_DONE, **native):
     return ToolCall(
         name, {"command": command}, "e", "c", "m", "", state=state, output=output, native=native
     )
@@ -30,12 +30,12 @@ GEMINI = (
 @pytest.mark.parametrize(
     ("agent", "call", "code", "done", "text", "cut"),
     [
-        ("codex-cli", called("a\nb\n"), None, True, "a\nb\n", False),
-        ("codex-cli", called(CODEX.format(0, "a\nb\n")), 0, True, "a\nb\n", False),
-        ("codex-cli", called(CODEX.format(1, "a\n")), 1, False, "a\n", False),
+        ("codex-cli", make_call("a\nb\n"), None, True, "a\nb\n", False),
+        ("codex-cli", make_call(CODEX.format(0, "a\nb\n")), 0, True, "a\nb\n", False),
+        ("codex-cli", make_call(CODEX.format(1, "a\n")), 1, False, "a\n", False),
         (
             "codex-cli",
-            called("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"),
+            make_call("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"),
             0,
             True,
             "a\n",
@@ -43,7 +43,7 @@ GEMINI = (
         ),
         (
             "codex-cli",
-            called(
+            make_call(
                 "Exit code: 0\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nTotal "
                 "output lines: 9\n\na\n"
             ),
@@ -54,7 +54,7 @@ GEMINI = (
         ),
         (
             "codex-cli",
-            called("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"),
+            make_call("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"),
             None,
             False,
             "a",
@@ -62,7 +62,7 @@ GEMINI = (
         ),
         (
             "codex-cli",
-            called(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")),
+            make_call(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")),
             0,
             True,
             "a",
@@ -70,16 +70,16 @@ GEMINI = (
         ),
         (
             "claude-code",
-            called("a\nb\n\n... [12 lines truncated] ...\n\nc\n"),
+            make_call("a\nb\n\n... [12 lines truncated] ...\n\nc\n"),
             None,
             True,
             "a\nb\n",
             True,
         ),
-        ("codex-cli", called("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
+        ("codex-cli", make_call("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
         (
             "claude-code",
-            called("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"),
+            make_call("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"),
             None,
             True,
             "",
@@ -87,22 +87,22 @@ GEMINI = (
         ),
         (
             "opencode",
-            called("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"),
+            make_call("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"),
             None,
             True,
             "a\n",
             True,
         ),
-        ("gemini-cli", called(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
-        ("gemini-cli", called(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
-        ("gemini-cli", called(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
-        ("gemini-cli", called("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
-        ("opencode", called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
-        ("codex-cli", called("a\n", exit_code=2), 2, False, "a\n", False),
-        ("claude-code", called("Exit code 1\na\n", state=CALL_FAILED), 1, False, "a\n", False),
+        ("gemini-cli", make_call(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
+        ("gemini-cli", make_call(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
+        ("gemini-cli", make_call(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
+        ("gemini-cli", make_call("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
+        ("opencode", make_call("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
+        ("codex-cli", make_call("a\n", exit_code=2), 2, False, "a\n", False),
+        ("claude-code", make_call("Exit code 1\na\n", state=CALL_FAILED), 1, False, "a\n", False),
         (
             "claude-code",
-            called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}),
+            make_call("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}),
             None,
             True,
             "a",
@@ -110,7 +110,7 @@ GEMINI = (
         ),
         (
             "claude-code",
-            called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}),
+            make_call("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}),
             None,
             False,
             "a",
@@ -118,7 +118,7 @@ GEMINI = (
         ),
         (
             "claude-code",
-            called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}),
+            make_call("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}),
             None,
             False,
             "a",
@@ -126,25 +126,25 @@ GEMINI = (
         ),
     ],
 )
-def test_results(agent, call, code, done, text, cut):
+def test_result_is_unwrapped(agent, call, code, done, text, cut):
     result = parse_shell_result(find_agent(agent), call)
     assert (result.code, result.done, result.text, result.cut) == (code, done, text, cut)
 
 
-def test_the_first_codex_tells_its_exit_code_in_json():
-    call = called("a\n")
+def test_first_codex_reports_its_exit_code_in_json():
+    call = make_call("a\n")
     call.native["output"] = json.dumps({"output": "a\n", "metadata": {"exit_code": 2}})
     assert parse_shell_result(find_agent("codex-cli"), call).code == 2
 
 
-def test_opencode_tells_its_exit_code_in_a_state():
-    call = called("a\n")
+def test_opencode_reports_its_exit_code_in_the_state():
+    call = make_call("a\n")
     call.native["state"] = {"metadata": {"exit": 1}}
     assert not parse_shell_result(find_agent("opencode"), call).done
 
 
 def powershell(command, output=""):
-    call = called(output, name="PowerShell", command=command)
+    call = make_call(output, name="PowerShell", command=command)
     events = derive_shell_events(call, find_agent("claude-code").shell_run(call))
     return [
         (one.path, one.first, len(one.lines)) if isinstance(one, ObservedLines) else one
@@ -154,7 +154,7 @@ def powershell(command, output=""):
 
 
 @pytest.mark.parametrize(
-    ("command", "found"),
+    ("command", "expected"),
     [
         ("Get-Content f.txt", [("f.txt", 1, 2)]),
         ("Get-Content -Path 'a b\\f.txt' -TotalCount 5", []),
@@ -166,9 +166,9 @@ def powershell(command, output=""):
         ("if ($x) { Get-Content f.txt }", []),
     ],
 )
-def test_powershell(command, found):
-    assert powershell(command, "a\r\nb\r\n") == found
+def test_powershell_output_shows_lines(command, expected):
+    assert powershell(command, "a\r\nb\r\n") == expected
 
 
-def test_powershell_removes():
+def test_powershell_removes_files():
     assert powershell("Remove-Item -Recurse a.txt") == [FileDeletion("a.txt", folder=True)]

@@ -1,12 +1,10 @@
-"""Claude Code records its patches with two spaces for each tab that indents a line; the file has
-tabs.
-"""
+"""Patches that Claude Code records with two spaces for each tab of the file."""
 
 import hashlib
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Claude, records_of
+from tests.attribution.sessions import ROOT, Claude, read_records
 from vacr.attribution.attribute import attribute_records, replay_records
 
 PATH = {"file_path": f"{ROOT}/m.go"}
@@ -32,7 +30,7 @@ PATCH = [
 ]
 
 
-def recorded(original, old, new, *, read=True):
+def make_session(original, old, new, *, read=True):
     claude = Claude()
     if read:
         claude.read("m.go", BEFORE)
@@ -42,28 +40,32 @@ def recorded(original, old, new, *, read=True):
 
 
 @pytest.mark.parametrize(("original", "read"), [(BEFORE, True), (BEFORE, False), (None, True)])
-def test_a_file_with_tabs_keeps_them(tmp_path, original, read):
-    records = records_of(tmp_path, recorded(original, "run(1)", "run(2)\n\t\tstop()", read=read))
+def test_recorded_patch_keeps_tabs(tmp_path, original, read):
+    records = read_records(
+        tmp_path, make_session(original, "run(1)", "run(2)\n\t\tstop()", read=read)
+    )
     (tracked,) = replay_records(records)[0].files.values()
     assert "".join(line for chunk in tracked.file.chunks for line in chunk.lines) == AFTER
-    (made,) = attribute_records(records)
-    ((one,),) = [file["conversations"][0]["ranges"] for file in made["file-attribution"]["files"]]
+    (attributed,) = attribute_records(records)
+    ((one,),) = [
+        file["conversations"][0]["ranges"] for file in attributed["file-attribution"]["files"]
+    ]
     assert (one["start-line"], one["end-line"]) == (3, 4)
     assert one["content-hash"] == hashlib.sha256(b"\t\trun(2)\n\t\tstop()\n").hexdigest()
 
 
-def test_what_the_call_spells_tells_that_a_file_has_tabs(tmp_path):
+def test_arguments_of_the_call_show_that_a_file_has_tabs(tmp_path):
     old, new = "\tif ok {\n\t\trun(1)\n", "\tif ok {\n\t\trun(2)\n\t\tstop()\n"
-    (tracked,) = replay_records(records_of(tmp_path, recorded(None, old, new, read=False)))[
+    (tracked,) = replay_records(read_records(tmp_path, make_session(None, old, new, read=False)))[
         0
     ].files.values()
     assert tracked.file.line(4) == "\t\tstop()\n"
     assert tracked.file.line(5) == "\t}\n"
 
 
-def test_a_file_with_spaces_keeps_them(tmp_path):
+def test_recorded_patch_keeps_spaces(tmp_path):
     old, new = "  if ok {\n    run(1)\n", "  if ok {\n    run(2)\n    stop()\n"
-    (tracked,) = replay_records(records_of(tmp_path, recorded(None, old, new, read=False)))[
+    (tracked,) = replay_records(read_records(tmp_path, make_session(None, old, new, read=False)))[
         0
     ].files.values()
     assert tracked.file.line(5) == "  }\n"

@@ -1,4 +1,4 @@
-"""Repositories as they come, and what is said where there is none."""
+"""Git repositories of every form, and the errors about missing ones."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.attribution.acting import commit, git, repository
+from tests.attribution.working_agent import commit, git, repository
 from vacr.blame.file_blame import list_commit_additions, run_git_blame, unquote_git_name
 from vacr.blame.git import Repository, load_git_base
 from vacr.errors import UnreadableInput, UsageError
@@ -35,9 +35,7 @@ def files(base):
     return {name: base.file(name) for name in base.names}
 
 
-def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_the_same_base(
-    repo, tmp_path
-):
+def test_every_form_of_a_repository_gives_the_same_base(repo, tmp_path):
     git(tmp_path, "clone", "-q", "--bare", "repo", "bare.git")
     git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
     (repo / "sub").mkdir()
@@ -48,7 +46,7 @@ def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_
         assert base.revision == git(repo, "rev-parse", "HEAD")
 
 
-def test_a_sha_256_repository_is_a_base(tmp_path):
+def test_sha_256_repository_is_a_base(tmp_path):
     folder = repository(tmp_path / "repo", "--object-format=sha256")
     (folder / "a.py").write_bytes(b"one\n")
     name = commit(folder)
@@ -62,7 +60,7 @@ def test_a_sha_256_repository_is_a_base(tmp_path):
     assert run_git_blame(found, name, "a.py").lines == [(name, "a.py", 1)]
 
 
-def test_any_name_is_read(tmp_path):
+def test_odd_file_names_are_read(tmp_path):
     folder = repository(tmp_path / "repo")
     for name in ODD:
         (folder / name).write_text(f"in {name!r}\nsecond\n")
@@ -81,12 +79,12 @@ def test_any_name_is_read(tmp_path):
         assert set(run_git_blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
 
 
-def test_names_in_quotation_marks_are_read():
+def test_quoted_names_are_decoded():
     assert unquote_git_name(b'"a\\"b\\n\\\\\\303\\251\\351.py"') == 'a"b\n\\é\udce9.py'
     assert unquote_git_name(b"plain name") == "plain name"
 
 
-def test_links_and_submodules_are_no_files(repo, tmp_path):
+def test_links_and_submodules_are_not_files(repo, tmp_path):
     inner = repository(tmp_path / "inner")
     (inner / "inside.py").write_text("inside\n")
     commit(inner)
@@ -105,7 +103,7 @@ def test_links_and_submodules_are_no_files(repo, tmp_path):
     assert list_commit_additions(Repository(repo), [name])[name] == []
 
 
-def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
+def test_at_sign_may_be_in_the_folder_and_in_the_revision(tmp_path):
     folder = repository(tmp_path / "me@home")
     (folder / "a.py").write_text("one\n")
     first = commit(folder)
@@ -135,7 +133,7 @@ REFUSED = [
 
 @pytest.mark.usefixtures("repo")
 @pytest.mark.parametrize(("text", "kind", "message"), REFUSED)
-def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
+def test_invalid_base_is_refused(tmp_path, monkeypatch, text, kind, message):
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
@@ -144,13 +142,13 @@ def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
     assert error.value.hint
 
 
-def test_an_empty_repository_says_so(tmp_path):
+def test_empty_repository_is_explained(tmp_path):
     with pytest.raises(UnreadableInput, match="no such commit: HEAD") as error:
         load_git_base(str(repository(tmp_path / "empty")))
     assert "no commits yet" in error.value.hint
 
 
-def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
+def test_missing_git_is_explained(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnreadableInput, match="git is not installed") as error:
         load_git_base(str(repo))
@@ -160,7 +158,7 @@ def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
 )
-def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path):
+def test_repository_of_another_user_is_refused(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SUDO_UID", raising=False)
     for place in (repo, repo / ".git"):
@@ -170,7 +168,7 @@ def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path
     assert f"safe.directory {repo}" in error.value.hint
 
 
-def test_nothing_of_the_repository_is_run(repo, tmp_path):
+def test_no_program_of_the_repository_runs(repo, tmp_path):
     trap = tmp_path / "trap"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{trap}'\ncat\n")
@@ -216,7 +214,7 @@ def test_nothing_of_the_repository_is_run(repo, tmp_path):
     assert not trap.exists()
 
 
-def test_variables_of_another_repository_are_passed_over(repo, tmp_path, monkeypatch):
+def test_git_variables_of_another_repository_are_ignored(repo, tmp_path, monkeypatch):
     other = repository(tmp_path / "other")
     commit(other)
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
@@ -226,7 +224,7 @@ def test_variables_of_another_repository_are_passed_over(repo, tmp_path, monkeyp
     assert set(load_git_base(str(repo)).names) == {"a.py"}
 
 
-def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
+def test_one_process_reads_all_blobs_and_is_closed(tmp_path):
     folder = repository(tmp_path / "repo")
     for number in range(300):
         (folder / f"{number}.txt").write_text(f"{number}\n" * number)
@@ -249,12 +247,12 @@ def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_blob_that_is_missing_is_named(repo):
+def test_missing_blob_is_named(repo):
     with pytest.raises(UnreadableInput, match=r"the repository lacks the object 1{40}"):
         Repository(repo).blob("1" * 40)
 
 
-def test_a_merge_added_only_what_no_parent_has(repo):
+def test_merge_added_only_lines_that_no_parent_has(repo):
     git(repo, "checkout", "-q", "-b", "side")
     (repo / "b.py").write_text("side\n")
     commit(repo)
@@ -271,7 +269,7 @@ def test_a_merge_added_only_what_no_parent_has(repo):
     ] == [("b.py", {2})]
 
 
-def test_a_renamed_file_is_the_same_file_whatever_the_configuration_says(repo):
+def test_renames_are_found_despite_the_configuration(repo):
     (repo / "a.py").write_text("".join(f"line {number}\n" for number in range(20)))
     commit(repo)
     git(repo, "mv", "a.py", "z.py")

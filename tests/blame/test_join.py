@@ -1,4 +1,4 @@
-"""Blocks of lines, joined to what sessions wrote."""
+"""Blocks of committed lines, joined to the claims of sessions."""
 
 import hashlib
 import os
@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.attribution.test_fuzz import lived, records_of
+from tests.attribution.test_fuzz import read_records, run_world
 from tests.attribution.world import HUMAN, OTHERS
 from vacr.attribution.attribute import find_base_root
 from vacr.attribution.replay import BaseFiles
@@ -17,11 +17,11 @@ from vacr.blame.join import ClaimJoiner, FileVersion, is_distinctive, is_partly_
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 
 
-def claim(name="call", kind="ai"):
+def make_claim(name="call", kind="ai"):
     return LineClaim(kind, "model", "session", "record", f"entry-{name}", name, "", "replayed")
 
 
-def version(text, added=None, path="a.py"):
+def make_version(text, added=None, path="a.py"):
     lines = text.splitlines(keepends=True)
     numbers = set(range(1, len(lines) + 1)) if added is None else set(added)
     return FileVersion(
@@ -29,11 +29,11 @@ def version(text, added=None, path="a.py"):
     )
 
 
-def piece(text, name="call", path="a.py", kind="ai", moment=0):
-    return TextPiece(claim(name, kind), path, tuple(text.splitlines(keepends=True)), moment)
+def make_piece(text, name="call", path="a.py", kind="ai", moment=0):
+    return TextPiece(make_claim(name, kind), path, tuple(text.splitlines(keepends=True)), moment)
 
 
-def joined(pieces, *versions):
+def join_types(pieces, *versions):
     answers = ClaimJoiner(GatheredClaims(pieces=list(pieces))).join(versions)
     return [{number: found.type for number, found in answer.items()} for answer in answers]
 
@@ -42,7 +42,7 @@ BODY = "def price(order):\n    taxes = order.taxes()\n    return order.net + tax
 
 JOINS = {
     "a block": ([BODY], "import os\n" + BODY, None, {2, 3, 4}),
-    "a block in the middle of what was there": ([BODY], "x\n" + BODY + "y\n", {2, 3, 4}, {2, 3, 4}),
+    "a block between old lines": ([BODY], "x\n" + BODY + "y\n", {2, 3, 4}, {2, 3, 4}),
     "two short lines that are all of it": (
         ["x = 1\ny = 2\n"],
         "x = 1\ny = 2\nz = 3\n",
@@ -65,7 +65,7 @@ JOINS = {
     ),
     "a block twice, written once": ([BODY], BODY + "x\n" + BODY, None, set()),
     "a block twice, written twice": ([BODY, BODY], BODY + "x\n" + BODY, None, {1, 2, 3, 5, 6, 7}),
-    "a copy of what was there": ([BODY], BODY + "x\n" + BODY, {5, 6, 7}, set()),
+    "a copy of old lines": ([BODY], BODY + "x\n" + BODY, {5, 6, 7}, set()),
     "only the added lines of a block": ([BODY], BODY, {2, 3}, {2, 3}),
     "a block that the commit ends one line earlier": (
         ["\n" + BODY],
@@ -80,90 +80,98 @@ JOINS = {
 
 
 @pytest.mark.parametrize("name", JOINS)
-def test_a_block_is_known_again(name):
+def test_written_block_is_recognised_in_a_commit(name):
     texts, text, added, expected = JOINS[name]
-    (answer,) = joined(
-        [piece(one, f"call {i}") for i, one in enumerate(texts)], version(text, added)
+    (answer,) = join_types(
+        [make_piece(one, f"call {i}") for i, one in enumerate(texts)], make_version(text, added)
     )
     assert answer == dict.fromkeys(expected, "ai")
 
 
-def test_in_another_file_more_is_needed():
+def test_block_in_another_file_needs_more_lines():
     short = "x = 1\ny = 2\n"
-    assert joined([piece(short, path="b.py")], version(short)) == [{}]
-    assert joined([piece(BODY, path="b.py")], version(BODY)) == [dict.fromkeys((1, 2, 3), "ai")]
+    assert join_types([make_piece(short, path="b.py")], make_version(short)) == [{}]
+    assert join_types([make_piece(BODY, path="b.py")], make_version(BODY)) == [
+        dict.fromkeys((1, 2, 3), "ai")
+    ]
 
 
-def test_a_phrase_that_everybody_writes_is_nobodys_in_another_file():
+def test_common_phrase_in_another_file_is_not_blamed():
     phrase = "\tif err != nil {\n\t\treturn err\n\t}\n"
     line = "        raise ValueError(name)\n"
-    assert joined([piece(phrase, path="b.go")], version(phrase, path="a.go")) == [{}]
-    assert joined([piece(line, path="b.py")], version(line)) == [{}]
-    assert joined([piece(line)], version(line)) == [{1: "ai"}]
+    assert join_types([make_piece(phrase, path="b.go")], make_version(phrase, path="a.go")) == [{}]
+    assert join_types([make_piece(line, path="b.py")], make_version(line)) == [{}]
+    assert join_types([make_piece(line)], make_version(line)) == [{1: "ai"}]
 
 
-def test_a_file_is_the_same_by_another_name():
+def test_file_is_recognised_under_another_name():
     line = "        raise ValueError(name)\n"
-    (answer,) = joined([piece(line, path="src/a.py")], version(line, path="packages/one/src/a.py"))
+    (answer,) = join_types(
+        [make_piece(line, path="src/a.py")], make_version(line, path="packages/one/src/a.py")
+    )
     assert set(answer) == {1}
-    renamed = version(line, path="b.py")
+    renamed = make_version(line, path="b.py")
     renamed.names = ["a.py"]
-    assert joined([piece(line)], renamed) == [{1: "ai"}]
+    assert join_types([make_piece(line)], renamed) == [{1: "ai"}]
 
 
-def test_what_was_there_before_the_session_is_not_the_agents_in_an_older_commit():
+def test_line_of_an_older_commit_is_not_blamed_on_the_agent():
     line = "        raise ValueError(name)\n"
-    before, after = version("x\n" + line), version("x\n" + line + "y\n" + line, {3, 4})
-    joiner = ClaimJoiner(GatheredClaims(pieces=[piece("y\n" + line)]))
+    before, after = make_version("x\n" + line), make_version("x\n" + line + "y\n" + line, {3, 4})
+    joiner = ClaimJoiner(GatheredClaims(pieces=[make_piece("y\n" + line)]))
     assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [
         set(),
         {3, 4},
     ]
-    joiner = ClaimJoiner(GatheredClaims(pieces=[piece(line)]))
+    joiner = ClaimJoiner(GatheredClaims(pieces=[make_piece(line)]))
     assert joiner.join([before, after], one_file=True) == [{}, {}]
 
 
-def test_a_block_that_was_moved_in_its_file_stays_known():
-    first, second = version(BODY + "x\n"), version("x\n" + BODY, {2, 3, 4})
+def test_block_moved_within_its_file_is_recognised():
+    first, second = make_version(BODY + "x\n"), make_version("x\n" + BODY, {2, 3, 4})
     first.wanted, second.wanted = {4}, {2, 3, 4}
-    answers = ClaimJoiner(GatheredClaims(pieces=[piece(BODY)])).join([first, second], one_file=True)
+    answers = ClaimJoiner(GatheredClaims(pieces=[make_piece(BODY)])).join(
+        [first, second], one_file=True
+    )
     assert set(answers[1]) == {2, 3, 4}
 
 
-def test_the_file_that_was_written_is_preferred_to_one_that_has_a_copy():
-    assert joined([piece(BODY)], version(BODY), version(BODY, path="b.py")) == [
+def test_written_file_is_preferred_to_a_copy():
+    assert join_types([make_piece(BODY)], make_version(BODY), make_version(BODY, path="b.py")) == [
         dict.fromkeys((1, 2, 3), "ai"),
         {},
     ]
 
 
-def test_one_session_in_two_files_is_one():
-    (answer,) = joined([piece(BODY), piece(BODY)], version(BODY))
+def test_session_recorded_twice_counts_once():
+    (answer,) = join_types([make_piece(BODY), make_piece(BODY)], make_version(BODY))
     assert answer == dict.fromkeys((1, 2, 3), "ai")
-    assert joined([piece(BODY, moment=1), piece(BODY, moment=2)], version(BODY + "x\n" + BODY)) == [
-        {}
-    ]
+    assert join_types(
+        [make_piece(BODY, moment=1), make_piece(BODY, moment=2)], make_version(BODY + "x\n" + BODY)
+    ) == [{}]
 
 
-def test_a_call_proves_more_than_a_notice():
-    (answer,) = joined([piece(BODY, "seen", kind="human"), piece(BODY, "made")], version(BODY))
+def test_call_outranks_a_notice():
+    (answer,) = join_types(
+        [make_piece(BODY, "seen", kind="human"), make_piece(BODY, "made")], make_version(BODY)
+    )
     assert set(answer.values()) == {"ai"}
-    (answer,) = joined([piece(BODY, "seen", kind="human")], version(BODY))
+    (answer,) = join_types([make_piece(BODY, "seen", kind="human")], make_version(BODY))
     assert set(answer.values()) == {"human"}
 
 
-def test_a_range_of_which_only_the_hash_is_known_is_found():
+def test_range_known_only_by_its_hash_is_recognised():
     digest = hashlib.sha256(BODY.encode()).hexdigest()
-    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(claim(), "a.py", 3, digest)]))
-    assert set(joiner.join([version("x\n" + BODY + "y\n")])[0]) == {2, 3, 4}
-    assert joiner.join([version(BODY + "y\n" + BODY)]) == [{}]
-    assert joiner.join([version("x\n" + BODY, {1, 2, 3})]) == [{}]
+    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(make_claim(), "a.py", 3, digest)]))
+    assert set(joiner.join([make_version("x\n" + BODY + "y\n")])[0]) == {2, 3, 4}
+    assert joiner.join([make_version(BODY + "y\n" + BODY)]) == [{}]
+    assert joiner.join([make_version("x\n" + BODY, {1, 2, 3})]) == [{}]
 
 
-def test_hashing_ends():
-    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(claim(), "a.py", 500, "0" * 64)]))
+def test_hashing_stops_at_its_budget():
+    joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(make_claim(), "a.py", 500, "0" * 64)]))
     joiner.hash_budget = 10_000
-    assert joiner.join([version("some text\n" * 5000)]) == [{}]
+    assert joiner.join([make_version("some text\n" * 5000)]) == [{}]
     assert joiner.hash_budget < 0
 
 
@@ -178,15 +186,15 @@ def test_hashing_ends():
         ("call(first)", "call(first, second, third, fourth)", False),
     ],
 )
-def test_parts_of_lines(ours, theirs, expected):
+def test_partly_kept_line_is_recognised(ours, theirs, expected):
     assert is_partly_kept(ours, theirs) is expected
 
 
-def test_blank_lines_tell_nothing():
+def test_blank_lines_are_not_distinctive():
     assert not is_distinctive(["", "", "   "], same_path=True, whole=True)
 
 
-def test_a_prompt_is_what_the_user_said():
+def test_prompt_is_the_last_text_of_the_user():
     entries = [
         {"type": "user", "id": "1", "content": "First"},
         {"type": "assistant", "id": "2", "children": [{"type": "tool-call"}]},
@@ -218,7 +226,7 @@ ROOTS = [
 
 
 @pytest.mark.parametrize(("named", "folder", "expected"), ROOTS)
-def test_the_root_is_where_the_files_are(named, folder, expected):
+def test_base_root_is_the_folder_of_most_named_files(named, folder, expected):
     assert (
         find_base_root(BaseFiles("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder)
         == expected
@@ -227,8 +235,8 @@ def test_the_root_is_where_the_files_are(named, folder, expected):
 
 @pytest.mark.parametrize("kinds", [("claude",), ("claude", "codex", "opencode")], ids="+".join)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, kinds):
-    world, random = lived(seed, kinds, 150), Random(seed)  # noqa: S311 - seeded
+def test_no_line_is_blamed_on_the_wrong_agent(tmp_path, seed, kinds):
+    world, random = run_world(seed, kinds, 150), Random(seed)  # noqa: S311 - seeded
     versions, truths = [], []
     for path, file in world.files.items():
         before = set(world.base.get(path, b"").decode("utf-8", "surrogateescape").split(file.end))
@@ -243,11 +251,11 @@ def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, kin
             lines = lines[cut:] + lines[:cut]
         text = "".join(line + file.end for line, _ in lines)
         added = {number for number, (line, _) in enumerate(lines, 1) if line not in before}
-        versions.append(version(text, added, random.choice([path, "moved/" + path])))
+        versions.append(make_version(text, added, random.choice([path, "moved/" + path])))
         truths.append([owner for _, owner in lines])
-    told = gather_claims(
-        records_of(world, tmp_path), lambda _: None, {one.digest for one in versions}
+    claims = gather_claims(
+        read_records(world, tmp_path), lambda _: None, {one.digest for one in versions}
     )
-    for answer, truth in zip(ClaimJoiner(told).join(versions), truths, strict=True):
+    for answer, truth in zip(ClaimJoiner(claims).join(versions), truths, strict=True):
         for number, found in answer.items():
             assert found.type != "ai" or truth[number - 1] not in OTHERS, (number, found)

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from tests.attribution.acting import commit, repository
-from tests.attribution.told import ROOT, Told
+from tests.attribution.claude_session import ROOT, ClaudeSession
+from tests.attribution.working_agent import commit, repository
 from tests.discovery.opencode_database import OpenCode, conversation
 from vacr.record.encoding import assign_record_id
 
@@ -15,7 +15,7 @@ TEXT = "one\ntwo\nthree\n"
 
 @pytest.fixture
 def session(tmp_path):
-    told = Told()
+    told = ClaudeSession()
     told.read("a.py", TEXT)
     told.edit("a.py", "two", "2")
     (tmp_path / "s.jsonl").write_bytes(told.native())
@@ -176,7 +176,7 @@ def test_a_record_that_was_changed_proves_nothing(vacr, tmp_path, session):
 
 @pytest.mark.usefixtures("session")
 def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
-    other = Told("t", start=600)
+    other = ClaudeSession("t", start=600)
     other.read("a.py", TEXT.replace("two", "2"))
     other.edit("a.py", "2", "second")
     (tmp_path / "t.jsonl").write_bytes(other.native())
@@ -225,7 +225,7 @@ def test_sessions_in_a_database_have_results_named_as_their_records(vacr, tmp_pa
 
 
 def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, session):
-    other = Told("t", start=600)
+    other = ClaudeSession("t", start=600)
     other.write("b.py", "b = 1\n")
     (tmp_path / "in/below").mkdir(parents=True)
     (tmp_path / "in/s.jsonl").write_bytes(session.native())
@@ -238,7 +238,7 @@ def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, se
     } == names
     vacr("record", "in", "-o", "records/")
     assert vacr("attribute", "records", "-o", "out/").out.count(", unchanged") == 2
-    third = Told("u", start=900)
+    third = ClaudeSession("u", start=900)
     third.write("c.py", "c = 1\n")
     (tmp_path / "records/u.jsonl").write_bytes(third.native())
     done = vacr("attribute", "records", "--history")
@@ -317,7 +317,7 @@ def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
 def two(vacr, tmp_path):
     """Attribute two sessions that changed one line, each alone and both together."""
     for number, (name, old, new) in enumerate((("s", "two", "2"), ("t", "2", "II"))):
-        told = Told(name=name, start=number * 1000)
+        told = ClaudeSession(name=name, start=number * 1000)
         told.read("a.py", TEXT.replace("two", old))
         told.edit("a.py", old, new)
         (tmp_path / f"{name}.jsonl").write_bytes(told.native())

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.attribution.acting import Agent, commit, git, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.record.encoding import assign_record_id
 
 START = "def first():\n    return 1\n\n\ndef last():\n    return 9\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.attribution.acting import Agent, commit, git, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 
 
 @pytest.fixture

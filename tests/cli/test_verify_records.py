@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.attribution.acting import commit, repository
-from tests.attribution.told import Told
+from tests.attribution.claude_session import ClaudeSession
+from tests.attribution.working_agent import commit, repository
 from vacr.record.encoding import assign_record_id, encode
 
 TEXT = "one\ntwo\nthree\n"
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("told")
 @pytest.fixture
 def told(tmp_path, vacr):
     """A session in which a line is changed and committed, and a key."""
-    told = Told()
+    told = ClaudeSession()
     told.read("a.py", TEXT)
     told.edit("a.py", "two", "2")
     told.bash("git commit -qam Two && git rev-parse HEAD", "c" * 40)
@@ -116,7 +116,7 @@ def test_an_attribution_made_with_a_base_is_decided_with_it(vacr, checked, tmp_p
 
 
 def test_records_attributed_together_are_decided_together(vacr, checked, tmp_path):
-    other = Told("t", start=60)
+    other = ClaudeSession("t", start=60)
     other.read("a.py", TEXT.replace("two", "2"))
     other.edit("a.py", "three", "3")
     (tmp_path / "t.jsonl").write_bytes(other.native())

@@ -1,8 +1,8 @@
-"""Files that a command set out to change, until somebody looks at them again."""
+"""Files that a command likely changed are doubtful until the session shows them again."""
 
 import pytest
 
-from tests.attribution.sessions import MODEL, ROOT, Claude, contributors, records_of
+from tests.attribution.sessions import MODEL, ROOT, Claude, find_contributors, read_records
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
 
 
@@ -10,29 +10,31 @@ from vacr.attribution.attribute import attribute_records, list_changed_files, re
     "command",
     ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"],
 )
-def test_no_range_is_given_for_a_file_that_a_command_set_out_to_change(tmp_path, command):
+def test_file_that_a_command_likely_changed_has_no_ranges(tmp_path, command):
     claude = Claude()
     claude.read("a.py", "one\ntwo\n")
     claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
     claude.call("Bash", {"command": command}, error="false" in command)
-    (record,) = records_of(tmp_path, claude.data())
-    (made,) = attribute_records([record])
-    assert made["file-attribution"] == {"files": []}
-    proof = made["vacr"]["attribution"]["files"]["a.py"]
+    (record,) = read_records(tmp_path, claude.data())
+    (attributed,) = attribute_records([record])
+    assert attributed["file-attribution"] == {"files": []}
+    proof = attributed["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof["ranges"]) == (False, [])
     assert [one["call-id"] for one in proof["content-only"]] == ["toolu_2"]
     claude.read("a.py", "one\n2\n")
-    (record,) = records_of(tmp_path, claude.data())
-    assert contributors(record) == {("a.py", 2): {"type": "ai", "model-id": f"anthropic/{MODEL}"}}
+    (record,) = read_records(tmp_path, claude.data())
+    assert find_contributors(record) == {
+        ("a.py", 2): {"type": "ai", "model-id": f"anthropic/{MODEL}"}
+    }
 
 
-def test_a_command_that_may_only_read_takes_no_range_away(tmp_path):
+def test_reading_command_keeps_the_ranges(tmp_path):
     claude = Claude()
     claude.read("a.yml", "one\ntwo\n")
     claude.call("Edit", {"file_path": f"{ROOT}/a.yml", "old_string": "two", "new_string": "2"})
     claude.call("Bash", {"command": "actionlint a.yml"})
-    (record,) = records_of(tmp_path, claude.data())
-    assert list(contributors(record)) == [("a.yml", 2)]
+    (record,) = read_records(tmp_path, claude.data())
+    assert list(find_contributors(record)) == [("a.yml", 2)]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_a_command_that_may_only_read_takes_no_range_away(tmp_path):
         ("sed -i s/a/b/ $(git ls-files)", False, None),
     ],
 )
-def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, doubt):
+def test_formatter_run_on_a_folder_is_reported_as_doubt(tmp_path, command, complete, doubt):
     claude = Claude()
     claude.call(
         "Write",
@@ -53,13 +55,13 @@ def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, d
         "File created successfully at: a.py",
     )
     claude.call("Bash", {"command": command}, "")
-    (record,) = attribute_records(records_of(tmp_path, claude.data()))
+    (record,) = attribute_records(read_records(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
     assert proof["ranges"]
 
 
-def test_a_file_that_was_removed_may_be_there_again(tmp_path):
+def test_removed_file_may_exist_again(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
@@ -67,18 +69,18 @@ def test_a_file_that_was_removed_may_be_there_again(tmp_path):
         "File created successfully at: a.py",
     )
     claude.call("Bash", {"command": "rm a.py"})
-    (record,) = records_of(tmp_path, claude.data())
+    (record,) = read_records(tmp_path, claude.data())
     assert [
         about.get("deleted") for _, _, about in list_changed_files(*replay_records([record]))
     ] == [True]
     claude.call("Bash", {"command": "make > a.py"})
-    (record,) = records_of(tmp_path, claude.data())
+    (record,) = read_records(tmp_path, claude.data())
     assert [
         about.get("complete") for _, _, about in list_changed_files(*replay_records([record]))
     ] == [False]
 
 
-def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
+def test_partial_look_does_not_prove_the_rest(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
@@ -92,11 +94,11 @@ def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
         "1:one\n2:two",
         {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False},
     )
-    (record,) = records_of(tmp_path, claude.data())
+    (record,) = read_records(tmp_path, claude.data())
     assert [data for _, data, _ in list_changed_files(*replay_records([record]))] == [None]
 
 
-def test_empty_lines_are_missing_only_where_lines_are_empty(tmp_path):
+def test_trimmed_empty_lines_match_only_empty_lines(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
@@ -110,5 +112,5 @@ def test_empty_lines_are_missing_only_where_lines_are_empty(tmp_path):
         "two",
         {"stdout": "two", "stderr": "", "interrupted": False},
     )
-    (record,) = records_of(tmp_path, claude.data())
-    assert list(contributors(record)) == [("a.py", 1)]
+    (record,) = read_records(tmp_path, claude.data())
+    assert list(find_contributors(record)) == [("a.py", 1)]

@@ -1,4 +1,4 @@
-"""Scripts as commands, against a real shell."""
+"""Parsed shell scripts, compared with a real shell."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from vacr.attribution.shell.parser import parse_shell_script
 BASH = shutil.which("bash")
 
 
-def words_of(text):
+def list_words(text):
     return [(command.joined, command.words) for command in parse_shell_script(text).commands]
 
 
@@ -54,8 +54,8 @@ def words_of(text):
         ("a é\u00a0ß\u2028x", [("", ["a", "é\u00a0ß\u2028x"])]),
     ],
 )
-def test_words(text, commands):
-    assert words_of(text) == commands
+def test_script_is_split_into_commands_and_words(text, commands):
+    assert list_words(text) == commands
     assert not parse_shell_script(text).opaque
 
 
@@ -85,7 +85,7 @@ def test_words(text, commands):
         ("a ${b:-'}'} c", 0),
     ],
 )
-def test_what_is_not_read_ends_a_script(text, before):
+def test_unsupported_construct_makes_the_rest_opaque(text, before):
     script = parse_shell_script(text)
     assert script.opaque
     assert len(script.commands) == before
@@ -110,7 +110,7 @@ def test_what_is_not_read_ends_a_script(text, before):
         ("cat <<EOF |\na\nEOF\ntee b", ["a\n"]),
     ],
 )
-def test_here_documents(text, bodies):
+def test_bodies_of_here_documents_are_read(text, bodies):
     script = parse_shell_script(text)
     assert [
         r.body
@@ -125,7 +125,7 @@ def test_here_documents(text, bodies):
         assert shown.removesuffix("x\n" if "echo x" in text else "") == bodies[0]
 
 
-def test_redirections():
+def test_redirections_are_parsed():
     redirects = (
         parse_shell_script("a>b 2>/dev/null >>c &>d 2>&1 3<e >|f <<<g").commands[0].redirects
     )
@@ -141,12 +141,12 @@ def test_redirections():
     ]
 
 
-def test_patterns_are_kept():
+def test_glob_patterns_are_kept():
     command = parse_shell_script("rm repro* a/b?.py 'c'* $d*").commands[0]
     assert command.globs == {1: "repro*", 2: "a/b?.py"}
 
 
-def test_what_runs_beside_the_others_is_marked():
+def test_background_command_is_marked():
     assert [command.background for command in parse_shell_script("a & b; c &").commands] == [
         True,
         False,
@@ -186,8 +186,8 @@ WORD = st.lists(PIECE, min_size=1, max_size=4).map("".join)
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.lists(WORD, max_size=6).map(" ".join), min_size=8, max_size=8))
-def test_words_are_those_of_bash(lines):
-    # One shell runs many commands, since starting it takes longer than all the rest.
+def test_words_equal_those_of_bash(lines):
+    # One shell runs many commands, because starting it takes most of the time.
     script = "\n".join(f'printf "%s\\0" {line}\nprintf "\\n\\n\\0"' for line in lines)
     run = subprocess.run([BASH, "-c", script], capture_output=True, check=True)
     shown = run.stdout.decode().split("\0")
@@ -197,7 +197,7 @@ def test_words_are_those_of_bash(lines):
     for command in parsed.commands:
         words = command.words[2:] or ([""] if command.words[1] == "%s\\0" else ["\n\n"])
         ours += words
-    assume(None not in ours)  # such as a list in braces, which the shell takes apart
+    assume(None not in ours)  # for example a list in braces, which the shell expands
     assert ours == shown[:-1]
 
 
@@ -232,12 +232,12 @@ HOSTILE = [
         max_size=60,
     )
 )
-def test_any_text_is_read(pieces):
+def test_parser_accepts_any_shell_text(pieces):
     parse_shell_script("".join(pieces))
 
 
 @given(st.text())
-def test_any_characters_are_read(text):
+def test_parser_accepts_any_characters(text):
     parse_shell_script(text)
 
 
@@ -257,11 +257,11 @@ def test_any_characters_are_read(text):
         "$(<<A\n",
     ],
 )
-def test_time_grows_with_length_only(piece):
-    def taken(size):
+def test_time_grows_linearly(piece):
+    def measure_time(size):
         text = piece * (size // len(piece))
         start = time.process_time()
         parse_shell_script(text)
         return time.process_time() - start
 
-    assert taken(100_000) < 1.5
+    assert measure_time(100_000) < 1.5

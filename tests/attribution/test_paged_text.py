@@ -1,4 +1,4 @@
-"""A text in pages agrees with one that is whole."""
+"""A paged text behaves like a plain string."""
 
 import random
 
@@ -8,8 +8,8 @@ from vacr.attribution.chunks import PagedText
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_changes(seed):
-    chance = random.Random(seed)  # noqa: S311 - the same texts every time
+def test_paged_text_equals_the_plain_text_after_each_change(seed):
+    chance = random.Random(seed)  # noqa: S311 - seeded, so that a failure can be repeated
     text = "".join(
         chance.choice(["\n", "a line\n", "x" * chance.randint(0, 400) + "\n"])
         for _ in range(chance.randint(0, 900))
@@ -23,12 +23,12 @@ def test_changes(seed):
         )
         opening, closing = text.rfind("\n", 0, start) + 1, text.find("\n", stop) + 1 or len(text)
         changed = text[:start] + new + text[stop:]
-        told = (
+        expected = (
             text.count("\n", 0, start),
             text[opening:closing],
             changed[opening : closing + len(changed) - len(text)],
         )
-        assert paged.replace(start, stop, new) == told
+        assert paged.replace(start, stop, new) == expected
         text = changed
         if chance.random() < 0.5:
             assert paged.text == text

@@ -1,4 +1,4 @@
-"""Where relative names of a shell that goes on lead to."""
+"""The folder of relative paths in a shell that lasts from call to call."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from tests.attribution.sessions import (
     Gemini,
     OpenCode,
     cursor_editor,
-    records_of,
-    rows,
+    list_changes,
+    read_records,
 )
 from vacr.attribution.attribute import replay_records
 
@@ -20,21 +20,21 @@ HERE, BELOW, NOWHERE = [("made.txt", [[1, 1]], "shell")], [("sub/made.txt", [[1,
 
 
 def shell(claude, command, text="", *, before=ROOT, after=None, error=False, **more):
-    """Run a command, before and after which the transcript tells these folders."""
+    """Add a command; the transcript states these folders before and after it."""
     call_id = claude.ask("Bash", {"command": command}, cwd=before, **more)
     native = None if error else {"stdout": text, "stderr": "", "interrupted": False}
     claude.answer(call_id, text, native, error=error, cwd=after or before, **more)
 
 
-def made(tmp_path, claude):
-    return rows(records_of(tmp_path, claude.data()))
+def replay_changes(tmp_path, claude):
+    return list_changes(read_records(tmp_path, claude.data()))
 
 
-def test_a_folder_that_the_transcript_tells_holds_for_the_next_call(tmp_path):
+def test_stated_folder_holds_for_the_next_call(tmp_path):
     claude = Claude()
     shell(claude, "cd sub && ls", "a\n", after=SUB)
     shell(claude, WRITE, before=SUB)
-    assert made(tmp_path, claude) == BELOW
+    assert replay_changes(tmp_path, claude) == BELOW
 
 
 ENTERED = [
@@ -50,100 +50,100 @@ ENTERED += ["cd sub && for x in 1; do echo 1:$x; done"]
 
 
 @pytest.mark.parametrize("entered", ENTERED)
-def test_a_folder_that_the_transcript_does_not_follow_is_not_known(tmp_path, entered):
+def test_folder_is_unknown_when_the_transcript_does_not_follow(tmp_path, entered):
     claude = Claude()
     shell(claude, entered, "1:1\n")
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == (HERE if entered.endswith("cd -") else NOWHERE)
+    assert replay_changes(tmp_path, claude) == (HERE if entered.endswith("cd -") else NOWHERE)
 
 
-def test_what_is_not_known_is_known_again_when_commands_and_transcript_agree(tmp_path):
+def test_folder_is_known_again_when_commands_and_transcript_agree(tmp_path):
     claude = Claude()
     shell(claude, "cd sub")
     shell(claude, "rm old.txt")
     shell(claude, f"cd {ROOT} && ls", "sub\n")
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == HERE
+    assert replay_changes(tmp_path, claude) == HERE
 
 
-def test_what_is_not_known_is_known_again_when_the_transcript_tells_another_folder(tmp_path):
+def test_folder_is_known_again_when_the_transcript_states_another(tmp_path):
     claude = Claude()
     shell(claude, "cd sub")
     claude.line("user", message={"role": "user", "content": "go on"}, cwd=SUB)
     shell(claude, WRITE, before=SUB)
-    assert made(tmp_path, claude) == BELOW
+    assert replay_changes(tmp_path, claude) == BELOW
 
 
-def test_names_of_a_lost_shell_that_are_whole_are_known(tmp_path):
+def test_absolute_paths_of_a_lost_shell_are_known(tmp_path):
     claude = Claude()
     shell(claude, "cd sub")
     shell(claude, WRITE.replace("made", f"{ROOT}/made"))
     shell(claude, f"cd {SUB} && {WRITE}")
-    assert made(tmp_path, claude) == HERE + BELOW
+    assert replay_changes(tmp_path, claude) == HERE + BELOW
 
 
-def test_a_shell_that_was_put_back_is_where_it_was(tmp_path):
+def test_reset_shell_is_in_its_former_folder(tmp_path):
     claude = Claude()
     shell(claude, "cd /tmp && ls", f"x\nShell cwd was reset to {ROOT}")
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == HERE
+    assert replay_changes(tmp_path, claude) == HERE
 
 
 @pytest.mark.parametrize("command", ["(cd sub && make)", "# cd sub", "echo 'cd sub'", "cd ."])
-def test_what_does_not_change_the_folder_of_other_commands(tmp_path, command):
+def test_command_that_does_not_move_the_shell_keeps_the_folder(tmp_path, command):
     claude = Claude()
     shell(claude, command)
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == HERE
+    assert replay_changes(tmp_path, claude) == HERE
 
 
 @pytest.mark.parametrize(
     ("command", "error"), [("cd sub && make", True), ("cd sub && make && grep -n x f", False)]
 )
-def test_a_call_that_may_have_failed_changes_no_folder(tmp_path, command, error):
+def test_call_that_may_have_failed_changes_no_folder(tmp_path, command, error):
     claude = Claude()
     shell(claude, command, "Exit code 2\nmake: *** [all]" if error else "", error=error)
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == HERE
+    assert replay_changes(tmp_path, claude) == HERE
 
 
-def test_a_lost_shell_shows_no_file(tmp_path):
+def test_lost_shell_shows_no_file(tmp_path):
     claude = Claude()
     shell(claude, "cd sub")
     shell(claude, "cat seen.txt", "alpha\nbeta")
 
     claude.call("Grep", {"pattern": "a", "output_mode": "content", "-n": True}, "seen.txt:1:alpha")
-    replay, _ = replay_records(records_of(tmp_path, claude.data()))
+    replay, _ = replay_records(read_records(tmp_path, claude.data()))
     assert list(replay.files) == []
 
 
-def test_a_call_that_was_written_down_after_it_ended_tells_the_folder_that_it_left(tmp_path):
+def test_call_recorded_after_its_end_states_the_folder_it_left(tmp_path):
     claude = Claude()
     claude.user("go on")
     shell(claude, f"cd sub && {WRITE}", before=SUB)
     shell(claude, WRITE, before=SUB)
-    assert made(tmp_path, claude) == BELOW
+    assert replay_changes(tmp_path, claude) == BELOW
 
 
-def test_a_call_beside_one_that_changes_the_folder_may_be_in_either(tmp_path):
+def test_call_parallel_to_a_cd_may_run_in_either_folder(tmp_path):
     claude = Claude()
     first = claude.ask("Bash", {"command": "cd sub"})
     second = claude.ask("Bash", {"command": WRITE})
     claude.answer(first, "", cwd=SUB)
     claude.answer(second, "", cwd=SUB)
     shell(claude, WRITE, before=SUB)
-    assert made(tmp_path, claude) == BELOW
+    assert replay_changes(tmp_path, claude) == BELOW
 
 
-def test_a_sub_agent_has_a_shell_of_its_own(tmp_path):
+def test_sub_agent_has_its_own_shell(tmp_path):
     claude = Claude()
     shell(claude, "cd sub", isSidechain=True, agentId="a1")
     shell(claude, WRITE)
     shell(claude, WRITE.replace("made", "other"), isSidechain=True, agentId="a1")
-    assert made(tmp_path, claude) == HERE
+    assert replay_changes(tmp_path, claude) == HERE
 
 
-def test_a_session_that_goes_on_from_another_may_have_begun_anywhere(tmp_path):
+def test_continued_session_may_start_in_any_folder(tmp_path):
     claude = Claude()
     claude.line(
         "user",
@@ -152,20 +152,20 @@ def test_a_session_that_goes_on_from_another_may_have_begun_anywhere(tmp_path):
     )
     shell(claude, WRITE)
     shell(claude, "cd sub")
-    assert made(tmp_path, claude) == NOWHERE
+    assert replay_changes(tmp_path, claude) == NOWHERE
 
 
-@pytest.mark.parametrize(("entrypoint", "found"), [("claude-desktop", HERE), ("cli", NOWHERE)])
-def test_a_prompt_in_the_desktop_application_puts_the_shell_back(tmp_path, entrypoint, found):
+@pytest.mark.parametrize(("entrypoint", "expected"), [("claude-desktop", HERE), ("cli", NOWHERE)])
+def test_prompt_in_the_desktop_application_resets_the_shell(tmp_path, entrypoint, expected):
     claude = Claude()
     shell(claude, "cd sub")
     claude.line("user", message={"role": "user", "content": "go on"}, entrypoint=entrypoint)
     shell(claude, WRITE)
-    assert made(tmp_path, claude) == found
+    assert replay_changes(tmp_path, claude) == expected
 
 
 @pytest.mark.parametrize(
-    ("folder", "told", "path"),
+    ("folder", "shown", "path"),
     [
         (SUB, "sub/a.txt", "sub/a.txt"),
         (SUB, "a.txt", "sub/a.txt"),
@@ -173,21 +173,21 @@ def test_a_prompt_in_the_desktop_application_puts_the_shell_back(tmp_path, entry
         (f"{ROOT}/.claude/worktrees/one/sub", "sub/a.txt", ".claude/worktrees/one/sub/a.txt"),
     ],
 )
-def test_git_tells_paths_from_the_top_of_the_work_tree(tmp_path, folder, told, path):
+def test_git_paths_are_relative_to_the_work_tree(tmp_path, folder, shown, path):
     claude = Claude()
     claude.user("go on")
     shell(claude, "git status --short", after=folder)
     shell(
         claude,
         "git diff",
-        f"diff --git a/{told} b/{told}\n--- a/{told}\n+++ b/{told}\n@@ -1 +1 @@\n-a\n+b\n",
+        f"diff --git a/{shown} b/{shown}\n--- a/{shown}\n+++ b/{shown}\n@@ -1 +1 @@\n-a\n+b\n",
         before=folder,
     )
-    replay, _ = replay_records(records_of(tmp_path, claude.data()))
+    replay, _ = replay_records(read_records(tmp_path, claude.data()))
     assert list(replay.files) == [f"{ROOT}/{path}"]
 
 
-def test_each_call_of_codex_begins_in_its_own_folder(tmp_path):
+def test_each_codex_call_starts_in_its_own_folder(tmp_path):
     codex = Codex()
     codex.shell("cd sub && ls")
     codex.shell(WRITE)
@@ -197,10 +197,10 @@ def test_each_call_of_codex_begins_in_its_own_folder(tmp_path):
         "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n",
         "function_call_output",
     )
-    assert rows(records_of(tmp_path, codex.data())) == HERE + BELOW
+    assert list_changes(read_records(tmp_path, codex.data())) == HERE + BELOW
 
 
-def test_each_call_of_gemini_begins_in_its_own_folder(tmp_path):
+def test_each_gemini_call_starts_in_its_own_folder(tmp_path):
     gemini = Gemini()
     for arguments in (
         {"command": "cd sub"},
@@ -208,10 +208,10 @@ def test_each_call_of_gemini_begins_in_its_own_folder(tmp_path):
         {"command": WRITE, "dir_path": "sub"},
     ):
         gemini.call("run_shell_command", arguments, "Output: (empty)\nError: (none)\nExit Code: 0")
-    assert rows(records_of(tmp_path, gemini.data(), "session.json")) == HERE + BELOW
+    assert list_changes(read_records(tmp_path, gemini.data(), "session.json")) == HERE + BELOW
 
 
-def test_each_call_of_opencode_begins_in_its_own_folder(tmp_path):
+def test_each_opencode_call_starts_in_its_own_folder(tmp_path):
     opencode = OpenCode()
     for arguments in (
         {"command": "cd sub"},
@@ -219,10 +219,10 @@ def test_each_call_of_opencode_begins_in_its_own_folder(tmp_path):
         {"command": WRITE, "workdir": SUB},
     ):
         opencode.call("bash", arguments, "", {"exit": 0})
-    assert rows(records_of(tmp_path, opencode.data(), "session.json")) == HERE + BELOW
+    assert list_changes(read_records(tmp_path, opencode.data(), "session.json")) == HERE + BELOW
 
 
-def test_the_shell_of_cursor_goes_on_and_tells_no_folder(tmp_path):
+def test_cursor_shell_lasts_and_states_no_folder(tmp_path):
     ran = [
         {"command": WRITE},
         {"command": "cd sub"},
@@ -233,4 +233,4 @@ def test_the_shell_of_cursor_goes_on_and_tells_no_folder(tmp_path):
         {"name": "run_terminal_cmd", "params": arguments, "result": {"output": "", "exitCode": 0}}
         for arguments in ran
     ]
-    assert rows(cursor_editor(tmp_path, *tools)) == HERE + BELOW
+    assert list_changes(cursor_editor(tmp_path, *tools)) == HERE + BELOW

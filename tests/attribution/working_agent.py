@@ -1,5 +1,5 @@
-"""An agent that works in a real folder, and writes down what Claude Code would; and git, with
-nothing of the user's in it.
+"""An agent that works in a real folder and records its session like Claude Code, and a git runner
+without the user's configuration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WHO = {"NAME": "Mira", "EMAIL": "mira@example.org", "DATE": "2026-03-14T09:00:00
 
 
 def git(folder: Path, *arguments: str | bytes, stdin: bytes = b"") -> str:
-    """Run git and give what it prints."""
+    """Run git and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         f"GIT_{role}_{name}": value
@@ -37,14 +37,14 @@ def git(folder: Path, *arguments: str | bytes, stdin: bytes = b"") -> str:
 
 
 def repository(folder: Path, *options: str) -> Path:
-    """Make a repository."""
+    """Create a repository."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main", *options)
     return folder
 
 
 def commit(folder: Path, message: str = "Change", *options: str) -> str:
-    """Commit all that is there; gives the commit's name."""
+    """Commit all files and return the name of the commit."""
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", message, *options)
     return git(folder, "rev-parse", "HEAD")
@@ -56,7 +56,7 @@ class Agent:
     def __init__(
         self, folder: Path, name: str = "one", model: str = "claude-opus-4-6", start: int = 0
     ) -> None:
-        """Begin a session, so many seconds after midnight."""
+        """Start a session, `start` seconds after midnight."""
         self.start = start
         self.folder, self.name, self.model = folder, name, model
         self.lines: list[dict[str, Any]] = []
@@ -79,12 +79,12 @@ class Agent:
         self.lines.append({**common, "type": kind, **stamp, "message": message, **more})
 
     def asked(self, text: str) -> Agent:
-        """Take a prompt of the user."""
+        """Record a prompt of the user."""
         self._add("user", text)
         return self
 
     def call(self, tool: str, arguments: dict[str, Any], said: str, native: Any = None) -> None:
-        """Write down a call and its result."""
+        """Record a call and its result."""
         self.calls += 1
         name = f"toolu_{self.name}_{self.calls}"
         self._add("assistant", [{"type": "tool_use", "id": name, "name": tool, "input": arguments}])
@@ -136,7 +136,7 @@ class Agent:
         return self
 
     def edit(self, path: str, old: str, new: str) -> Agent:
-        """Replace a text that is there once; the host keeps the line ends that the file has."""
+        """Replace a text that the file contains once; the host keeps the line ends of the file."""
         target = self.folder / path
         data, before, after = target.read_bytes(), old.encode(), new.encode()
         if data.count(b"\r\n"):
@@ -160,7 +160,7 @@ class Agent:
         return self
 
     def save(self, folder: Path) -> Path:
-        """Write the session as the host keeps it."""
+        """Write the session file of the host."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"session-{self.name}.jsonl"
         path.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in self.lines))

@@ -1,4 +1,4 @@
-"""Small sessions of Claude Code, told in calls."""
+"""Small sessions of Claude Code, built call by call."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import vacr
 ROOT = "/home/mira/app"
 
 
-class Told:
-    """A session that is told call by call."""
+class ClaudeSession:
+    """A session that is built call by call."""
 
     def __init__(self, name: str = "s", model: str = "claude-opus-4-5", start: int = 0) -> None:
-        """Begin."""
+        """Start an empty session."""
         self.name, self.model, self.clock = name, model, start
         self.lines: list[dict[str, Any]] = []
 
     def line(self, **members: Any) -> None:
-        """Add a line as the host writes it."""
+        """Add a line in the format of the host."""
         self.clock += 1
         common = {
             "uuid": f"{self.name}-{len(self.lines)}",
@@ -40,7 +40,7 @@ class Told:
         *,
         error: bool = False,
     ) -> str:
-        """Let the agent call a tool."""
+        """Add a tool call and its result; return the id of the call."""
         call_id = f"{self.name}-call-{len(self.lines)}"
         block: dict[str, Any] = {
             "type": "tool_use",
@@ -62,7 +62,7 @@ class Told:
         return call_id
 
     def read(self, path: str, text: str) -> None:
-        """Let the agent read a whole file."""
+        """Add a read of a whole file."""
         lines = text.split("\n")
         file = {
             "filePath": f"{ROOT}/{path}",
@@ -74,7 +74,7 @@ class Told:
         self.call("Read", {"file_path": f"{ROOT}/{path}"}, "…", {"type": "text", "file": file})
 
     def edit(self, path: str, old: str, new: str, **more: Any) -> str:
-        """Let the agent replace a text."""
+        """Add a replacement of a text."""
         arguments = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new, **more}
         return self.call(
             "Edit",
@@ -84,14 +84,14 @@ class Told:
         )
 
     def write(self, path: str, text: str, kind: str = "create") -> str:
-        """Let the agent write a file."""
+        """Add a write of a whole file."""
         result = {"type": kind, "filePath": f"{ROOT}/{path}", "content": text}
         return self.call(
             "Write", {"file_path": f"{ROOT}/{path}", "content": text}, "File written.", result
         )
 
     def bash(self, command: str, output: str = "") -> str:
-        """Let the agent run a command."""
+        """Add a shell command."""
         return self.call(
             "Bash",
             {"command": command},
@@ -100,11 +100,11 @@ class Told:
         )
 
     def native(self) -> bytes:
-        """Give the session as the host keeps it."""
+        """Return the bytes of the session file."""
         return b"".join(json.dumps(line).encode() + b"\n" for line in self.lines)
 
     def record(self, folder: Any) -> Any:
-        """Give the session as a record."""
+        """Return the record of the session."""
         path = folder / f"{self.name}.jsonl"
         path.write_bytes(self.native())
         (record,) = vacr.read(path)
