@@ -194,7 +194,7 @@ def test_a_timestamp_outside_the_pattern_is_set_aside(stamp):
     record = record_of(jsonl(FIRST | {"timestamp": stamp}))
     entry = by_id(record, "u1")
     (notice,) = read_one(jsonl(FIRST | {"timestamp": stamp})).notices
-    assert "1 outside the pattern, the first in entry 0" in notice.message
+    assert "timestamps in another format: 1, the first in entry 0" in notice.message
     assert "timestamp" not in entry
     assert entry["vacr"]["native"]["timestamp"] == stamp
     assert "session-start" not in record["session"]
@@ -239,12 +239,12 @@ def test_one_very_long_line_is_read():
     [
         (b"", "empty"),
         (b" \n\n", "empty"),
-        (b"\x00\x01\x02" * 100, "not a session of an agent"),
-        (b"\x7fELF" + bytes(2000), "not a session of an agent"),
-        (b"just text\n", "not a session of an agent"),
-        (b'{"some":"json"}\n', "not a session of an agent"),
-        (b"[1,2,3]", "not a session of an agent"),
-        ('{"type":"user"}'.encode("utf-16"), "UTF-16 text"),
+        (b"\x00\x01\x02" * 100, "unrecognised session format"),
+        (b"\x7fELF" + bytes(2000), "unrecognised session format"),
+        (b"just text\n", "unrecognised session format"),
+        (b'{"some":"json"}\n', "unrecognised session format"),
+        (b"[1,2,3]", "unrecognised session format"),
+        ('{"type":"user"}'.encode("utf-16"), "the file is UTF-16"),
     ],
     ids=["empty", "blank", "binary", "executable", "prose", "other JSON", "an array", "UTF-16"],
 )

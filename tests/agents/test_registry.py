@@ -66,7 +66,7 @@ def test_reader_that_fails_to_load_is_named(tmp_path):
     install(tmp_path, "broken", "no_such_module")
     done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")
     assert done.returncode == 3
-    assert "the reader 'broken' cannot be loaded" in done.stderr
+    assert "the agent plugin 'broken' cannot be loaded" in done.stderr
     assert "Traceback" not in done.stderr
 
 

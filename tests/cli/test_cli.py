@@ -660,7 +660,7 @@ def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
     vacr("record", CLAUDE)
     done = vacr("record", "claude-code.acr.json")
     assert done.returncode == 3
-    assert "a record already" in done.err
+    assert "already a record" in done.err
 
 
 def test_the_wrong_agent_shows_as_drift(vacr):
@@ -901,7 +901,7 @@ def test_a_session_that_is_not_there_is_an_error(vacr, tmp_path):
     for place in (CLAUDE, FIXTURES / "opencode" / "storage"):
         done = vacr("record", place, "--session", "nobody's")
         assert done.returncode == 3
-        assert "no session nobody's in it\n  Without --session" in done.err
+        assert "session nobody's not found\n  Without --session" in done.err
     assert vacr("record", "--session", "nobody's").returncode == 2
     assert not list(tmp_path.glob("*.acr.json"))
 

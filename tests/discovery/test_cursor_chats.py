@@ -70,7 +70,7 @@ def test_chats_that_cannot_be_taken_apart_without_loss_are_kept_whole(tmp_path, 
 
 @pytest.mark.parametrize("value", [None, "", {}, {"tabs": []}, {"tabs": None}, []])
 def test_no_chats_are_no_session(tmp_path, value):
-    with pytest.raises(NotASession, match="no session in it"):
+    with pytest.raises(NotASession, match="the database has no sessions"):
         found_at(editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: value}))
 
 

@@ -433,7 +433,7 @@ def test_rows_of_any_kind_are_of_the_conversation_that_their_keys_name(tmp_path)
     ids=["nothing", "an empty draft"],
 )
 def test_an_editor_without_conversations_holds_no_session(tmp_path, rows):
-    with pytest.raises(NotASession, match="no session in it"):
+    with pytest.raises(NotASession, match="the database has no sessions"):
         found_at(editor(tmp_path / "state.vscdb", rows, {"workbench.view": "x"}))
 
 

@@ -169,7 +169,7 @@ def overwrite(path, start, stop):
 
 
 DAMAGE = {
-    "empty": (lambda path: path.write_bytes(b""), "empty: there is no session in it"),
+    "empty": (lambda path: path.write_bytes(b""), "the file is empty"),
     "cut off": (cut, "a damaged database"),
     "only the first words": (lambda path: os.truncate(path, 16), "a damaged database"),
     "garbage after the first words": (lambda path: overwrite(path, 16, 4096), "a damaged database"),
@@ -401,9 +401,9 @@ def test_database_that_keeps_changing_is_refused(store, monkeypatch):
 def test_unknown_database_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         connection.execute("CREATE TABLE places (url TEXT)")
-    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+    with pytest.raises(UnreadableInput, match="unrecognised database"):
         list(read_sessions(tmp_path / "x.db"))
-    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+    with pytest.raises(UnreadableInput, match="unrecognised database"):
         list(read_sessions(empty(tmp_path / "y.db"), agent="cursor"))
 
 
@@ -416,6 +416,6 @@ def test_no_copy_stays(store, monkeypatch, tmp_path):
         connection.execute("DROP TABLE part")
     crashed_tables = store.with_name("x.db")
     store.rename(crashed_tables)
-    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+    with pytest.raises(UnreadableInput, match="unrecognised database"):
         list(read_sessions(crashed_tables))
     assert list((tmp_path / "copies").iterdir()) == []

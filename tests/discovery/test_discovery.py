@@ -212,7 +212,7 @@ def test_unreadable_stores_are_reported():
 
 
 def test_unknown_agent_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="no reader for 'copilot'"):
+    with pytest.raises(UsageError, match="unknown agent 'copilot'"):
         found(tmp_path, agent="copilot")
 
 

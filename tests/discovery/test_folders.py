@@ -179,7 +179,7 @@ def test_link_is_not_followed(storage, tmp_path):
     found, *_ = found_at(storage, session=SESSION)
     assert all(b"elsewhere" not in one.data for one in found.source.parts)
     assert {(error.where, error.message) for error in found.left_out} == {
-        (str(path), "a link, which is not followed") for path in (file, folder)
+        (str(path), "a link, not followed") for path in (file, folder)
     }
 
 
@@ -243,7 +243,7 @@ def test_unlistable_folder_hides_nothing_else(folder):
 
 def test_missing_session_is_reported(storage):
     (error,) = read_sessions(storage, session="ses_nobody")
-    assert "no session ses_nobody" in error.message
+    assert "session ses_nobody not found" in error.message
 
 
 def test_other_folder_is_not_a_store(tmp_path):
@@ -288,7 +288,7 @@ def test_restored_incomplete_session_is_a_store(storage, tmp_path, kept):
 
 def test_piece_of_a_session_is_refused(storage, tmp_path):
     for piece in (message(storage), next(storage.glob("part/*/*.json"))):
-        with pytest.raises(NotASession, match="a piece of a session") as caught:
+        with pytest.raises(NotASession, match="only a piece of a session") as caught:
             list(read_sessions(piece))
         assert str(storage) in caught.value.hint
     # Alone, it is all there is.

@@ -551,7 +551,7 @@ def test_a_table_whose_rows_have_no_numbers(database, columns):
 def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database):
     path = database.path
     database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with pytest.raises(NotASession, match="no session in it"):
+    with pytest.raises(NotASession, match="the database has no sessions"):
         found_at(path)
     database.add_session()
     assert records(database.close())[SESSION]["session"]["entries"] == []
@@ -561,7 +561,7 @@ def test_a_session_that_is_not_there_is_an_error(database):
     conversation(database)
     (error,) = read_sessions(database.close(), session="ses_nobody")
     assert isinstance(error, UnreadableInput)
-    assert "no session ses_nobody" in error.message
+    assert "session ses_nobody not found" in error.message
 
 
 def test_a_table_of_later_versions_that_names_the_session_is_kept(database):

@@ -109,12 +109,12 @@ def test_companion_files_are_found_or_reported(tmp_path):
         "agent-long.jsonl",
     ]
     assert [error.message for error in found[0].left_out] == [
-        "a link that leads out of the session's folder"
+        "a link to a file outside the session's folder"
     ]
     (project / main.stem / "subagents" / "agent-gone.jsonl").symlink_to("/etc/hostname")
     again = list(read_sessions(main))
     (failed,) = [one for one in again if isinstance(one, UnreadableInput)]
-    assert "leads out" in failed.message
+    assert "outside the session" in failed.message
     assert len(again) == 5
 
 

@@ -110,7 +110,7 @@ def test_special_files_and_links_are_passed_over(tmp_path):
     (tmp_path / "dangling.jsonl").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe.jsonl")
     assert names(tmp_path) == [("real/a", None)]
-    link = "a link, which is not followed"
+    link = "a link, not followed"
     odd = {
         "loop": link,
         "link.jsonl": link,

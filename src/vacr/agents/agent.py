@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 
 class pause_garbage_collector:  # noqa: N801 - used as a function
-    """Keep the garbage collector from going through values again and again while there are only
-    more of them.
-    """
+    """Pause the garbage collector while many values are made and none is released."""
 
     def __enter__(self) -> None:
         """Pause it."""
@@ -44,7 +42,7 @@ class pause_garbage_collector:  # noqa: N801 - used as a function
         gc.disable()
 
     def __exit__(self, *_: object) -> None:
-        """Let it go on, if it did before."""
+        """Resume it, if it was running before."""
         if self._was_enabled:
             gc.enable()
 
@@ -59,9 +57,9 @@ _MIN_THREADED_HASH_BYTES = 1 << 19
 
 
 class SourcePart:
-    """One file of a source, or what stands for it, under its name relative to the source.
+    """One file of a source, or rows that take its place, named relative to the source.
 
-    Its digest is computed beside the reading, which the hash function lets happen at the same time.
+    A thread computes the digest while the part is read: the hash function releases the lock.
     """
 
     def __init__(self, name: str, data: bytes) -> None:
@@ -92,8 +90,9 @@ class SourcePart:
         return self._digest
 
     def sample(self, size: int | None = None) -> list[Any]:
-        """Look at the first JSON values, or all of them, without taking them: what cannot be
-        decoded is left out.
+        """Return the first JSON values, or all of them, without consuming them.
+
+        Bytes that cannot be decoded are left out.
         """
         if self._unseen is None:
             self._unseen = parse_json_documents(self.data)
@@ -111,19 +110,20 @@ class SourcePart:
         return [value.value if type(value) is RepairedValue else value for value in values]
 
     def damage(self) -> str:
-        """Tell why a file that should be JSON is none at all, after a look at all of it; nothing
-        for any other file.
+        """Return why a file that begins like JSON has no JSON value, or an empty text.
+
+        Call it after `sample` decoded the whole file.
         """
-        found = [value for _, batch in self._seen for value in batch]
-        if not _JSON_START.match(self.data) or not all(
-            isinstance(value, UndecodableBytes) for value in found
-        ):
+        values = [value for _, batch in self._seen for value in batch]
+        is_damaged = all(isinstance(value, UndecodableBytes) for value in values)
+        if not values or not is_damaged or not _JSON_START.match(self.data):
             return ""
-        return found[0].reason if found else ""
+        return str(values[0].reason)
 
     def documents(self) -> Iterator[ValueBatch]:
-        """Give the JSON values, for whoever takes them to keep and change; those that were looked
-        at are not decoded again.
+        """Yield the JSON values; the caller may change them.
+
+        The values of earlier samples are not decoded again.
         """
         seen, unseen = self._seen, self._unseen or parse_json_documents(self.data)
         self._seen, self._unseen = [], None
@@ -159,21 +159,22 @@ class SessionStore:
     sessions: tuple[str, ...]
     """Patterns of the files or databases, from the folder."""
     default: str
-    """The folder that the variable replaces; `~` is the user's own. Nothing: there is a store only
-    if the variable is set.
+    """The folder that the variable replaces; `~` is the user's home.
+
+    If it is empty, the store exists only where the variable is set.
     """
     variable: str = ""
-    """The environment variable of the agent that names another."""
+    """The agent's environment variable that names another folder."""
     under: str = ""
-    """What follows the folder that either of them gives."""
+    """The rest of the path, below that folder."""
     systems: dict[str, str] = field(default_factory=dict)
     """Other defaults by operating system, as `sys.platform` names them."""
     variables: dict[str, str] = field(default_factory=dict)
     """Other variables by operating system."""
     within: SessionStore | None = None
-    """The store in whose folder the variable's value is to be found if it is no whole path."""
+    """The store whose folder a relative value of the variable starts from."""
     unless: str = ""
-    """A variable which, when set, says that the sessions are elsewhere."""
+    """A variable; if it is set, the sessions are not in this store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ class ShellBehaviour:
     lenient_commands: frozenset[str] = frozenset()
     """Commands whose exit code the agent does not report as an error."""
     reset_message: str | None = None
-    """What the agent prints when it puts the shell back into the session's folder."""
+    """The agent's message when it resets the shell to the session's folder."""
     powershell_tools: frozenset[str] = frozenset(["PowerShell", "powershell"])
     """Tools whose scripts are written in PowerShell."""
 
@@ -249,7 +250,7 @@ class Agent:
 
     A new agent derives from this class and states at least its `name`, its `formats`, and how to
     recognise and read its sessions. Each further member teaches vacr one more thing; the defaults
-    here are what is safe to assume about an agent of which nothing else is known.
+    are safe assumptions about an unknown agent.
     """
 
     name: str = ""
@@ -281,7 +282,7 @@ class Agent:
     sub_sessions: Sequence[str] = ()
     """Patterns of the files of sub-agents; `{session}` is the id of the session."""
     part_name: re.Pattern[str] | None = None
-    """What to keep of a path as the name of a part, where the file name alone says too little."""
+    """The part of a path that names a file, where the file name alone is ambiguous."""
     databases: Sequence[Any] = ()
     folder: Any = None
     """A session store that keeps each session as a folder of files."""
@@ -289,7 +290,7 @@ class Agent:
     # --- files ---
 
     tools: ClassVar[Mapping[str, ToolEffect]] = {}
-    """What each tool does to files."""
+    """Tool → its effect on files."""
     checks_files: bool = False
     """Whether the host refuses to change a file that changed since the host last showed it."""
     reports_changes: bool = False
@@ -299,22 +300,22 @@ class Agent:
     shell: ShellBehaviour = ShellBehaviour()
 
     def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return what a call's tool does to files; override it where an argument decides."""
+        """Return the effect of a call's tool on files; override it where an argument decides."""
         return self.tools.get(call.name)
 
     def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield what a call did to files and showed of them, by its arguments and its result."""
+        """Yield the changes and observations of files by a call, from its arguments and result."""
         from vacr.agents.file_tools import derive_file_actions
 
         return derive_file_actions(self, call)
 
     def observations(self, entry: dict[str, Any]) -> Iterable[FileAction]:
-        """Yield what an entry that is not a call shows of files."""
+        """Yield the observations of files in an entry that is not a call."""
         del entry
         return ()
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return what the host recorded about the file of a call."""
+        """Return the host's report about the file of a call."""
         from vacr.agents.file_tools import FileReport
 
         del call
@@ -331,12 +332,12 @@ class Agent:
         return []
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return what a call showed of a file, or nothing where it shows numbered lines."""
+        """Return the part of a file that a call showed, or None if it shows numbered lines."""
         del call, path
         return None
 
     def patch_actions(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield what a call of a patch tool did."""
+        """Yield the changes that a call of a patch tool made."""
         from vacr.agents.file_tools import get_patch_text, parse_patch_actions
 
         text = get_patch_text(call)
@@ -355,7 +356,7 @@ class Agent:
         return build_shell_run(self, call)
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a shell call, without what the agent wraps around it."""
+        """Return the output of a shell call, without the agent's additions."""
         from vacr.agents.file_tools import parse_plain_output
 
         return parse_plain_output(call)
@@ -387,7 +388,7 @@ class Agent:
         return ""
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:
-        """Return what entries outside a call's result say about the call."""
+        """Return the reports about calls in entries other than their results."""
         del entries
         return CallReports()
 
@@ -397,12 +398,12 @@ class Agent:
         return has_failed(result, report)
 
     def is_user_modified(self, call: ToolCall) -> bool:
-        """Return whether the user changed what the agent proposed before it was applied."""
+        """Return whether the user changed the agent's proposal before it was applied."""
         del call
         return False
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
-        """Return the text that a person wrote in an entry, without what the host added."""
+        """Return the text that a person wrote in an entry, without the host's additions."""
         return get_prompt_text(entry)
 
     def is_summary(self, entry: dict[str, Any]) -> bool:
@@ -427,7 +428,7 @@ class Agent:
 
 
 class CallReports:
-    """What a session says about calls outside their results; this one says nothing."""
+    """Reports about calls outside their results; the default reports nothing."""
 
     def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
         """Return the members reported about a call."""

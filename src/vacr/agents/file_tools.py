@@ -1,8 +1,8 @@
-"""What tool calls do to files: the part that agents share.
+"""The effects of tool calls on files: the part that agents share.
 
 Most tools of most agents do one of a few things: show a file, replace text in it, write it, apply a
-patch, run a command. An agent states which (`ToolEffect`), and where its host records what really
-happened (`FileReport`); the functions here turn a call with its result into file actions.
+patch, run a command. An agent states which (`ToolEffect`), and how its host recorded the outcome
+(`FileReport`); the functions here turn a call with its result into file actions.
 
     >>> from vacr.agents.agent import Agent
     >>> from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What the host recorded about the one file of a call."""
+    """The host's record of the one file of a call."""
 
     before: str | None = None
     after: str | None = None
     created: bool | None = None
     written: str | None = None
-    """The text that the host says it wrote."""
+    """The text that the host wrote, by its own account."""
     user_edits: list[Edit] | None = None
     """The edits as the user changed them before they were applied."""
     by_user: bool = False
@@ -106,7 +106,7 @@ class ShellOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunShell(FileAction):
-    """A call ran a script; `attribution` reads the script to learn what it did to files."""
+    """A call ran a script; `attribution` reads the script to learn its effects on files."""
 
     script: str
     folder: str | None
@@ -120,7 +120,7 @@ _MISSING_FILE_MESSAGE = re.compile(
 
 
 def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
-    """Yield what an ended call did to files and showed of them."""
+    """Yield the changes and observations of files by a call that ended."""
     effect = agent.tool_effect(call)
     if effect is None:
         return
@@ -139,7 +139,7 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
 
 
 def is_unknown_file_tool(agent: Agent, call: ToolCall) -> bool:
-    """Return whether a call names a file and nothing is known about its tool."""
+    """Return whether a call names a file, but its tool is unknown."""
     return (
         agent.tool_effect(call) is None
         and get_text_argument(call.input, PATH_ARGUMENTS) is not None
@@ -147,7 +147,7 @@ def is_unknown_file_tool(agent: Agent, call: ToolCall) -> bool:
 
 
 def _derive_unreported_actions(call: ToolCall, effect: ToolEffect) -> Iterator[FileAction]:
-    """Yield what a call asked for whose result the agent never records."""
+    """Yield the requested changes of a call whose result the agent never records."""
     path = get_text_argument(call.input, PATH_ARGUMENTS)
     if effect is ToolEffect.PATCH:
         for file in parse_apply_patch(get_patch_text(call) or ""):
@@ -234,7 +234,7 @@ def _derive_replace_actions(agent: Agent, call: ToolCall, path: str) -> Iterator
 
 
 def parse_requested_edits(arguments: dict[str, Any]) -> list[Edit] | None:
-    """Return the replacements that a call asks for, or nothing where it does not say."""
+    """Return the replacements that a call asks for, or None if one of them is incomplete."""
     items = arguments.get("edits", [arguments])
     edits = []
     for item in items if isinstance(items, list) else ():
@@ -265,7 +265,7 @@ def _derive_write_actions(agent: Agent, call: ToolCall, path: str) -> Iterator[F
 
 
 def _parse_created_message(output: str) -> bool | None:
-    """Return whether a result's words say that the file is new."""
+    """Return whether the file is new by the words of a result, or None if they do not say."""
     if output.startswith(("File created", "Successfully created")):
         return True
     return False if output.startswith(("Successfully overwrote", "The file ")) else None
@@ -296,7 +296,7 @@ def get_patch_text(call: ToolCall) -> str | None:
 
 
 def parse_patch_actions(text: str) -> Iterator[FileAction]:
-    """Yield what a patch in the language of `apply_patch` does."""
+    """Yield the changes of a patch in the language of `apply_patch`."""
     for file in parse_apply_patch(text):
         if file.kind == "add":
             yield FileWrite(file.path, file.text, created=True)
@@ -409,7 +409,7 @@ def drop_total_lines_header(text: str) -> str:
 
 
 def build_shell_run(agent: Agent, call: ToolCall) -> RunShell | None:
-    """Build the action of a shell call, or nothing where the command is not known."""
+    """Build the action of a shell call, or None if the command is unknown."""
     script, folder = extract_command(call.input)
     if script is None:
         return None
@@ -418,7 +418,7 @@ def build_shell_run(agent: Agent, call: ToolCall) -> RunShell | None:
 
 
 def parse_shell_result(agent: Agent, call: ToolCall) -> ShellResult:
-    """Parse the result of a shell call: its exit code and what it printed."""
+    """Parse the result of a shell call: its exit code and its output."""
     output = agent.shell_output(call)
     code, text = output.code, output.text
     reported_code = call.native.get("exit_code")

@@ -399,10 +399,11 @@ class SessionBuilder:
         # Most sessions have only usual timestamps, which need no check one by one.
         self.has_usual_times = are_sortable_timestamps(stamps)
         if stamps and not self.has_usual_times and (odd := _set_odd_timestamps_aside(entries)):
-            counted = (
-                f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
+            message = (
+                f"timestamps in another format: {len(odd)}, the first in entry {odd[0]}; "
+                "kept in vacr.native"
             )
-            self.notices.append(SourceNotice(f"timestamps: {counted}"))
+            self.notices.append(SourceNotice(message))
         ids = [entry["id"] for entry in entries if "id" in entry]
         if len(set(ids)) != len(ids):
             _mark_repeated_ids([entry for entry in entries if "id" in entry])

@@ -38,14 +38,14 @@ _LARGER_SAMPLE_SIZE = 16
 _TEXT_SAMPLE_BYTES = 4096
 _MIN_RECOGNISED_SHARE = 0.3
 _RECORD_HINT = (
-    "Check it with: vacr validate FILE. Other verbs know a record by its ending, "
+    "Check it with: vacr validate FILE. Other commands recognise a record by its ending, "
     ".acr.json or .acr.cbor."
 )
 
 
 @cache
 def load_agents() -> dict[str, Agent]:
-    """Return all agents by name: the built-in ones, then those of other packages.
+    """Return all agents by name: the built-in ones, then agents from other packages.
 
     Raises:
         UnreadableInput: an agent of another package cannot be loaded.
@@ -58,8 +58,8 @@ def load_agents() -> dict[str, Agent]:
             agents.setdefault(agent.name, agent)
         except Exception as error:
             raise UnreadableInput(
-                f"the reader {point.name!r} cannot be loaded: {error}",
-                hint=f"It comes from {point.value}; uninstall or update the package that has it.",
+                f"the agent plugin {point.name!r} cannot be loaded: {error}",
+                hint=f"It is {point.value}; update or uninstall its package.",
             ) from error
     return agents
 
@@ -71,22 +71,22 @@ def _load_built_in(name: str) -> Agent:
 
 
 def find_record_agent(record: dict[str, Any]) -> Agent:
-    """Return the agent whose session a record is.
+    """Return the agent that wrote a record's session.
 
-    Where that agent is not installed here, nothing is known of its tools.
+    If that agent is not installed here, its tools are unknown.
     """
     return find_agent(str(record["session"].get("agent-meta", {}).get("cli-name", "")))
 
 
 def find_agent(name: str) -> Agent:
-    """Return the agent of this name, or one of which nothing is known."""
+    """Return the agent of this name, or the unknown agent: an `Agent` with all defaults."""
     if name in _BUILT_IN_FOLDERS:
         return _load_built_in(name)
     return load_agents().get(name) or Agent()
 
 
 def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:
-    """Return what a tool of an agent does to files, when called with these arguments."""
+    """Return the effect on files of an agent's tool, when called with these arguments."""
     return find_agent(agent).tool_effect(ToolCall(tool, arguments, "", "", "", ""))
 
 
@@ -101,22 +101,24 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
     known = load_agents()
     if agent is not None:
         if agent not in known:
-            raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
+            raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(known)}.")
         return known[agent]
     where = source.main.name
     head = source.main.data[:_TEXT_SAMPLE_BYTES]
     if not head.strip() and not source.main.data.strip():
-        raise NotASession("empty: there is no session in it", where=where)
+        raise NotASession("the file is empty", where=where)
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             hint = (
-                "Windows PowerShell writes so. Make it UTF-8 first: iconv -f UTF-16 -t "
-                "UTF-8 FILE > NEW"
+                "Windows PowerShell writes UTF-16. Convert the file first: "
+                "iconv -f UTF-16 -t UTF-8 FILE > NEW"
             )
-            raise UnreadableInput("UTF-16 text: sessions are UTF-8", where=where, hint=hint)
+            raise UnreadableInput(
+                "the file is UTF-16, but sessions are UTF-8", where=where, hint=hint
+            )
         hint = f"Known agents: {', '.join(known)}."
         raise NotASession(
-            "not a session of an agent that is known: it is no text", where=where, hint=hint
+            "unrecognised session format: the file is not text", where=where, hint=hint
         )
     for sample, enough in _draw_samples(source):
         best, most = None, enough
@@ -129,17 +131,15 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
         if best is not None:
             return best
     if damage := source.main.damage():
-        hint = (
-            "If you know whose it is, name the agent with --agent: its bytes are kept as they are."
-        )
-        raise UnreadableInput(f"damaged: {damage}", where=where, hint=hint)
+        hint = "If you know the agent, add --agent NAME: the record then keeps the damaged bytes."
+        raise UnreadableInput(f"the file is damaged: {damage}", where=where, hint=hint)
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
-        raise NotASession("a record already, not a native session", where=where, hint=_RECORD_HINT)
+        raise NotASession("already a record, not a native session", where=where, hint=_RECORD_HINT)
     raise NotASession(
-        "not a session of an agent that is known",
+        "unrecognised session format",
         where=where,
-        hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",
+        hint=f"Supported agents: {', '.join(known)}. Add --agent NAME if one of them wrote it.",
     )
 
 

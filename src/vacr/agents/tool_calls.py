@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vacr.edits import FileAction
 
-# The state of a call. `CALL_PENDING`: its agent records results, and there is none yet.
+# The state of a call. `CALL_PENDING`: its agent records results, but this one is missing so far.
 # `CALL_UNREPORTED`: its agent never records results.
 CALL_FAILED, CALL_DONE, CALL_PENDING, CALL_UNREPORTED = "failed", "done", "pending", "untold"
 
@@ -50,7 +50,7 @@ FOLDER_ARGUMENTS = ("workdir", "cwd", "directory", "dir_path", "working_director
 
 
 class ToolEffect(Enum):
-    """What a tool does to files."""
+    """The effect of a tool on files."""
 
     READ = "observe"
     REPLACE = "replace"
@@ -84,10 +84,10 @@ class ToolCall:
     result_entry: str = ""
     output: str = ""
     native: dict[str, Any] = field(default_factory=dict)
-    """The result's members as the agent wrote them, and everything else it says of the call."""
+    """The native members of the result, and of other reports about the call."""
     inherited: bool = False
     top: str = ""
-    """The folder in which the session began."""
+    """The folder where the session began."""
     left: str = ""
     """The working folder that the session reports after the call."""
     chain: str = ""

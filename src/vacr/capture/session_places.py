@@ -151,7 +151,7 @@ def list_agent_roots(
     for agent in agents:
         if agent not in load_agents():
             raise UsageError(
-                f"no reader for {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
+                f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
             )
     return [
         AgentRoot(reader, path, store.sessions)

@@ -93,7 +93,7 @@ def read_sessions(
     Raises:
         UnreadableInput: the place cannot be read.
         NotASession: the place is not a session of a known agent.
-        UsageError: no reader has the name of that agent.
+        UsageError: no agent has that name.
     """
     options = _ReadOptions(agent, sub_agents, keep_source)
     if str(path) != STDIN:
@@ -181,7 +181,7 @@ def _read_database(
                 parents = {listed.session_id: listed.parent for listed in database.sessions()}
                 session_ids += _list_descendants(session, parents)
         if not session_ids:
-            raise NotASession("there is no session in it", where=str(path))
+            raise NotASession("the database has no sessions", where=str(path))
         side_files = (Path(f"{path}{suffix}") for suffix in SQLITE_SIDE_SUFFIXES)
         files = [path, *(file for file in side_files if file.is_file())]
         for session_id in session_ids:
@@ -332,10 +332,10 @@ def read_companion_file(file: Path, path: Path) -> bytes:
     """Read a file around the session's file at `path`.
 
     Raises:
-        UnreadableInput: it cannot be read, or is a link that leads out of the session's folder.
+        UnreadableInput: it cannot be read, or is a link to a file outside the session's folder.
     """
     if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path.parent)):
-        raise UnreadableInput("a link that leads out of the session's folder", where=str(file))
+        raise UnreadableInput("a link to a file outside the session's folder", where=str(file))
     return read_bytes(file)
 
 

@@ -64,7 +64,7 @@ from vacr.model import Record
 SQLITE_MAGIC = b"SQLite format 3\0"
 SQLITE_SIDE_SUFFIXES = ("-wal", "-shm", "-journal")
 
-_NO_SESSION_MESSAGE = "there is no session in it"
+_NO_SESSION_MESSAGE = "the database has no sessions"
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._@+-]+")
 _MAX_LABEL_LENGTH = 100
 
@@ -90,7 +90,7 @@ class DatabaseFile:
 
         Raises:
             UnreadableInput: it cannot be read.
-            NotASession: no reader knows it.
+            NotASession: no agent knows it.
         """
         self.path = path
         self.agent = agent
@@ -144,7 +144,7 @@ class DatabaseFile:
         data = self.snapshots.read(lambda query: self._export_rows(query, session_id))
         if data is None:
             raise UnreadableInput(
-                f"no session {session_id} in it" if session_id else _NO_SESSION_MESSAGE,
+                f"session {session_id} not found" if session_id else _NO_SESSION_MESSAGE,
                 where=str(self.path),
             )
         stem = self.name.rpartition(".")[0] or self.name
@@ -173,7 +173,7 @@ def _find_database_reader(
     """Return the reader that knows a database with these tables, and its view of the database.
 
     Raises:
-        NotASession: no reader does.
+        NotASession: no agent does.
     """
     for reader in load_agents().values():
         for database in reader.databases:
@@ -181,9 +181,9 @@ def _find_database_reader(
                 return reader, database
     names = sorted({reader.name for reader in load_agents().values() if reader.databases})
     raise NotASession(
-        "a database that no agent is known to have",
+        "unrecognised database",
         where=where,
-        hint=f"Known are those of {', '.join(names)}.",
+        hint=f"Supported are the databases of {', '.join(names)}.",
     )
 
 
@@ -200,7 +200,7 @@ def open_cached_database(path: Path, agent: str | None = None) -> Iterator[Datab
 
     Raises:
         UnreadableInput: it cannot be read.
-        NotASession: no reader knows it.
+        NotASession: no agent knows it.
     """
     database = _take_cached_database(path, agent) or DatabaseFile(path, agent)
     try:
@@ -414,7 +414,7 @@ def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool
     if not path.is_symlink():
         return False
     if left_out is not None and all(error.where != str(path) for error in left_out):
-        left_out.append(UnreadableInput("a link, which is not followed", where=str(path)))
+        left_out.append(UnreadableInput("a link, not followed", where=str(path)))
     return True
 
 
@@ -467,16 +467,16 @@ def check_not_session_piece(path: Path) -> None:
             and find_folder_store(folder.parent) is not None
         ):
             hint = (
-                f"Record the folder that has all of it, {folder.parent}, or one session of "
-                "it with --session."
+                f"Record the folder with the whole session, {folder.parent}. Add --session ID "
+                "to record only that session."
             )
-            raise NotASession("a piece of a session", where=str(path), hint=hint)
+            raise NotASession("only a piece of a session", where=str(path), hint=hint)
 
 
 def find_parent_session(record: Record) -> str | None:
     """Return the session that a sub-agent worked for.
 
-    A session that a person forked from another has a parent too, but works for nobody.
+    The fork of a session also names its parent, but a person works in it.
     """
     parent: str | None = record["vacr"].get("parent", {}).get("session-id")
     return parent if record["session"].get("format") == "autonomous" else None
@@ -485,9 +485,9 @@ def find_parent_session(record: Record) -> str | None:
 def make_no_session_error(session_id: str | None, path: str | Path) -> UnreadableInput:
     """Return the error for a session that is not where it should be."""
     return UnreadableInput(
-        f"no session {session_id} in it",
+        f"session {session_id} not found",
         where=str(path),
-        hint="Without --session, all in it are recorded.",
+        hint="Without --session, all sessions are recorded.",
     )
 
 

@@ -81,11 +81,11 @@ def list_sessions(
     """Yield the sessions on this machine, in no order; add what cannot be read to `failed`.
 
     Raises:
-        UsageError: no reader has the name of that agent.
+        UsageError: no agent has that name.
     """
     readers = load_agents()
     if agent is not None and agent not in readers:
-        raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers)}.")
+        raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(readers)}.")
     for reader in readers.values():
         if agent in (None, reader.name):
             errors = _ErrorCollector([] if failed is None else failed)
@@ -181,7 +181,7 @@ class _ErrorCollector:
         except OSError as error:
             self._add(describe_file_error(error), error.filename or path)
         except MemoryError:
-            self._add("too large for the memory there is", path)
+            self._add("not enough memory to read it", path)
         except Exception as error:  # noqa: BLE001 - a bug met in one session must not hide the others
             self._add(f"a bug in vacr: {type(error).__name__}: {error}", path)
 

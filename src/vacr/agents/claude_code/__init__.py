@@ -1,7 +1,7 @@
 """Claude Code: transcripts in ~/.claude/projects, one JSON object a line.
 
-`reader` turns a transcript into a record; `tools` knows what its tools do to files. This module is
-the answer to each question that vacr asks an agent:
+`reader` turns a transcript into a record; `tools` knows what its tools do to files. This module
+answers each question that vacr asks an agent:
 
     >>> from vacr.agents.claude_code import AGENT
     >>> AGENT.name, AGENT.tools["MultiEdit"].name, AGENT.hooks.file
@@ -98,7 +98,7 @@ class ClaudeCode(Agent):
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that Claude Code keeps beside the numbered lines it shows."""
+        """Return the file that Claude Code stores in addition to the numbered lines."""
         from vacr.agents.claude_code.tools import parse_shown_file
 
         shown = parse_shown_file(call.native.get("toolUseResult"), path)

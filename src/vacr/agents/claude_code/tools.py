@@ -1,8 +1,8 @@
-"""Claude Code's tools, and the entries in which it shows files or reports changes to them.
+"""Claude Code's tools, and its entries that show files or report changes to them.
 
-Beside each result, Claude Code records what really happened (`toolUseResult`): the text a file had,
-the hunks of a change, the output of a command. It also keeps the text of every file that it has
-read as a whole or written, and tells the model when the file on disk differs from that text:
+With each result, Claude Code records the outcome (`toolUseResult`): the text a file had, the hunks
+of a change, the output of a command. It also keeps the text of every file that it has read as a
+whole or written, and notifies the model when the file on disk differs from that text:
 
     >>> from vacr.agents.claude_code.tools import parse_change_notice
     >>> notice = parse_change_notice("a.py", "    1→import os\\n    2→print(os.name)")
@@ -49,7 +49,7 @@ _AFTER_MEMBERS = ("updated_file", "newContent", "after")
 
 
 def build_file_report(call: ToolCall) -> FileReport:
-    """Return what `toolUseResult` says about the file of a call."""
+    """Return the report in `toolUseResult` about the file of a call."""
     result = dict_or_empty(call.native.get("toolUseResult"))
     kind, content = result.get("type"), result.get("content")
     return FileReport(
@@ -67,7 +67,7 @@ def _find_text(members: dict[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _parse_user_edits(result: dict[str, Any]) -> list[Edit] | None:
-    """Return what was really replaced, where the user changed the agent's proposal."""
+    """Return the real replacement, where the user changed the agent's proposal."""
     if result.get("userModified") is not True:
         return None
     old, new = result.get("oldString"), result.get("newString")
@@ -106,7 +106,7 @@ def _add_line_ends(lines: list[str]) -> list[str]:
 
 
 def parse_shown_file(result: Any, path: str) -> FileAction | None:
-    """Return the file that Claude Code keeps beside the text it shows."""
+    """Return the file that Claude Code stores in addition to the text it shows."""
     file = dict_or_empty(dict_or_empty(result).get("file"))
     if not isinstance(file.get("content"), str):
         return None
@@ -136,7 +136,7 @@ _TRUNCATION_NOTE = re.compile(r"\n*\.\.\. \[\d+ lines? truncated\] \.\.\.\s*\Z")
 
 
 def parse_change_notice(path: str, shown: str) -> ChangeNotice:
-    """Parse the hunks in which Claude Code shows how a file differs from the text it keeps.
+    """Parse the hunks that show how a file differs from the text that Claude Code keeps.
 
     Each hunk has eight lines around a change, as they are now. Their numbers count from where the
     hunk begins in the text that Claude Code keeps.
@@ -171,7 +171,7 @@ _READ_RESULT = re.compile(r"Result of calling the Read tool:\s*(.*)\Z", re.DOTAL
 
 
 def parse_message_reminders(content: Any) -> Iterator[FileAction]:
-    """Yield what the reminders in a user message show of files."""
+    """Yield the observations of files in the reminders of a user message."""
     path: str | None = None
     for text in _list_text_blocks(content):
         if "<system-reminder>" not in text:
@@ -234,7 +234,7 @@ def _parse_json(text: str) -> Any:
 
 
 def parse_attachment(attachment: dict[str, Any]) -> Iterator[FileAction]:
-    """Yield what an attachment shows of a file; one that only names a file shows nothing."""
+    """Yield the observations of a file in an attachment; it may only name the file."""
     path, content = attachment.get("filename"), attachment.get("content")
     if attachment.get("type") == "nested_memory":
         yield from _parse_memory_file(dict_or_empty(content))

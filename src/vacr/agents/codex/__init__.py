@@ -48,7 +48,7 @@ class Codex(Agent):
         return reader.read(source)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
-        """Yield the changes that Codex reports of a call, or else what the call asked for."""
+        """Yield the changes that Codex reports of a call, or else the requested changes."""
         from vacr.agents.codex.tools import derive_script_actions, parse_reported_changes
         from vacr.agents.file_tools import derive_file_actions
 

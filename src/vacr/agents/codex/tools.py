@@ -1,7 +1,7 @@
-"""Codex's tools, the scripts of its tool `exec`, and the events in which it reports changes.
+"""Codex's tools, the scripts of its tool `exec`, and its events that report changes.
 
-Codex reports what a patch changed in events of their own, beside the call's result. Newer versions
-run JavaScript that calls other tools; only patches that stand in it as literals can be read:
+Codex reports the changes of a patch in separate events, in addition to the call's result. Newer
+versions run JavaScript that calls other tools; only patches that are literals in it can be read:
 
     >>> from vacr.agents.codex.tools import find_script_patches
     >>> list(find_script_patches('const p = "*** Begin Patch"; tools.apply_patch(p)'))
@@ -44,7 +44,7 @@ _RESULT_EVENTS = frozenset(["patch_apply_end", "exec_command_end"])
 
 
 class EventReports(CallReports):
-    """What events of a session say about its calls."""
+    """The reports about calls in the events of a session."""
 
     def __init__(self, entries: Any) -> None:
         """Collect the events about each call, by its id."""
@@ -68,7 +68,7 @@ class EventReports(CallReports):
 
 
 def _get_patch_report(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what an event says about a patch; newer versions report a completed item."""
+    """Return the report about a patch in an event; newer versions report a completed item."""
     data = entry.get("data")
     if not isinstance(data, dict):
         return None
@@ -150,7 +150,7 @@ _JS_NAMED_ESCAPES = {
 
 
 def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
-    """Yield what a script did to files; patches that events report are not counted again."""
+    """Yield the changes that a script made; patches that events report are not counted again."""
     script = call.input
     if not isinstance(script, str):
         script = get_text_argument(call.input, COMMAND_ARGUMENTS)
@@ -164,7 +164,7 @@ def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
 
 
 def find_script_patches(script: str) -> Iterator[str]:
-    """Yield the patches that a script applies, where they stand in it as literals."""
+    """Yield the patches that a script applies, if they are literals."""
     constants: dict[str, str] = dict(_JS_CONSTANT.findall(script))
     for call in _PATCH_CALL.finditer(script):
         argument = str(call[1])
@@ -174,7 +174,7 @@ def find_script_patches(script: str) -> Iterator[str]:
 
 
 def has_unknown_effects(script: str) -> bool:
-    """Return whether a script calls tools of which nobody knows what they change."""
+    """Return whether a script calls tools with unknown effects."""
     calls = script.count("tools.apply_patch(")
     if calls != sum(1 for _ in find_script_patches(script)):
         return True
@@ -182,7 +182,7 @@ def has_unknown_effects(script: str) -> bool:
 
 
 def _parse_js_literal(literal: str) -> str | None:
-    """Return the text of a JavaScript literal, or nothing for any other expression."""
+    """Return the text of a JavaScript literal, or None for any other expression."""
     is_raw = literal.startswith("String.raw")
     body = literal.partition("`")[2][:-1] if is_raw else literal[1:-1]
     if (is_raw or literal[:1] == "`") and re.search(r"(?<!\\)\$\{", body):

@@ -72,7 +72,7 @@ class Cursor(Agent):
         return reader.read(source)
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return what the editor recorded about the file of a call."""
+        """Return the editor's report about the file of a call."""
         from vacr.agents.cursor.tools import build_file_report
 
         return build_file_report(call)

@@ -168,7 +168,8 @@ def flag_cursor_secrets(session: SessionBuilder) -> None:
         if session.native.get(member):
             session.secrets.append(f"/session/{member}")
             message = (
-                f"holds a key of Cursor's, at /session/{member}: whoever reads the record has it"
+                f"contains an encryption key of Cursor at /session/{member}: "
+                "anyone who reads the record gets it"
             )
             session.notices.append(SourceNotice(message))
 

@@ -1,8 +1,8 @@
-"""Cursor's tools, and what its editor records of an edit.
+"""Cursor's tools, and the editor's reports about edits.
 
 The editor records whether the user kept an edit, the chunks of a diff, and in newer versions ids of
-the file's text before and after. The texts themselves are rows of the database, which the record
-keeps after the conversation:
+the file's text before and after. The texts themselves are rows of the database; the record keeps
+them after the conversation:
 
     >>> from vacr.agents.cursor.tools import StoredTexts
     >>> row = {"type": "system-event", "data": {"key": "composer.content.1", "value": "a = 1\\n"}}
@@ -24,7 +24,7 @@ from vacr.edits import FileAction, Hunk
 _CONTENT_KEY_PREFIX = "composer.content."
 _EMPTY_CONTENT_KEY = _CONTENT_KEY_PREFIX + hashlib.sha256(b"").hexdigest()
 _REFUSALS = ("reject", "rejected", "undo")
-# The values by which versions of the editor name a person as the author of a diff.
+# Versions of the editor use these values for a person as the author of a diff.
 _HUMAN_EDITORS = ("EDITOR_HUMAN", "HUMAN", 2)
 # A line of a chunk begins with a mark and a blank, or with a mark alone.
 _MARK_WIDTHS = (2, 1)
@@ -80,7 +80,7 @@ def is_edit_rejected(result: dict[str, Any]) -> bool:
 
 
 def build_file_report(call: ToolCall) -> FileReport:
-    """Return what the editor recorded about the file of a call."""
+    """Return the editor's report about the file of a call."""
     contents = dict_or_empty(call.native.get("contents"))
     output = dict_or_empty(call.native.get("output"))
     return FileReport(

@@ -60,7 +60,7 @@ class Gemini(Agent):
             yield from derive_file_actions(self, call)
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return what `resultDisplay` says about the file of a call."""
+        """Return the report in `resultDisplay` about the file of a call."""
         from vacr.agents.gemini.tools import build_file_report
 
         return build_file_report(call)
@@ -73,7 +73,7 @@ class Gemini(Agent):
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return what a read showed: the file, or the part of it that a note names."""
+        """Return the file that a read showed, or the part of it that a note names."""
         from vacr.agents.gemini.tools import parse_shown_file
 
         return parse_shown_file(call, path)
@@ -98,7 +98,7 @@ class Gemini(Agent):
         return is_user_modified(call)
 
     def project_folder(self, record: dict[str, Any]) -> str:
-        """Return the folder of a session, of which Gemini CLI may record only the SHA-256."""
+        """Return the folder of a session; Gemini CLI may record only its SHA-256."""
         from vacr.agents.gemini.tools import find_hashed_folder
 
         session = record["session"]

@@ -1,8 +1,8 @@
-"""Gemini CLI's tools: what their results show of files.
+"""Gemini CLI's tools, and the files that their results show.
 
 Results hold a `resultDisplay` with the text before and after a change. The first searches cut the
-indentation off, so that what they show proves no line; a read of many files is used only where the
-host says how many files it shows.
+indentation off, so their lines prove nothing. A read of many files counts only if the host states
+how many files it shows.
 
     >>> from vacr.agents.gemini.tools import parse_window
     >>> output = "Showing lines 7-8 of 300.\\n--- FILE CONTENT (truncated) ---\\none\\ntwo"
@@ -46,7 +46,7 @@ from vacr.edits import (
 
 
 def build_file_report(call: ToolCall) -> FileReport:
-    """Return what `resultDisplay` says about the file of a call."""
+    """Return the report in `resultDisplay` about the file of a call."""
     display = dict_or_empty(call.native.get("resultDisplay"))
     before = display.get("originalContent", display.get("before"))
     after = display.get("newContent", display.get("after"))
@@ -92,7 +92,7 @@ _HEAD_LENGTH = 60
 
 
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
-    """Return what a read showed of a file, or nothing where it shows numbered lines."""
+    """Return the part of a file that a read showed, or None if it shows numbered lines."""
     text = call.output.partition(_CONTEXT_MARK)[0]
     if _WINDOW_MESSAGE in call.output[:_HEAD_LENGTH]:
         return list(parse_window(text, path))
@@ -103,7 +103,7 @@ def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
 
 
 def parse_window(output: str, path: str) -> Iterator[FileAction]:
-    """Yield the part of a file that a truncated read shows, with the line that says which part."""
+    """Yield the part of a file that a truncated read shows; a line before it names the part."""
     window = re.search(r"Showing lines (\d{1,7})-(\d{1,7}) of (\d{1,7})", output)
     _, mark, text = output.partition("--- FILE CONTENT (truncated) ---\n")
     if not window or not mark:
@@ -122,7 +122,7 @@ _NOTES_IN_FILE = ("\n\n[WARNING: ", "\n\n\nIMPORTANT: ")
 
 
 def parse_many_files(call: ToolCall) -> Iterator[FileAction]:
-    """Yield what a read of many files shows, if the host states how many it read."""
+    """Yield the files that a read of many shows, if the host states how many it read."""
     summary = _READ_FILES_SUMMARY.search(str(call.native.get("resultDisplay")))
     marks = list(_FILE_SEPARATOR.finditer(call.output))
     if summary is None or len(marks) != int(summary[2]) + 1 or marks[-1][1] != _END_OF_CONTENT:
@@ -147,7 +147,7 @@ _SEARCH_ROW = re.compile(r"L(\d{1,7})[:-] (.*)")
 
 
 def parse_search_results(call: ToolCall) -> Iterator[FileAction] | None:
-    """Yield what a search shows, or nothing where it is not in Gemini CLI's own form."""
+    """Yield the observations in a search result, or return None if it has another form."""
     head = _SEARCH_HEAD.match(call.output)
     if head is None:
         return None

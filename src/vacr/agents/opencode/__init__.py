@@ -54,7 +54,7 @@ class OpenCode(Agent):
         return reader.read(source)
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return what the metadata says about the file of a call."""
+        """Return the report in the metadata about the file of a call."""
         from vacr.agents.opencode.tools import build_file_report
 
         return build_file_report(call)
@@ -66,7 +66,7 @@ class OpenCode(Agent):
         return parse_recorded_hunks(call, spelled)
 
     def patch_actions(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield what a patch did."""
+        """Yield the changes that a patch made."""
         from vacr.agents.opencode.tools import derive_patch_actions
 
         return derive_patch_actions(call)

@@ -1,10 +1,10 @@
-"""OpenCode's hooks: a plugin, which runs our command at each event and waits for nothing."""
+"""OpenCode's hooks: a plugin that runs our command at each event, without waiting."""
 
 from vacr.agents.agent import HookSettings
 
 _PLUGIN = """\
 // Written by `vacr hook install`; `vacr hook uninstall` removes it.
-// It appends what happens in a session to the spool of vacr. It never changes what OpenCode does, and never waits.
+// It appends the events of a session to the spool of vacr. It never changes the behaviour of OpenCode, and never waits.
 import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = $command
@@ -47,7 +47,7 @@ function tell(session, type, data) {
   } catch {}
 }
 
-// What still waits when OpenCode ends is told then, as much as there is time for.
+// When OpenCode ends, report the waiting events, as long as there is time.
 process.on("exit", () => {
   const until = Date.now() + LAST_MS
   while (waiting.length && Date.now() < until) {
@@ -62,7 +62,7 @@ function sessionOf({ type, properties }) {
   return id ?? (type.startsWith("session.") ? properties?.info?.id : undefined)
 }
 
-// What is still being written is told once it is done.
+// Messages and parts are reported once they are complete.
 function isDone({ type, properties }) {
   const { info, part } = properties ?? {}
   if (type === "message.updated") return info?.role !== "assistant" || info?.time?.completed !== undefined
@@ -91,5 +91,5 @@ HOOKS = HookSettings(
     programs=("opencode",),
     variable="XDG_CONFIG_HOME",
     plugin=_PLUGIN,
-    notice="OpenCode loads the plugin when it is started again.",
+    notice="Restart OpenCode to load the plugin.",
 )

@@ -331,8 +331,8 @@ class _SessionReader:
             if type(holder) is dict and holder.get("secret"):
                 session.secrets.append(f"{pointer}/secret")
                 message = (
-                    f"holds the secret of a shared session, at {pointer}/secret: whoever reads the "
-                    "record can change what is shared"
+                    f"contains the secret of a shared session at {pointer}/secret: "
+                    "anyone who reads the record can change the shared session"
                 )
                 session.notices.append(SourceNotice(message))
 

@@ -1,4 +1,4 @@
-"""OpenCode's tools, and the metadata in which it records what they did.
+"""OpenCode's tools, and the metadata that records their effects.
 
 Every call keeps a `state.metadata`: the diff of a change, whether a file existed, an exit code, and
 for a patch each file before and after. Searches list the file first, and its lines below:
@@ -43,7 +43,7 @@ _DIFF_MEMBERS = ("patch", "diff")
 
 
 def get_metadata(call: ToolCall) -> dict[str, Any]:
-    """Return what OpenCode records about a call."""
+    """Return the metadata of a call."""
     state = call.native.get("state")
     if isinstance(state, dict):
         return dict_or_empty(state.get("metadata"))
@@ -54,7 +54,7 @@ def get_metadata(call: ToolCall) -> dict[str, Any]:
 
 
 def build_file_report(call: ToolCall) -> FileReport:
-    """Return what the metadata says about the file of a call."""
+    """Return the report in the metadata about the file of a call."""
     metadata = get_metadata(call)
     diffs = [metadata.get("filediff")]
     results = metadata.get("results")
@@ -82,7 +82,7 @@ def parse_recorded_hunks(call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
 
 
 def derive_patch_actions(call: ToolCall) -> Iterator[FileAction]:
-    """Yield what a patch did: as OpenCode records it, or else as the patch asks."""
+    """Yield the changes that a patch made: recorded by OpenCode, or else requested by the patch."""
     text = get_patch_text(call)
     files = get_metadata(call).get("files")
     files = files if isinstance(files, list) else []
@@ -99,7 +99,7 @@ def derive_patch_actions(call: ToolCall) -> Iterator[FileAction]:
 
 
 def _parse_recorded_files(files: list[Any]) -> list[FileAction]:
-    """Return the recorded changes; none where a file's text before or after is missing."""
+    """Return the recorded changes, or an empty list if a text before or after is missing."""
     actions: list[FileAction] = []
     for file in files:
         if not isinstance(file, dict) or not isinstance(file.get("filePath"), str):
@@ -172,7 +172,7 @@ _GREP_LINE = re.compile(r"  Line (\d{1,7}): ")
 
 
 def parse_search_results(call: ToolCall) -> Iterator[FileAction] | None:
-    """Yield what a search shows, or nothing where it is not in OpenCode's own form."""
+    """Yield the observations in a search result, or return None if it has another form."""
     lines = call.output.split("\n")
     if not any(line.startswith("  Line ") for line in lines):
         return None
