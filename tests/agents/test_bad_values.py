@@ -14,7 +14,7 @@ from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, reco
 from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
 from vacr.agents.registry import load_agents
 from vacr.errors import UnreadableInput
-from vacr.record import json_scan
+from vacr.record import canonical_json
 from vacr.record.json_text import format_pointer
 from vacr.record.validation import validate
 
@@ -270,15 +270,17 @@ def check(records: list[dict], data: bytes) -> None:
 
 
 def test_many_problems_under_a_long_name_cost_no_more_than_the_text(monkeypatch):
-    told = []
+    formatted = []
     monkeypatch.setattr(
-        json_scan, "format_pointer", lambda place: told.append(place) or format_pointer(place)
+        canonical_json,
+        "format_pointer",
+        lambda place: formatted.append(place) or format_pointer(place),
     )
     name = b"k" * 10_000
     line = b'{"' + name + b'":[' + b",".join([b'"\\ud800"'] * 1000) + b"]}" + b" 1" * 1000
-    found = [value for _, batch in parse_json_documents(line) for value in batch]
-    assert len(told) == 8
-    assert found[0].value == {name.decode(): ["\ufffd"] * 1000}
-    assert [one.value for one in found[1:-1]] == [1] * 1000
-    assert found[-1].data == line
-    assert sum(len(one.reason) for one in found) < 2 * len(line)
+    values = [value for _, batch in parse_json_documents(line) for value in batch]
+    assert len(formatted) == 8
+    assert values[0].value == {name.decode(): ["\ufffd"] * 1000}
+    assert [value.value for value in values[1:-1]] == [1] * 1000
+    assert values[-1].data == line
+    assert sum(len(value.reason) for value in values) < 2 * len(line)
