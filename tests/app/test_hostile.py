@@ -14,7 +14,7 @@ from tests.attribution.working_agent import commit
 from vacr.app.commit_audit import Audit
 from vacr.app.github import GitHubWorkflow
 from vacr.app.summaries import format_audit_summary, format_seal_summary
-from vacr.exchange.markdown import format_table_cell
+from vacr.exchange.transcript import format_table_cell
 from vacr.viewer.content import make_visible
 
 NASTY = (

@@ -150,9 +150,9 @@ def test_standard_input(vacr, tmp_path):
 @pytest.mark.parametrize(
     ("data", "exit_code", "told"),
     [
-        (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "a record already"),
+        (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "already a vacr record"),
         (b"{", 3, "line 1, column 2"),
-        (b"{}", 3, "not in a format that is known"),
+        (b"{}", 3, "unrecognised format"),
         (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),
         (b"", 3, "no JSON value"),
     ],
@@ -185,7 +185,7 @@ def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--to", "in-toto"], "Name a key"),
+        (["--to", "in-toto"], "Add --key"),
         (["--to", "atif", "--key", "k.pem"], "--key is for --to in-toto"),
         (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
         (["--to", "markdown", "--atif-version", "1.7"], "--atif-version is for --to atif"),

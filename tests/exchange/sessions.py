@@ -1,6 +1,4 @@
-"""The records of all sessions there are: our examples and fixtures, and real ones where there are
-any.
-"""
+"""The records of all sessions: examples, fixtures and, if present, the corpus of real ones."""
 
 import functools
 
@@ -10,10 +8,10 @@ from vacr.errors import InvalidRecord, NotASession
 from vacr.exchange.export import ExportRequest
 
 
-def all_records():
-    """Give the records of all sessions, with the names of their files."""
+def read_all_records():
+    """Yield the name of the file and the record of each session."""
     files = [path for agent in AGENTS for path in native_files(agent)]
-    for path in [*files, *_databases(), FIXTURES / "opencode" / "storage"]:
+    for path in [*files, *_list_databases(), FIXTURES / "opencode" / "storage"]:
         try:
             for record in vacr.read(path):
                 yield path.name, record
@@ -21,8 +19,8 @@ def all_records():
             continue
 
 
-def _databases():
-    """Give the sessions of the corpus that are databases."""
+def _list_databases():
+    """Return the databases in the corpus."""
     if not CORPUS.is_dir():
         return []
     return sorted(
@@ -34,18 +32,16 @@ def _databases():
 
 
 @functools.cache
-def example(name):
-    """Give the record of an example."""
+def load_example(name):
+    """Return the record of an example."""
     return next(iter(vacr.read(EXAMPLES / name)))
 
 
-def exports(export, **asked):
-    """Give what all records are exported as; those that are of events alone have nothing to
-    export.
-    """
-    for name, record in all_records():
+def export_all_records(export, **options):
+    """Yield name, record and export of each session; a session of events alone may be rejected."""
+    for name, record in read_all_records():
         try:
-            yield name, record, export(record, ExportRequest("ab" * 32, **asked))
+            yield name, record, export(record, ExportRequest("ab" * 32, **options))
         except InvalidRecord:
             if not {entry["type"] for entry in record["session"]["entries"]} <= {"system-event"}:
                 raise

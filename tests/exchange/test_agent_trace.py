@@ -1,6 +1,4 @@
-"""Agent Trace: the file attribution of records, there and back, and traces of others, back and
-there.
-"""
+"""Agent Trace: export of file attributions, and import and export of traces of other tools."""
 
 import copy
 import json
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vacr
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from tests.interop.judged import judged
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
@@ -21,7 +19,7 @@ from vacr.exchange.formats import detect_format
 from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import validate
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 SCHEMA = json.loads((Path(__file__).parent / "agent-trace.schema.json").read_text())
 TRACE = {
     "version": "0.1.0",
@@ -38,20 +36,20 @@ TRACE = {
 }
 
 
-def records(data):
+def import_traces(data):
     return [
         json.loads(b"".join(assign_record_id(reading.record)))
         for reading in read(Source((SourcePart("traces.jsonl", data),)))
     ]
 
 
-def imported(document):
-    (record,) = records(encode(document))
+def import_document(document):
+    (record,) = import_traces(encode(document))
     return record
 
 
-def exported(record):
-    return json.loads(export(record, ASKED).data)
+def export_document(record):
+    return json.loads(export(record, REQUEST).data)
 
 
 _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -101,35 +99,35 @@ traces = _open(
 
 
 @given(traces)
-def test_there_and_back_gives_the_same_trace(trace):
+def test_imported_trace_is_exported_unchanged(trace):
     wanted = {name: value for name, value in trace.items() if value is not None}
-    record = imported(copy.deepcopy(trace))
+    record = import_document(copy.deepcopy(trace))
     validate(record).raise_for_errors()
-    assert exported(record) == wanted
+    assert export_document(record) == wanted
 
 
-def test_every_attributed_session_gives_a_trace_that_others_take():
+def test_every_attributed_session_gives_a_valid_trace():
     made = []
-    for _, record in all_records():
+    for _, record in read_all_records():
         attributed = vacr.attribute(record)
         if attributed.get("file-attribution", {}).get("files"):
             try:
-                made.append(exported(attributed))
+                made.append(export_document(attributed))
             except InvalidRecord as error:
                 refused = error.message
                 if "no time" not in refused:
                     raise
     assert len(made) > 5
-    assert all(imported(copy.deepcopy(document)) for document in made)
+    assert all(import_document(copy.deepcopy(document)) for document in made)
     verdicts = judged(
         {"op": "json_schema", "schema": SCHEMA, "document": document} for document in made
     )
     assert [verdict for verdict in verdicts if verdict] == []
 
 
-def test_what_it_says():
-    record = vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
-    made = export(record, ASKED)
+def test_content_of_a_trace():
+    record = vacr.attribute(copy.deepcopy(load_example("claude-code.jsonl")))
+    made = export(record, REQUEST)
     document = json.loads(made.data)
     (file,) = document["files"]
     (conversation,) = file["conversations"]
@@ -142,40 +140,40 @@ def test_what_it_says():
     assert conversation["related"] == [
         {"type": "record", "url": "ni:///sha-256;" + "q6ur" * 10 + "q6s"}
     ]
-    assert document["metadata"]["vacr"]["sha-256"] == ASKED.digest
+    assert document["metadata"]["vacr"]["sha-256"] == REQUEST.digest
     assert document["tool"] == {"name": "claude-code", "version": "2.1.72"}
     assert "vcs" not in document
     assert made.losses["entries of the conversation"] == 20
     assert made.losses["branch of version control"] == 1
 
 
-def test_a_record_without_an_attribution_is_refused():
-    with pytest.raises(InvalidRecord, match="no file attribution") as caught:
-        export(example("claude-code.jsonl"), ASKED)
+def test_record_without_attribution_cannot_be_exported():
+    with pytest.raises(InvalidRecord, match="needs a file attribution") as caught:
+        export(load_example("claude-code.jsonl"), REQUEST)
     assert "vacr attribute" in caught.value.hint
 
 
-def test_what_is_no_address_or_line_is_counted():
-    record = copy.deepcopy(example("claude-code.jsonl"))
+def test_invalid_addresses_and_lines_are_counted_as_losses():
+    record = copy.deepcopy(load_example("claude-code.jsonl"))
     ranges = [{"start-line": 0, "end-line": 0}, {"start-line": 1, "end-line": 1}]
     record["file-attribution"] = {
         "files": [{"path": "a", "conversations": [{"url": "here", "ranges": ranges}]}]
     }
-    made = export(record, ASKED)
+    made = export(record, REQUEST)
     assert made.losses["addresses without a scheme"] == 1
     assert made.losses["ranges without a line"] == 1
     assert len(json.loads(made.data)["files"][0]["conversations"][0]["ranges"]) == 1
 
 
-def test_many_traces_one_a_line():
+def test_file_may_contain_a_trace_per_line():
     other = {**TRACE, "id": "550e8400-e29b-41d4-a716-446655440001"}
     data = encode(TRACE) + b"\n\n" + encode(other) + b"\n"
     assert detect_format(data) == "agent-trace"
-    assert [exported(record) for record in records(data)] == [TRACE, other]
+    assert [export_document(record) for record in import_traces(data)] == [TRACE, other]
     with pytest.raises(UnreadableInput, match="line 2"):
-        records(encode(TRACE) + b"\n{\n")
+        import_traces(encode(TRACE) + b"\n{\n")
     with pytest.raises(InvalidRecord, match="line 2: /files"):
-        records(encode(TRACE) + b"\n" + encode({**TRACE, "files": 1}))
+        import_traces(encode(TRACE) + b"\n" + encode({**TRACE, "files": 1}))
 
 
 REFUSED = [
@@ -187,7 +185,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "where"), REFUSED, ids=[where for _, where in REFUSED])
-def test_what_is_no_trace_is_refused_with_the_place(change, where):
-    with pytest.raises(InvalidRecord, match="no Agent Trace record") as caught:
-        imported(TRACE | change)
+def test_invalid_trace_is_rejected_with_its_place(change, where):
+    with pytest.raises(InvalidRecord, match="invalid Agent Trace record") as caught:
+        import_document(TRACE | change)
     assert caught.value.where.startswith(where)

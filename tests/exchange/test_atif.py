@@ -1,6 +1,4 @@
-"""ATIF: what becomes of each agent's sessions, what is refused, and that the way back gives the
-same document.
-"""
+"""ATIF: export of sessions, import of trajectories, and rejected documents."""
 
 import copy
 import json
@@ -8,7 +6,7 @@ import json
 import pytest
 from hypothesis import given
 
-from tests.exchange.sessions import example, exports
+from tests.exchange.sessions import export_all_records, load_example
 from tests.exchange.trajectories import trajectories
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
@@ -19,46 +17,46 @@ from vacr.record.encoding import assign_record_id, encode
 from vacr.record.validation import validate
 from vacr.viewer.rows import RowFilter
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 
 
-def exported(record, **asked):
-    return json.loads(export(record, ExportRequest("ab" * 32, **asked)).data)
+def export_document(record, **options):
+    return json.loads(export(record, ExportRequest("ab" * 32, **options)).data)
 
 
-def imported(document):
-    """Give the record of a document, through its bytes."""
+def import_document(document):
+    """Return the record of a document, encoded and decoded."""
     reading = read(Source((SourcePart("run.json", encode(document)),)))
     return json.loads(b"".join(assign_record_id(reading.record)))
 
 
 @given(trajectories())
-def test_there_and_back_gives_the_same_document(document):
-    record = imported(copy.deepcopy(document))
+def test_imported_trajectory_is_exported_unchanged(document):
+    record = import_document(copy.deepcopy(document))
     validate(record).raise_for_errors()
     assert record["vacr"]["source"]["format"] == "atif"
-    assert exported(record) == document
+    assert export_document(record) == document
 
 
 @given(trajectories())
-def test_an_imported_record_is_exported_like_any_other_where_a_version_is_asked_for(document):
-    made = exported(imported(document), version="1.8")
+def test_imported_trajectory_can_be_exported_as_another_version(document):
+    made = export_document(import_document(document), version="1.8")
     check_trajectory(made)
 
 
 def test_every_session_gives_a_trajectory():
     found = 0
-    for _, record, made in exports(export):
+    for _, record, made in export_all_records(export):
         document = json.loads(made.data)
         check_trajectory(document)
-        assert imported(document)
+        assert import_document(document)
         assert document["extra"]["vacr"]["record"] == record["id"]
         found += 1
     assert found >= 20
 
 
-def test_one_step_a_model_call():
-    document = exported(example("claude-code.jsonl"))
+def test_each_model_call_is_a_step():
+    document = export_document(load_example("claude-code.jsonl"))
     agent = [step for step in document["steps"] if step["source"] == "agent"]
     assert [[call["function_name"] for call in step.get("tool_calls", [])] for step in agent] == [
         ["Read"],
@@ -82,8 +80,8 @@ def test_one_step_a_model_call():
     assert failed[0]["extra"]["vacr"] == {"is-error": True}
 
 
-def test_tokens_of_events_are_of_the_call_before():
-    steps = exported(example("codex-cli.jsonl"))["steps"]
+def test_tokens_of_events_belong_to_the_previous_call():
+    steps = export_document(load_example("codex-cli.jsonl"))["steps"]
     assert [step.get("metrics", {}).get("prompt_tokens") for step in steps] == [
         None,
         None,
@@ -95,11 +93,11 @@ def test_tokens_of_events_are_of_the_call_before():
     assert steps[0]["source"] == "system"
 
 
-def test_input_that_is_no_object_and_calls_without_names():
-    steps = exported(example("codex-cli.jsonl"))["steps"]
+def test_input_need_not_be_an_object_nor_a_call_have_a_name():
+    steps = export_document(load_example("codex-cli.jsonl"))["steps"]
     patch = steps[4]["tool_calls"][0]
     assert set(patch["arguments"]) == {"input"}
-    cursor = exported(example("cursor.jsonl"))["steps"]
+    cursor = export_document(load_example("cursor.jsonl"))["steps"]
     assert [call["tool_call_id"] for step in cursor for call in step.get("tool_calls", [])] == [
         "call-1",
         "call-1",
@@ -107,7 +105,7 @@ def test_input_that_is_no_object_and_calls_without_names():
 
 
 def _record(*entries):
-    record = copy.deepcopy(example("cursor.jsonl"))
+    record = copy.deepcopy(load_example("cursor.jsonl"))
     record["session"]["entries"] = list(entries)
     return record
 
@@ -126,17 +124,20 @@ SOUND = {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}
         {"text": "hello"},
     ],
 )
-def test_content_is_exported_alike_whatever_its_shape(content):
-    assert exported(_record({"type": "user", "content": content}))["steps"][0]["message"] == "hello"
+def test_every_shape_of_content_gives_the_same_step(content):
+    assert (
+        export_document(_record({"type": "user", "content": content}))["steps"][0]["message"]
+        == "hello"
+    )
 
 
-def test_content_that_is_absent_is_an_empty_message():
-    assert exported(_record({"type": "user"}))["steps"][0]["message"] == ""
+def test_missing_content_is_an_empty_message():
+    assert export_document(_record({"type": "user"}))["steps"][0]["message"] == ""
 
 
-def test_pictures_and_sounds_where_the_version_has_them():
+def test_images_and_audio_are_exported_if_the_version_has_them():
     seen = _record({"type": "user", "content": [{"type": "text", "text": "look"}, IMAGE]})
-    assert exported(seen)["steps"][0]["message"][1]["source"] == {
+    assert export_document(seen)["steps"][0]["message"][1]["source"] == {
         "media_type": "image/png",
         "path": "data:image/png;base64,AAAA",
     }
@@ -144,43 +145,43 @@ def test_pictures_and_sounds_where_the_version_has_them():
     assert json.loads(older.data)["steps"][0]["message"] == "look\n[image/png, not exported]"
     assert older.losses["images and sounds"] == 1
     heard = _record({"type": "user", "content": [SOUND]})
-    assert exported(heard)["schema_version"] == "ATIF-v1.8"
-    assert exported(heard)["steps"][0]["message"][0]["type"] == "audio"
+    assert export_document(heard)["schema_version"] == "ATIF-v1.8"
+    assert export_document(heard)["steps"][0]["message"][0]["type"] == "audio"
     assert export(heard, ExportRequest("", version="1.7")).losses["images and sounds"] == 1
 
 
-def test_a_result_without_its_call_names_no_call_of_the_step():
+def test_result_without_a_call_names_no_call():
     record = _record(
         {"type": "assistant", "content": "x"},
         {"type": "tool-result", "output": "late", "call-id": "gone"},
     )
-    (step,) = exported(record)["steps"]
+    (step,) = export_document(record)["steps"]
     assert step["observation"]["results"] == [
         {"content": "late", "extra": {"vacr": {"call-id": "gone"}}}
     ]
 
 
-def test_sub_agents_of_the_record_are_trajectories_of_their_own():
+def test_sub_agents_become_separate_trajectories():
     side = {"isSidechain": True, "agentId": "a1"}
     record = _record(
         {"type": "user", "content": "do"},
         {"type": "user", "content": "part", **side},
         {"type": "assistant", "content": "done", **side},
     )
-    made = exported(record)
+    made = export_document(record)
     assert [step["message"] for step in made["steps"]] == ["do"]
     (other,) = made["subagent_trajectories"]
     assert other["trajectory_id"].endswith("/a1")
     assert [step["message"] for step in other["steps"]] == ["part", "done"]
-    assert [step["message"] for step in exported(record, version="1.6")["steps"]] == [
+    assert [step["message"] for step in export_document(record, version="1.6")["steps"]] == [
         "do",
         "part",
         "done",
     ]
 
 
-def test_filters_are_honoured_and_what_they_leave_out_is_counted():
-    record = example("claude-code.jsonl")
+def test_filters_apply_and_count_the_rows_left_out():
+    record = load_example("claude-code.jsonl")
     made = export(record, ExportRequest("", RowFilter(kinds=frozenset(["user"]))))
     document = json.loads(made.data)
     assert {step["source"] for step in document["steps"]} == {"user"}
@@ -190,8 +191,8 @@ def test_filters_are_honoured_and_what_they_leave_out_is_counted():
         export(record, ExportRequest("", RowFilter(text="no such words")))
 
 
-def test_what_cannot_be_held_is_counted():
-    losses = export(example("codex-cli.jsonl"), ASKED).losses
+def test_losses_are_counted():
+    losses = export(load_example("codex-cli.jsonl"), REQUEST).losses
     assert losses["events (token-count)"] == 4
     assert losses["entries that repeat others"] == 4
     assert losses["members of the agent's own"] > 0
@@ -223,13 +224,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("document", "where"), REFUSED, ids=[where for _, where in REFUSED])
-def test_what_is_no_trajectory_is_refused_with_the_place(document, where):
-    with pytest.raises(InvalidRecord, match="no ATIF trajectory") as caught:
-        imported(document)
+def test_invalid_trajectory_is_rejected_with_its_place(document, where):
+    with pytest.raises(InvalidRecord, match="invalid ATIF trajectory") as caught:
+        import_document(document)
     assert caught.value.where.startswith(where)
 
 
-def test_what_is_no_json_is_refused():
+def test_invalid_json_is_rejected():
     with pytest.raises(UnreadableInput):
         read(Source((SourcePart("run.json", b"{"),)))
 
@@ -241,10 +242,10 @@ def test_members_of_later_versions_are_kept():
         "mood": {"a": None},
     }
     later["steps"][0] |= {"id": "s1", "children": [1], "weather": "fine", "vacr": {"x": 1}}
-    record = imported(copy.deepcopy(later))
+    record = import_document(copy.deepcopy(later))
     assert record["session"]["mood"] == {"a": None}
     assert record["session"]["entries"][0]["weather"] == "fine"
-    assert exported(record) == later
+    assert export_document(record) == later
 
 
 def test_copied_context_is_marked_as_inherited_and_not_counted():
@@ -255,6 +256,6 @@ def test_copied_context_is_marked_as_inherited_and_not_counted():
         "is_copied_context": True,
         "metrics": {"prompt_tokens": 5},
     }
-    record = imported({**DOCUMENT, "steps": [copied, {**STEP, "step_id": 2}]})
+    record = import_document({**DOCUMENT, "steps": [copied, {**STEP, "step_id": 2}]})
     assert record["session"]["entries"][0]["vacr"]["inherited"] is True
-    assert exported(record, version="1.7")["final_metrics"] == {"total_steps": 2}
+    assert export_document(record, version="1.7")["final_metrics"] == {"total_steps": 2}

@@ -1,4 +1,4 @@
-"""Notes of git-ai: through a real repository, there and back, and what a note cannot say."""
+"""Notes of git-ai: import, export, storage in a repository, and losses."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vacr
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.export import ExportRequest
@@ -28,7 +28,7 @@ from vacr.exchange.git_ai import (
 from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 NOTE = b"""src/main.rs
   s_a76964380084ef::t_a3a130d3e145e3 1-10,15
   h_dca485b1adf836 11-14
@@ -54,16 +54,16 @@ NOTE = b"""src/main.rs
 """
 
 
-def reading(data):
+def read_note(data):
     return read(Source((SourcePart("note.txt", data),)))
 
 
-def imported(data):
-    return json.loads(b"".join(assign_record_id(reading(data).record)))
+def import_document(data):
+    return json.loads(b"".join(assign_record_id(read_note(data).record)))
 
 
-def test_a_note_becomes_a_file_attribution():
-    record = imported(NOTE)
+def test_note_becomes_a_file_attribution():
+    record = import_document(NOTE)
     validate(record).raise_for_errors()
     first, second = record["file-attribution"]["files"]
     assert [one["contributor"] for one in first["conversations"]] == [
@@ -77,11 +77,11 @@ def test_a_note_becomes_a_file_attribution():
     assert second["path"] == "docs/my file.md"
     assert record["vcs"] == {"type": "git", "revision": "ae20f6f29e22293875cbfa6e6252db59360d960a"}
     assert record["session"]["humans"]
-    assert "transcripts in it: 1" in reading(NOTE).notices[0].message
+    assert "transcripts in it: 1" in read_note(NOTE).notices[0].message
 
 
-def test_there_and_back_gives_the_same_note():
-    again = export(imported(NOTE), ASKED).data
+def test_imported_note_is_exported_unchanged():
+    again = export(import_document(NOTE), REQUEST).data
     assert parse_note(again) == parse_note(NOTE)
     assert again.partition(b"---\n")[0] == NOTE.partition(b"---\n")[0]
 
@@ -110,17 +110,17 @@ _files = st.lists(
         st.integers() | st.dictionaries(st.text("ab"), st.none()),
     ),
 )
-def test_any_note_comes_back(files, more):
+def test_any_note_survives_import_and_export(files, more):
     note = GitAiNote(files, {"schema_version": "authorship/3.0.0", "base_commit_sha": "a", **more})
     assert parse_note(format_note(note).encode()) == note
-    record = imported(format_note(note).encode())
+    record = import_document(format_note(note).encode())
     validate(record).raise_for_errors()
-    assert parse_note(export(record, ASKED).data) == note
+    assert parse_note(export(record, REQUEST).data) == note
 
 
-def test_through_a_repository(tmp_path):
+def test_note_survives_storage_in_a_repository(tmp_path):
     if not shutil.which("git"):
-        pytest.skip("no git")
+        pytest.skip("needs git")
 
     def git(*arguments, data=None):
         command = [
@@ -137,23 +137,23 @@ def test_through_a_repository(tmp_path):
 
     git("init", "-q")
     git("commit", "-q", "--allow-empty", "-m", "one")
-    made = export(vacr.attribute(copy.deepcopy(example("claude-code.jsonl"))), ASKED)
+    made = export(vacr.attribute(copy.deepcopy(load_example("claude-code.jsonl"))), REQUEST)
     git("notes", "--ref=ai", "add", "-F", "-", "HEAD", data=made.data)
     stored = git("notes", "--ref=ai", "show", "HEAD")
     assert detect_format(stored) == "git-ai-notes"
-    record = imported(stored)
+    record = import_document(stored)
     (file,) = record["file-attribution"]["files"]
     assert file["path"] == "total.py"
     assert file["conversations"][0]["ranges"] == [
         {"start-line": 1, "end-line": 5},
         {"start-line": 7, "end-line": 7},
     ]
-    assert parse_note(export(record, ASKED).data) == parse_note(made.data)
+    assert parse_note(export(record, REQUEST).data) == parse_note(made.data)
 
 
-def test_keys_are_those_of_the_standard():
-    record = vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
-    note = parse_note(export(record, ASKED).data)
+def test_keys_follow_the_standard():
+    record = vacr.attribute(copy.deepcopy(load_example("claude-code.jsonl")))
+    note = parse_note(export(record, REQUEST).data)
     ((_, (attested,)),) = note.files
     assert note.metadata["sessions"][attested.key.partition("::")[0]]["agent_id"] == {
         "tool": "claude",
@@ -169,8 +169,8 @@ def test_keys_are_those_of_the_standard():
     assert attested.key[2:16] == hashed[:14].decode()
 
 
-def test_only_lines_of_the_agent_are_told_and_the_others_counted():
-    record = copy.deepcopy(example("claude-code.jsonl"))
+def test_note_has_only_lines_of_the_agent_and_counts_the_others():
+    record = copy.deepcopy(load_example("claude-code.jsonl"))
     kinds = [
         ("ai", 1, 3),
         ("human", 4, 5),
@@ -188,7 +188,7 @@ def test_only_lines_of_the_agent_are_told_and_the_others_counted():
         for path in ("a b.py", 'a"b.py', "a\nb.py", "---")
     ]
     record["file-attribution"] = {"files": files}
-    made = export(record, ASKED)
+    made = export(record, REQUEST)
     assert [(path, one.ranges) for path, (one,) in parse_note(made.data).files] == [
         ("a b.py", [(1, 4), (6, 6)]),
         ("---", [(1, 4), (6, 6)]),
@@ -200,28 +200,28 @@ def test_only_lines_of_the_agent_are_told_and_the_others_counted():
 
 def test_every_attributed_session_gives_a_note():
     found = 0
-    for _, record in all_records():
+    for _, record in read_all_records():
         attributed = vacr.attribute(record)
         if attributed.get("file-attribution", {}).get("files"):
             found += 1
-            assert imported(export(attributed, ASKED).data)
+            assert import_document(export(attributed, REQUEST).data)
     assert found > 5
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "told"),
+    ("data", "error", "message"),
     [
-        (b"\xff---\n{}", UnreadableInput, "no UTF-8"),
+        (b"\xff---\n{}", UnreadableInput, "not UTF-8"),
         (b"a\n  s_1 1\n", InvalidRecord, "three hyphens"),
         (b"  s_1 1\n---\n{}", InvalidRecord, "line 1"),
         (b"a\n  s_1 x\n---\n{}", InvalidRecord, "line 2"),
-        (b"a\n  s_1 5-4\n---\n{}", InvalidRecord, "5-4 are no lines"),
-        (b"a\n  s_1 0\n---\n{}", InvalidRecord, "0 are no lines"),
-        (b"---\n[]", InvalidRecord, "no object"),
+        (b"a\n  s_1 5-4\n---\n{}", InvalidRecord, "5-4 is not a range"),
+        (b"a\n  s_1 0\n---\n{}", InvalidRecord, "0 is not a range"),
+        (b"---\n[]", InvalidRecord, "no JSON object"),
         (b"---\n{", UnreadableInput, "column"),
         (b'---\n{"schema_version":"authorship/9.0.0"}', InvalidRecord, "authorship/9.0.0"),
     ],
 )
-def test_what_is_no_note_is_refused(data, error, told):
-    with pytest.raises(error, match=told):
-        reading(data)
+def test_invalid_note_is_rejected(data, error, message):
+    with pytest.raises(error, match=message):
+        read_note(data)

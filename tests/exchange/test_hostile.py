@@ -1,6 +1,4 @@
-"""Whatever a valid record holds is exported or refused; whatever a document holds is imported or
-refused.
-"""
+"""Any valid record is exported or rejected, and any document is imported or rejected: no crash."""
 
 import json
 from contextlib import suppress
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exchange.sessions import example
+from tests.exchange.sessions import load_example
 from tests.exchange.test_git_ai import NOTE
 from tests.exchange.trajectories import trajectories
 from vacr.agents.agent import Source, SourcePart
@@ -41,7 +39,7 @@ TRACE = encode(
 
 
 @pytest.mark.parametrize("name", EXCHANGE_FORMATS)
-def test_any_valid_record_is_exported_or_refused(name):
+def test_any_valid_record_is_exported_or_rejected(name):
     schema, made = load_record_schema(SCHEMA_VERSION), 0
     for seed in range(150):
         record = {
@@ -63,8 +61,8 @@ def test_any_valid_record_is_exported_or_refused(name):
     assert made >= 5
 
 
-def imports(data):
-    """Import bytes in every way there is."""
+def import_in_every_format(data):
+    """Import bytes in every format."""
     for name in READABLE:
         with suppress(VacrError):
             for reading in EXCHANGE_FORMATS[name].read(Source((SourcePart("x", data),))):
@@ -75,15 +73,15 @@ def imports(data):
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_imported_or_refused(data):
-    imports(data)
+def test_any_bytes_are_imported_or_rejected(data):
+    import_in_every_format(data)
 
 
 @given(st.data())
-def test_damaged_documents_are_imported_or_refused(data):
+def test_damaged_documents_are_imported_or_rejected(data):
     whole = data.draw(st.one_of(trajectories().map(encode), st.just(NOTE), st.just(TRACE)))
     place = data.draw(st.integers(0, len(whole) - 1))
-    imports(
+    import_in_every_format(
         whole[:place]
         + data.draw(st.binary(max_size=3))
         + whole[place + data.draw(st.integers(0, 3)) :]
@@ -91,24 +89,24 @@ def test_damaged_documents_are_imported_or_refused(data):
 
 
 @given(st.data())
-def test_documents_with_values_of_other_types_are_imported_or_refused(data):
+def test_documents_with_wrong_types_are_imported_or_rejected(data):
     document = json.loads(data.draw(st.one_of(trajectories().map(encode), st.just(TRACE))))
-    holder, key = data.draw(st.sampled_from(list(_places(document))))
+    holder, key = data.draw(st.sampled_from(list(_walk_members(document))))
     holder[key] = data.draw(
         st.sampled_from([None, True, 0, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, 2**70])
     )
-    imports(encode(document))
+    import_in_every_format(encode(document))
 
 
-def _places(value):
+def _walk_members(value):
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         yield value, key
         if isinstance(item, dict | list):
-            yield from _places(item)
+            yield from _walk_members(item)
 
 
-def test_deep_nesting_is_no_crash():
-    record = json.loads(encode(example("cursor.jsonl")))
+def test_deep_nesting_can_be_exported():
+    record = json.loads(encode(load_example("cursor.jsonl")))
     entry = {"type": "user", "content": "deepest"}
     for _ in range(150):
         entry = {"type": "assistant", "content": "x", "children": [entry]}

@@ -1,4 +1,4 @@
-"""The plain page: what is in a session is shown in it and never becomes a part of it."""
+"""The HTML transcript: text of a session never becomes markup."""
 
 import copy
 from html.parser import HTMLParser
@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from vacr.exchange.export import ExportRequest
-from vacr.exchange.html import export
+from vacr.exchange.transcript import export_html
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 TAGS = frozenset(
     (
         "html",
@@ -50,8 +50,8 @@ ATTRIBUTES = frozenset(
 )
 
 
-class Seen(HTMLParser):
-    """What a parser sees in a page."""
+class ParsedPage(HTMLParser):
+    """The tags, attributes, addresses and texts of a page."""
 
     def __init__(self, page):
         super().__init__()
@@ -67,19 +67,19 @@ class Seen(HTMLParser):
         self.texts.append(data)
 
 
-def record(*entries):
-    made = copy.deepcopy(example("cursor.jsonl"))
+def build_record(*entries):
+    made = copy.deepcopy(load_example("cursor.jsonl"))
     made["session"]["entries"] = list(entries)
     return made
 
 
-def check(page):
-    seen = Seen(page)
-    assert seen.tags <= TAGS
-    assert seen.attributes <= ATTRIBUTES
-    assert all(address.startswith(("#e", "data:image/")) for address in seen.addresses)
+def check_page(page):
+    parsed = ParsedPage(page)
+    assert parsed.tags <= TAGS
+    assert parsed.attributes <= ATTRIBUTES
+    assert all(address.startswith(("#e", "data:image/")) for address in parsed.addresses)
     assert "default-src 'none'" in page
-    return seen
+    return parsed
 
 
 hostile = st.lists(
@@ -106,7 +106,7 @@ hostile = st.lists(
 
 
 @given(hostile, hostile)
-def test_what_is_said_is_text(one, other):
+def test_hostile_text_stays_text(one, other):
     image = {"type": "image", "source": {"media_type": one, "data": other}}
     call = {"type": "tool-call", "name": one, "input": {"path": other, "x": one}}
     edit = {
@@ -120,31 +120,33 @@ def test_what_is_said_is_text(one, other):
         edit,
         {"type": "system-event", "event-type": other, "data": {one: other}},
     ]
-    check(export(record(*entries), ASKED).data.decode())
+    check_page(export_html(build_record(*entries), REQUEST).data.decode())
 
 
-def test_the_text_of_what_is_said_is_whole():
-    said = '<b>bold</b> & "quoted" <script>alert(1)</script>'
-    seen = check(export(record({"type": "user", "content": said}), ASKED).data.decode())
-    assert said in "".join(seen.texts)
+def test_text_of_a_message_is_complete():
+    text = '<b>bold</b> & "quoted" <script>alert(1)</script>'
+    parsed = check_page(
+        export_html(build_record({"type": "user", "content": text}), REQUEST).data.decode()
+    )
+    assert text in "".join(parsed.texts)
 
 
-def test_pictures_are_in_it_if_they_are_pictures():
-    def page(media_type, data):
+def test_only_images_of_known_types_are_embedded():
+    def export_image(media_type, data):
         image = {"type": "image", "source": {"media_type": media_type, "data": data}}
-        return export(record({"type": "user", "content": [image]}), ASKED)
+        return export_html(build_record({"type": "user", "content": [image]}), REQUEST)
 
-    assert b'src="data:image/png;base64,QUJD"' in page("image/png", "QUJD").data
+    assert b'src="data:image/png;base64,QUJD"' in export_image("image/png", "QUJD").data
     for media_type, data in (
         ("image/svg+xml", "QUJD"),
         ("image/png", '"onerror=x'),
         ("text/html", "QUJD"),
     ):
-        made = page(media_type, data)
+        made = export_image(media_type, data)
         assert b"<img" not in made.data
         assert made.losses["images that are not in the record, or of another type"] == 1
 
 
 def test_every_session_gives_a_page():
-    for _, one in all_records():
-        check(export(one, ASKED).data.decode())
+    for _, one in read_all_records():
+        check_page(export_html(one, REQUEST).data.decode())

@@ -1,4 +1,4 @@
-"""in-toto statements: what they say, and that securesystemslib verifies their envelopes."""
+"""in-toto statements: their content, and their verification by securesystemslib."""
 
 import base64
 import copy
@@ -8,7 +8,7 @@ import json
 import pytest
 
 import vacr
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from tests.interop.judged import judged
 from vacr.errors import UsageError
 from vacr.exchange.export import ExportRequest
@@ -28,14 +28,14 @@ def signer(request):
 
 @pytest.fixture(scope="module")
 def attributed():
-    return vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
+    return vacr.attribute(copy.deepcopy(load_example("claude-code.jsonl")))
 
 
-def statement(made):
-    return json.loads(base64.b64decode(json.loads(made.data)["payload"], validate=True))
+def decode_statement(export):
+    return json.loads(base64.b64decode(json.loads(export.data)["payload"], validate=True))
 
 
-def test_others_verify_it_and_refuse_what_was_changed(attributed, signer):
+def test_other_tools_verify_the_envelope_and_reject_changes(attributed, signer):
     envelope = json.loads(export(attributed, ExportRequest(DIGEST, signer=signer)).data)
     assert envelope["payloadType"] == "application/vnd.in-toto+json"
     pem = encode_public_pem(signer.public_key).decode()
@@ -44,35 +44,37 @@ def test_others_verify_it_and_refuse_what_was_changed(attributed, signer):
         base64.b64decode(envelope["payload"]).replace(b"claude", b"clause")
     ).decode()
     other = encode_public_pem(KeySigner(generate_key("eddsa")).public_key).decode()
-    asked = [
+    cases = [
         (envelope, pem),
         (changed, pem),
         (envelope, other),
         (envelope | {"payloadType": "x"}, pem),
     ]
-    payload, *refused = judged({"op": "dsse", "envelope": one, "key": key} for one, key in asked)
+    payload, *refused = judged(
+        {"op": "dsse", "envelope": signed, "key": key} for signed, key in cases
+    )
     assert json.loads(payload)["_type"] == "https://in-toto.io/Statement/v1"
     assert refused == [None, None, None]
 
 
-def test_what_is_signed_is_what_the_standard_says():
+def test_signed_bytes_follow_the_standard():
     assert (
         encode_pre_authentication(b"hello world", "http://example.com/HelloWorld")
         == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
     )
 
 
-def test_what_it_says(attributed, signer):
+def test_content_of_a_statement(attributed, signer):
     made = export(attributed, ExportRequest(DIGEST, signer=signer, commit=COMMIT))
-    said = statement(made)
-    commit, file = said["subject"]
+    statement = decode_statement(made)
+    commit, file = statement["subject"]
     assert commit["digest"] == {"gitCommit": COMMIT}
     assert file["name"] == "total.py"
     assert (
         file["digest"]["sha256"]
         == attributed["vacr"]["attribution"]["files"]["total.py"]["sha-256"]
     )
-    predicate = said["predicate"]
+    predicate = statement["predicate"]
     assert predicate["record"]["digest"] == {"sha256": DIGEST}
     assert predicate["agent"] == {"name": "claude-code", "version": "2.1.72"}
     assert predicate["models"] == ["claude-opus-4-6"]
@@ -84,17 +86,17 @@ def test_what_it_says(attributed, signer):
     assert made.losses == {"entries of the conversation": 20}
 
 
-def test_without_files_and_commit_the_record_is_the_subject(signer):
-    assert statement(export(example("cursor.jsonl"), ExportRequest(DIGEST, signer=signer)))[
-        "subject"
-    ] == [{"name": example("cursor.jsonl")["id"], "digest": {"sha256": DIGEST}}]
+def test_record_is_the_subject_without_files_and_commit(signer):
+    assert decode_statement(
+        export(load_example("cursor.jsonl"), ExportRequest(DIGEST, signer=signer))
+    )["subject"] == [{"name": load_example("cursor.jsonl")["id"], "digest": {"sha256": DIGEST}}]
 
 
-def test_receipts_go_along_only_with_a_statement_about_the_same_bytes(attributed, signer):
+def test_receipts_are_included_only_if_the_statement_covers_the_record(attributed, signer):
     data = encode(attributed)
     digest = hashlib.sha256(data).hexdigest()
     signed = sign(data, signer, unprotected={394: [b"receipt"]})
-    with_them = statement(
+    with_them = decode_statement(
         export(attributed, ExportRequest(digest, signer=signer, statement=signed))
     )["predicate"]
     assert with_them["receipts"] == [
@@ -102,16 +104,16 @@ def test_receipts_go_along_only_with_a_statement_about_the_same_bytes(attributed
     ]
     for other, name in ((signed, DIGEST), (b"no statement", digest)):
         made = export(attributed, ExportRequest(name, signer=signer, statement=other))
-        assert "receipts" not in statement(made)["predicate"]
+        assert "receipts" not in decode_statement(made)["predicate"]
         assert made.losses["statements beside it that are not about these bytes"] == 1
 
 
-def test_nothing_is_made_that_is_not_signed(attributed):
-    with pytest.raises(UsageError, match="signed"):
+def test_statement_needs_a_key(attributed):
+    with pytest.raises(UsageError, match="needs a key"):
         export(attributed, ExportRequest(DIGEST))
 
 
 def test_every_session_gives_a_statement(signer):
-    for _, record in all_records():
-        said = statement(export(record, ExportRequest(DIGEST, signer=signer)))
-        assert all(subject["digest"] for subject in said["subject"])
+    for _, record in read_all_records():
+        statement = decode_statement(export(record, ExportRequest(DIGEST, signer=signer)))
+        assert all(subject["digest"] for subject in statement["subject"])

@@ -1,4 +1,4 @@
-"""Nothing is left out in silence: whatever is added to a record is in its export, or is counted."""
+"""Each member of a record is exported or counted as a loss."""
 
 import pytest
 
@@ -12,8 +12,8 @@ USAGE = {"input": 1, "output": 2}
 EDIT = {"file_path": "a.py", "old_string": "x", "new_string": "y"}
 
 
-def record() -> dict:
-    """Make a record with something of everything."""
+def build_record() -> dict:
+    """Return a record with entries of every type."""
     entries = [
         {
             "type": "user",
@@ -73,12 +73,16 @@ CANONICAL = {
 }
 
 
-WHOLE = {"edit": "inputs of tools, ", "event": "events (", "tokens": "token-usage of entries"}
-"""What some formats leave out as a whole, and count so."""
+WHOLE_ENTRY_LOSSES = {
+    "edit": "inputs of tools, ",
+    "event": "events (",
+    "tokens": "token-usage of entries",
+}
+"""The loss that counts the whole entry, in formats that leave it out."""
 
 
-def with_member(place: str, name: str) -> dict:
-    made = holder = record()
+def build_record_with_member(place: str, name: str) -> dict:
+    made = holder = build_record()
     for step in PLACES[place].split("/")[1:]:
         holder = holder[int(step) if isinstance(holder, list) else step]
     holder[name] = {"models": [MARK, "m"], "data": {"x": MARK}, "session-end": TIME.format(9)}.get(
@@ -92,17 +96,25 @@ def with_member(place: str, name: str) -> dict:
     ("place", "name"),
     [(place, name) for place in PLACES for name in ["own", *CANONICAL.get(place, ())]],
 )
-def test_what_is_added_is_in_the_export_or_counted(form, place, name):
-    before = EXCHANGE_FORMATS[form].export(record(), ExportRequest("ab" * 32))
-    after = EXCHANGE_FORMATS[form].export(with_member(place, name), ExportRequest("ab" * 32))
-    held = MARK.encode() in after.data or (name == "session-end" and after.data != before.data)
-    as_a_whole = place in WHOLE and any(what.startswith(WHOLE[place]) for what in before.losses)
-    assert held or as_a_whole or sum(after.losses.values()) > sum(before.losses.values())
+def test_every_member_is_exported_or_counted_as_a_loss(form, place, name):
+    before = EXCHANGE_FORMATS[form].export(build_record(), ExportRequest("ab" * 32))
+    after = EXCHANGE_FORMATS[form].export(
+        build_record_with_member(place, name), ExportRequest("ab" * 32)
+    )
+    is_exported = MARK.encode() in after.data or (
+        name == "session-end" and after.data != before.data
+    )
+    is_counted_whole = place in WHOLE_ENTRY_LOSSES and any(
+        what.startswith(WHOLE_ENTRY_LOSSES[place]) for what in before.losses
+    )
+    assert (
+        is_exported or is_counted_whole or sum(after.losses.values()) > sum(before.losses.values())
+    )
     assert all(after.losses.values())
 
 
-def test_a_name_that_is_too_long_is_told():
-    made = record() | {"created": TIME.format(0)}
+def test_long_model_name_is_counted_as_a_loss():
+    made = build_record() | {"created": TIME.format(0)}
     ranges = [
         {"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": "m" * 300}}
     ]

@@ -1,4 +1,4 @@
-"""Markdown: what a renderer of others makes of it, whatever a session says."""
+"""The Markdown transcript, as another renderer reads it."""
 
 import copy
 
@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from vacr.exchange.export import ExportRequest
-from vacr.exchange.markdown import export
+from vacr.exchange.transcript import export_markdown
 from vacr.viewer.rows import RowFilter
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 RENDERER = MarkdownIt("commonmark", {"html": True})
 ALPHABET = [
     "`",
@@ -56,20 +56,20 @@ ALPHABET = [
 hostile = st.lists(st.sampled_from(ALPHABET), max_size=14).map("".join)
 
 
-def record(*entries):
-    made = copy.deepcopy(example("cursor.jsonl"))
+def build_record(*entries):
+    made = copy.deepcopy(load_example("cursor.jsonl"))
     made["session"]["entries"] = list(entries)
     return made
 
 
-def tokens(text):
-    """Give all tokens that a renderer sees, those within lines, too."""
+def walk_tokens(text):
+    """Yield all tokens of a renderer, including inline tokens."""
     for token in RENDERER.parse(text):
         yield token
         yield from token.children or ()
 
 
-def headings(text):
+def list_headings(text):
     return [
         token.tag
         for token in RENDERER.parse(text)
@@ -78,27 +78,29 @@ def headings(text):
 
 
 @given(hostile, hostile, hostile)
-def test_nothing_that_is_said_gets_out_of_its_quotation(said, thought, path):
+def test_hostile_text_stays_in_its_quotation(message, thought, path):
     call = {"type": "tool-call", "name": path or "x", "input": {"command": thought}}
     edit = {
         "type": "tool-call",
         "name": "StrReplace",
-        "input": {"path": path, "old_string": said, "new_string": thought},
+        "input": {"path": path, "old_string": message, "new_string": thought},
         "call-id": "e",
     }
-    failed = {"type": "tool-result", "call-id": "e", "output": said, "is-error": True}
+    failed = {"type": "tool-result", "call-id": "e", "output": message, "is-error": True}
     entries = [
-        {"type": "user", "content": said},
+        {"type": "user", "content": message},
         {"type": "reasoning", "content": thought},
         call,
         edit,
         failed,
     ]
-    text = export(record(*entries, {"type": "assistant", "content": "end"}), ASKED).data.decode()
-    seen = list(tokens(text))
+    text = export_markdown(
+        build_record(*entries, {"type": "assistant", "content": "end"}), REQUEST
+    ).data.decode()
+    seen = list(walk_tokens(text))
     assert not {"image", "link_open", "html_block"} & {token.type for token in seen}
     assert {token.content for token in seen if token.type == "html_inline"} <= {"<code>", "</code>"}
-    assert headings(text) == ["h1", "h2", "h3", "h3"]
+    assert list_headings(text) == ["h1", "h2", "h3", "h3"]
     assert "\x1b" not in text
     assert "\u202e" not in text
 
@@ -108,13 +110,13 @@ def test_nothing_that_is_said_gets_out_of_its_quotation(said, thought, path):
         st.sampled_from(["`", "``", "```", "x", "\n", "~~~", " "]), min_size=1, max_size=12
     ).map("".join)
 )
-def test_a_diff_is_one_block_of_code(new):
+def test_diff_is_a_single_code_block(new):
     edit = {
         "type": "tool-call",
         "name": "StrReplace",
         "input": {"path": "a.md", "old_string": "", "new_string": new},
     }
-    text = export(record(edit), ASKED).data.decode()
+    text = export_markdown(build_record(edit), REQUEST).data.decode()
     blocks = [token for token in RENDERER.parse(text) if token.type == "fence"]
     wanted = [f"+{line}" for line in new.splitlines()]
     assert sum(len(block.content.splitlines()) for block in blocks) == (
@@ -123,15 +125,15 @@ def test_a_diff_is_one_block_of_code(new):
     assert len(blocks) <= 1
 
 
-def test_code_in_what_was_said_stays_code():
-    text = export(
-        record(
+def test_code_in_a_message_stays_code():
+    text = export_markdown(
+        build_record(
             {
                 "type": "assistant",
                 "content": "See `Vec<T>` and\n```rust\nlet a: Vec<T>;\n```\nor <b>.",
             }
         ),
-        ASKED,
+        REQUEST,
     ).data.decode()
     html = RENDERER.render(text)
     assert "<code>Vec&lt;T&gt;</code>" in html
@@ -142,45 +144,48 @@ def test_code_in_what_was_said_stays_code():
 @pytest.mark.parametrize(
     "content", ["hello", [{"type": "text", "text": "hello"}], ["hello"], {"text": "hello"}]
 )
-def test_content_is_shown_alike_whatever_its_shape(content):
+def test_every_shape_of_content_gives_the_same_text(content):
     assert (
-        "\n> hello\n" in export(record({"type": "user", "content": content}), ASKED).data.decode()
+        "\n> hello\n"
+        in export_markdown(
+            build_record({"type": "user", "content": content}), REQUEST
+        ).data.decode()
     )
 
 
-def test_pictures_are_named_and_counted_and_never_in_it():
+def test_images_are_named_and_counted_but_not_embedded():
     image = {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": "QUJDRA=="},
     }
-    made = export(record({"type": "user", "content": [image]}), ASKED)
+    made = export_markdown(build_record({"type": "user", "content": [image]}), REQUEST)
     assert b"QUJD" not in made.data
     assert b"[image image/png, 6 bytes]" in made.data
     assert made.losses["images"] == 1
 
 
-def test_tools_are_a_line_each_and_outputs_are_counted():
-    made = export(example("claude-code.jsonl"), ASKED)
+def test_tool_calls_take_a_line_and_outputs_are_counted():
+    made = export_markdown(load_example("claude-code.jsonl"), REQUEST)
     lines = made.data.decode().splitlines()
     assert "- `Read` `/home/mira/invoice/total.py`" in lines
     assert "- `Bash` `python -m pytest -q` ✗" in lines
     assert made.losses["outputs of tools"] == 3
 
 
-def test_filters_are_honoured_and_told():
-    made = export(
-        example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["user"])))
+def test_filters_apply_and_are_reported():
+    made = export_markdown(
+        load_example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["user"])))
     )
-    assert headings(made.data.decode()) == ["h1", "h2"]
+    assert list_headings(made.data.decode()) == ["h1", "h2"]
     assert f"{made.left_out} rows, by filters" in made.data.decode()
-    events = export(
-        example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["event"])))
+    events = export_markdown(
+        load_example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["event"])))
     )
     assert b"`file-history-snapshot`" in events.data
 
 
 def test_every_session_gives_markdown():
-    for name, made in all_records():
-        text = export(made, ASKED).data.decode()
-        seen = {token.type for token in tokens(text)}
+    for name, made in read_all_records():
+        text = export_markdown(made, REQUEST).data.decode()
+        seen = {token.type for token in walk_tokens(text)}
         assert not {"image", "link_open", "html_block"} & seen, name

@@ -1,39 +1,42 @@
-"""OTLP/JSON: what spans there are, and that the protocol's own types read them."""
+"""OTLP/JSON: the spans, and their parsing by the types of OpenTelemetry."""
 
 import copy
 import json
 
 import pytest
 
-from tests.exchange.sessions import all_records, example
+from tests.exchange.sessions import load_example, read_all_records
 from tests.interop.judged import judged
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.otlp import export
 from vacr.viewer.rows import RowFilter, build_rows
 
-ASKED = ExportRequest("ab" * 32)
+REQUEST = ExportRequest("ab" * 32)
 SPAN = {"traceId", "spanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes"}
 
 
-def spans(record, **asked):
-    document = json.loads(export(record, ExportRequest("ab" * 32, **asked)).data)
+def export_spans(record, **options):
+    document = json.loads(export(record, ExportRequest("ab" * 32, **options)).data)
     ((scope,),) = [resource["scopeSpans"] for resource in document["resourceSpans"]]
     return scope["spans"]
 
 
-def said(span):
-    """Give the attributes of a span as members."""
-    return {one["key"]: next(iter(one["value"].values())) for one in span["attributes"]}
+def read_attributes(span):
+    """Return the attributes of a span as a dictionary."""
+    return {
+        attribute["key"]: next(iter(attribute["value"].values()))
+        for attribute in span["attributes"]
+    }
 
 
-def named(found, name):
-    return [span for span in found if span["name"] == name]
+def select_by_name(spans, name):
+    return [span for span in spans if span["name"] == name]
 
 
 def test_spans_of_a_conversation():
-    found = spans(example("claude-code.jsonl"))
-    assert [span["name"] for span in found] == [
+    spans = export_spans(load_example("claude-code.jsonl"))
+    assert [span["name"] for span in spans] == [
         "invoke_agent claude-code",
         "chat claude-opus-4-6",
         "execute_tool Read",
@@ -45,43 +48,43 @@ def test_spans_of_a_conversation():
         "execute_tool Edit",
         "chat claude-opus-4-6",
     ]
-    root, chat, tool = found[:3]
+    root, chat, tool = spans[:3]
     assert "parentSpanId" not in root
-    assert {span["parentSpanId"] for span in found[1:]} == {root["spanId"]}
-    assert len({span["spanId"] for span in found}) == len(found)
-    assert said(root)["gen_ai.conversation.id"] == "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113"
-    assert said(root)["gen_ai.usage.input_tokens"] == "97316"
-    assert said(root)["vacr.record.sha256"] == ASKED.digest
-    assert said(chat)["gen_ai.usage.input_tokens"] == "19118"
-    assert said(chat)["gen_ai.usage.cache_read.input_tokens"] == "18211"
-    parts = json.loads(said(chat)["gen_ai.output.messages"])[0]["parts"]
+    assert {span["parentSpanId"] for span in spans[1:]} == {root["spanId"]}
+    assert len({span["spanId"] for span in spans}) == len(spans)
+    assert read_attributes(root)["gen_ai.conversation.id"] == "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113"
+    assert read_attributes(root)["gen_ai.usage.input_tokens"] == "97316"
+    assert read_attributes(root)["vacr.record.sha256"] == REQUEST.digest
+    assert read_attributes(chat)["gen_ai.usage.input_tokens"] == "19118"
+    assert read_attributes(chat)["gen_ai.usage.cache_read.input_tokens"] == "18211"
+    parts = json.loads(read_attributes(chat)["gen_ai.output.messages"])[0]["parts"]
     assert [part["type"] for part in parts] == ["reasoning", "text", "tool_call"]
-    assert json.loads(said(chat)["gen_ai.input.messages"])[0]["role"] == "user"
-    assert said(tool)["gen_ai.tool.call.id"] == "toolu_01Read"
-    assert json.loads(said(tool)["gen_ai.tool.call.arguments"]) == {
+    assert json.loads(read_attributes(chat)["gen_ai.input.messages"])[0]["role"] == "user"
+    assert read_attributes(tool)["gen_ai.tool.call.id"] == "toolu_01Read"
+    assert json.loads(read_attributes(tool)["gen_ai.tool.call.arguments"]) == {
         "file_path": "/home/mira/invoice/total.py"
     }
     assert int(tool["endTimeUnixNano"]) > int(tool["startTimeUnixNano"])
 
 
-def test_results_are_what_the_next_call_is_given():
-    found = named(spans(example("claude-code.jsonl")), "chat claude-opus-4-6")
-    (message,) = json.loads(said(found[1])["gen_ai.input.messages"])
+def test_results_are_inputs_of_the_next_call():
+    spans = select_by_name(export_spans(load_example("claude-code.jsonl")), "chat claude-opus-4-6")
+    (message,) = json.loads(read_attributes(spans[1])["gen_ai.input.messages"])
     assert message["role"] == "tool"
     assert message["parts"][0]["id"] == "toolu_01Read"
 
 
-def test_failures_are_marked_and_nothing_else_has_a_status():
-    found = spans(example("claude-code.jsonl"))
-    failed = [span for span in found if "status" in span]
-    assert [(span["name"], span["status"], said(span)["error.type"]) for span in failed] == [
-        ("execute_tool Bash", {"code": 2}, "tool_error")
-    ]
+def test_only_failures_have_a_status():
+    spans = export_spans(load_example("claude-code.jsonl"))
+    failed = [span for span in spans if "status" in span]
+    assert [
+        (span["name"], span["status"], read_attributes(span)["error.type"]) for span in failed
+    ] == [("execute_tool Bash", {"code": 2}, "tool_error")]
 
 
-def test_the_same_record_gives_the_same_trace_and_another_another():
-    record = example("codex-cli.jsonl")
-    assert export(record, ASKED).data == export(record, ASKED).data
+def test_trace_id_depends_on_the_record():
+    record = load_example("codex-cli.jsonl")
+    assert export(record, REQUEST).data == export(record, REQUEST).data
     ids = {
         json.loads(export(record, ExportRequest(digest * 32)).data)["resourceSpans"][0][
             "scopeSpans"
@@ -91,46 +94,51 @@ def test_the_same_record_gives_the_same_trace_and_another_another():
     assert len(ids) == 2
 
 
-def test_instructions_sub_agents_and_prompts_without_answer():
-    assert "permissions" in said(spans(example("codex-cli.jsonl"))[0])["gen_ai.system_instructions"]
-    record = copy.deepcopy(example("claude-code.jsonl"))
+def test_instructions_sub_agents_and_unanswered_prompts_are_exported():
+    assert (
+        "permissions"
+        in read_attributes(export_spans(load_example("codex-cli.jsonl"))[0])[
+            "gen_ai.system_instructions"
+        ]
+    )
+    record = copy.deepcopy(load_example("claude-code.jsonl"))
     side = {"isSidechain": True, "agentId": "a1", "timestamp": "2026-03-14T09:26:02.000Z"}
     record["session"]["entries"] += [
         {"type": "assistant", "content": "sub", **side},
         {"type": "user", "content": "and now?"},
     ]
-    found = spans(record)
-    (sub,) = named(found, "invoke_agent a1")
-    (chat,) = [span for span in found if span.get("parentSpanId") == sub["spanId"]]
+    spans = export_spans(record)
+    (sub,) = select_by_name(spans, "invoke_agent a1")
+    (chat,) = [span for span in spans if span.get("parentSpanId") == sub["spanId"]]
     assert chat["name"].startswith("chat")
-    assert "and now?" in said(found[0])["gen_ai.input.messages"]
+    assert "and now?" in read_attributes(spans[0])["gen_ai.input.messages"]
 
 
-def test_times_that_are_missing_are_counted_and_a_record_without_any_refused():
-    with pytest.raises(InvalidRecord, match="no time"):
-        export(example("cursor.jsonl"), ASKED)
-    record = copy.deepcopy(example("cursor.jsonl"))
+def test_missing_times_are_counted_and_a_record_without_times_is_rejected():
+    with pytest.raises(InvalidRecord, match="no times"):
+        export(load_example("cursor.jsonl"), REQUEST)
+    record = copy.deepcopy(load_example("cursor.jsonl"))
     record["session"]["session-start"] = "2026-01-01T00:00:00Z"
-    made = export(record, ASKED)
+    made = export(record, REQUEST)
     assert made.losses["rows without a time, which have that of the row before"] == sum(
         row.kind != "event" for row in build_rows(record)
     )
-    assert {span["startTimeUnixNano"] for span in spans(record)} == {"1767225600000000000"}
+    assert {span["startTimeUnixNano"] for span in export_spans(record)} == {"1767225600000000000"}
 
 
-def test_what_the_protocol_has_no_number_for():
-    record = copy.deepcopy(example("claude-code.jsonl"))
+def test_numbers_beyond_the_protocol_are_limited_or_text():
+    record = copy.deepcopy(load_example("claude-code.jsonl"))
     record["session"]["session-end"] = "9999-12-31T23:59:59Z"
     record["session"]["entries"][2]["timestamp"] = 10**17
     for entry in record["session"]["entries"]:
         if "token-usage" in entry:
             entry["token-usage"]["input"] = 2**64 - 1
-    found = spans(record)
+    spans = export_spans(record)
     assert (
-        max(int(span[name]) for span in found for name in ("startTimeUnixNano", "endTimeUnixNano"))
+        max(int(span[name]) for span in spans for name in ("startTimeUnixNano", "endTimeUnixNano"))
         < 2**64
     )
-    values = [one["value"] for span in found for one in span["attributes"]]
+    values = [one["value"] for span in spans for one in span["attributes"]]
     assert all(
         -(2**63) <= int(value["intValue"]) < 2**63 for value in values if "intValue" in value
     )
@@ -139,22 +147,25 @@ def test_what_the_protocol_has_no_number_for():
 
 def test_filters_are_honoured():
     made = export(
-        example("claude-code.jsonl"), ExportRequest("ab" * 32, RowFilter(tools=frozenset(["Bash"])))
+        load_example("claude-code.jsonl"),
+        ExportRequest("ab" * 32, RowFilter(tools=frozenset(["Bash"]))),
     )
     assert made.left_out > 0
-    found = spans(example("claude-code.jsonl"), chosen=RowFilter(tools=frozenset(["Bash"])))
-    assert [span["name"] for span in found] == [
+    spans = export_spans(
+        load_example("claude-code.jsonl"), chosen=RowFilter(tools=frozenset(["Bash"]))
+    )
+    assert [span["name"] for span in spans] == [
         "invoke_agent claude-code",
         "chat claude-opus-4-6",
         "execute_tool Bash",
     ]
 
 
-def test_the_protocols_own_types_read_every_trace():
+def test_opentelemetry_reads_every_trace():
     made = []
-    for _, record in all_records():
+    for _, record in read_all_records():
         try:
-            made.append(json.loads(export(record, ASKED).data))
+            made.append(json.loads(export(record, REQUEST).data))
         except InvalidRecord as error:
             if "no time" not in error.message:
                 raise

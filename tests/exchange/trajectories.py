@@ -6,7 +6,7 @@ _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _count = st.integers(0, 2**53)
 _values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | _text,
-    lambda held: st.lists(held, max_size=2) | st.dictionaries(_text, held, max_size=2),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(_text, values, max_size=2),
     max_leaves=4,
 )
 _objects = st.dictionaries(_text, _values, max_size=2)
@@ -110,7 +110,7 @@ def _step(draw, number):
 
 @st.composite
 def trajectories(draw, depth=1):
-    """Draw a trajectory, with sub-agents in it, and sub-agents in those."""
+    """Draw a trajectory with nested sub-agents."""
     optional = {
         "session_id": _text,
         "trajectory_id": _text,
@@ -119,14 +119,14 @@ def trajectories(draw, depth=1):
         "continued_trajectory_ref": _text,
         "extra": _objects,
     }
-    made = draw(st.fixed_dictionaries({"agent": _agent}, optional=optional))
-    made["schema_version"] = draw(
+    trajectory = draw(st.fixed_dictionaries({"agent": _agent}, optional=optional))
+    trajectory["schema_version"] = draw(
         st.sampled_from(["ATIF-v1.5", "ATIF-v1.6", "ATIF-v1.7", "ATIF-v1.8"])
     )
-    made["steps"] = [draw(_step(number)) for number in range(1, draw(st.integers(1, 3)) + 1)]
+    trajectory["steps"] = [draw(_step(number)) for number in range(1, draw(st.integers(1, 3)) + 1)]
     if depth and draw(st.booleans()):
         others = draw(st.lists(trajectories(depth=depth - 1), max_size=2))
-        made["subagent_trajectories"] = [
+        trajectory["subagent_trajectories"] = [
             other | {"trajectory_id": f"t{number}"} for number, other in enumerate(others)
         ]
-    return made
+    return trajectory

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from tests.exchange.sessions import exports
+from tests.exchange.sessions import export_all_records
 from tests.exchange.trajectories import trajectories
 from vacr.exchange.atif import ATIF_VERSIONS
 from vacr.exchange.atif_export import export
@@ -38,7 +38,7 @@ def verdicts():
 
 @pytest.mark.parametrize("version", [None, *ATIF_VERSIONS])
 def test_its_models_take_every_export(verdicts, version):
-    made = [(name, one.data) for name, _, one in exports(export, version=version)]
+    made = [(name, one.data) for name, _, one in export_all_records(export, version=version)]
     told = verdicts([data for _, data in made])
     assert [
         (name, verdict)

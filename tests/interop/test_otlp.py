@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exchange.sessions import all_records
+from tests.exchange.sessions import read_all_records
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.otlp import export, make_trace_id
@@ -41,7 +41,7 @@ def call(address, data=None):
 
 def test_every_trace_is_taken_and_kept(address):
     sent = 0
-    for number, (name, record) in enumerate(all_records()):
+    for number, (name, record) in enumerate(read_all_records()):
         digest = f"{number:064x}"
         try:
             data = export(record, ExportRequest(digest)).data

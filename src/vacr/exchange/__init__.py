@@ -1,4 +1,4 @@
-"""Records in the formats of other tools, one module a format."""
+"""Records in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vacr.exchange.formats import EXCHANGE_FORMATS as EXCHANGE_FORMATS
     from vacr.exchange.formats import ExchangeFormat as ExchangeFormat
     from vacr.exchange.formats import detect_format as detect_format
-    from vacr.exchange.markdown import format_table_cell as format_table_cell
+    from vacr.exchange.transcript import format_table_cell as format_table_cell
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -29,6 +29,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ExchangeFormat",
             "detect_format",
         ),
-        "markdown": ("format_table_cell",),
+        "transcript": ("format_table_cell",),
     },
 )

@@ -1,4 +1,4 @@
-"""Agent Trace 0.1.0, both ways: the writers of lines in files.
+"""Agent Trace 0.1.0: the authors of lines in files. Import and export.
 
 A record's file attribution is the same tree with other names: files, conversations, ranges. The
 export follows the JSON Schema in Agent Trace's README. The import makes a record without entries,
@@ -9,7 +9,7 @@ as the reference implementation stores them.
     >>> import json
     >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest
     >>> lines = {"start-line": 3, "end-line": 9, "content-hash": "1f40"}
-    >>> conversation = {"contributor": {"type": "ai", "model-id": "opus"}, "ranges": [lines]}
+    >>> conversation = {"contributor": {"type": "ai", "model-id": "gpt-5"}, "ranges": [lines]}
     >>> files = [{"path": "a.py", "conversations": [conversation]}]
     >>> record = {"id": "r-1", "session": {"session-start": "2026-03-01T10:00:00Z"}}
     >>> record["file-attribution"] = {"files": files}
@@ -27,7 +27,6 @@ from typing import Any
 
 from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source
 from vacr.errors import InvalidRecord
-from vacr.exchange.documents import check_document, parse_json_or_lines, restore_document
 from vacr.exchange.export import (
     ExportedDocument,
     ExportLosses,
@@ -36,6 +35,7 @@ from vacr.exchange.export import (
     get_attributed_files,
     is_uri,
 )
+from vacr.exchange.formats import check_document, parse_json_or_lines, restore_document
 from vacr.model import SESSION_MEMBERS, JsonObject
 from vacr.record import (
     encode,
@@ -119,11 +119,10 @@ def _find_trace_time(record: JsonObject) -> str:
         moment = get_epoch_milliseconds(stamp) if stamp is not None else None
         if moment is not None and (text := format_timestamp(moment)) is not None:
             return text
-    hint = "A record with `created`, `session-start` or `session-end` can be exported."
     raise InvalidRecord(
         "the record has no time, and Agent Trace needs one",
         where="/session/session-start",
-        hint=hint,
+        hint="It needs `created`, `session-start` or `session-end`.",
     )
 
 

@@ -40,8 +40,8 @@ from vacr.agents import (
     is_count,
 )
 from vacr.errors import InvalidRecord
-from vacr.exchange.documents import check_document
-from vacr.exchange.steps import SYSTEM_MESSAGE_EVENT
+from vacr.exchange.export import SYSTEM_MESSAGE_EVENT
+from vacr.exchange.formats import check_document
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
 from vacr.record import decode_json, encode, get_vacr_metadata
 
@@ -95,7 +95,7 @@ def read(source: Source) -> Reading:
     """
     trajectory = decode_json(source.main.data)
     if not isinstance(trajectory, dict):
-        raise InvalidRecord("no ATIF trajectory: it is no object", where="/")
+        raise InvalidRecord("invalid ATIF trajectory: not a JSON object", where="/")
     check_trajectory(trajectory)
     agent = trajectory.pop("agent")
     session = SessionBuilder(ATIF_FORMAT, agent.pop("name"))
@@ -232,7 +232,7 @@ def check_trajectory(trajectory: JsonObject) -> None:
     """
     check_document(trajectory, "atif.cddl", "ATIF trajectory")
     for place, problem in _find_broken_rules(trajectory, ""):
-        raise InvalidRecord(f"no ATIF trajectory: {problem}", where=place)
+        raise InvalidRecord(f"invalid ATIF trajectory: {problem}", where=place)
 
 
 def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str, str]]:
@@ -240,7 +240,7 @@ def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str,
     for number, step in enumerate(trajectory["steps"]):
         place = f"{base}/steps/{number}"
         if step["step_id"] != number + 1:
-            yield f"{place}/step_id", f"step {step['step_id']} where {number + 1} is due"
+            yield f"{place}/step_id", f"step {step['step_id']} instead of {number + 1}"
         yield from _find_excess_members(step, place)
         yield from _find_unknown_calls(step, place)
     names: set[str] = set()

@@ -6,7 +6,7 @@ record are trajectories of their own since version 1.7.
 
     >>> import json, vacr
     >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest
-    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> [record] = vacr.read("session.jsonl")
     >>> exported = EXCHANGE_FORMATS["atif"].export(record, ExportRequest(digest="00" * 32))
     >>> step = json.loads(exported.data)["steps"][1]
     >>> step["source"], step["tool_calls"][0]["function_name"]
@@ -28,8 +28,9 @@ from vacr.exchange.atif import (
     read,
     restore_trajectory,
 )
-from vacr.exchange.documents import restore_document
 from vacr.exchange.export import (
+    AGENT_SOURCE,
+    ConversationStep,
     ExportedDocument,
     ExportLosses,
     ExportRequest,
@@ -37,16 +38,13 @@ from vacr.exchange.export import (
     count_lost_attribution,
     count_lost_events,
     count_lost_members,
-    select_rows,
-)
-from vacr.exchange.steps import (
-    AGENT_SOURCE,
-    ConversationStep,
     filter_steps,
     get_instructions,
     group_rows_into_steps,
+    select_rows,
     sum_usages,
 )
+from vacr.exchange.formats import restore_document
 from vacr.model import JsonObject
 from vacr.record import encode, format_timestamp, get_epoch_milliseconds
 from vacr.version import __version__
@@ -135,9 +133,9 @@ class _TrajectoryWriter:
         is_split = "" in by_agent and self.has_sub_agents
         own = by_agent[""] if is_split else steps
         if not own:
-            hint = "Some sessions have no conversation in them; filters may leave none, too."
             raise InvalidRecord(
-                "there is nothing in it that ATIF can hold, which needs a step", hint=hint
+                "the record has no step, and an ATIF trajectory needs one",
+                hint="The session has no conversation, or the filters leave none of it.",
             )
         name = self.record["id"]
         trajectory = self._build_trajectory(own, name)

@@ -1,19 +1,33 @@
-"""The frame of every export: the request, the exported document, and the losses.
+"""The common part of every export: the request, the losses, and the rows or steps to export.
 
-No other format can hold all of a record. Each export counts the things that it leaves behind, in
-words of the record, so that a user learns about them:
+No other format can represent all of a record. Each export counts what it leaves out, in words of
+the record, so that the user learns about it:
 
     >>> from collections import Counter
     >>> from vacr.exchange import format_losses
     >>> format_losses(Counter({"images": 2, "events (attachment)": 5}))
     'events (attachment): 5; images: 2'
+
+ATIF and OpenTelemetry describe a conversation as steps: a prompt, an instruction, or a call of a
+model with everything that it caused. Rows belong to one call of a model if their messages have the
+same native id, which an agent may split into lines, or if one message contains them. Without these
+signs, an answer after a tool result is a new call.
+
+    >>> import vacr
+    >>> from vacr.exchange.export import group_rows_into_steps
+    >>> from vacr.viewer import build_rows
+    >>> [record] = vacr.read("session.jsonl")
+    >>> for step in group_rows_into_steps(build_rows(record), record)[:2]:
+    ...     print(step.source, [row.kind for row in step.rows])
+    user ['user']
+    agent ['reasoning', 'assistant', 'tool']
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +35,18 @@ from vacr.errors import InvalidRecord
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
 from vacr.record import RecordEncoding, get_vacr_metadata, walk_entries
 from vacr.signing import Signer
-from vacr.viewer import REASONING_ROW, Row, RowFilter, build_rows, join_texts
+from vacr.viewer import (
+    EVENT_ROW,
+    REASONING_ROW,
+    TOOL_ROW,
+    USER_ROW,
+    ContentPart,
+    Row,
+    RowFilter,
+    build_rows,
+    join_texts,
+    list_content_parts,
+)
 
 ExportLosses = Counter[str]
 """The number of lost things of each kind, in words of the record."""
@@ -31,6 +56,20 @@ _ACCOUNTED_RECORD_MEMBERS = frozenset(
     ("version", "id", "session", "created", "recording-agent", "file-attribution", "vcs", "vacr")
 )
 _URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
+
+AGENT_SOURCE = "agent"
+PROMPT_SOURCE = "user"
+SYSTEM_SOURCE = "system"
+
+SYSTEM_MESSAGE_EVENT = "system-message"
+"""The type of the event with an instruction of a trajectory."""
+
+_POINTER_NUMBER = re.compile(r"/([0-9]+)")
+_MESSAGE_TYPES = ("user", "assistant")
+_INSTRUCTION_ROLES = ("system", "developer")
+
+EntryPosition = tuple[int, ...]
+"""The numbers in the pointer of an entry."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +127,7 @@ def select_rows(
     kept = list(chosen.chosen(every))
     if not kept and chosen != RowFilter():
         raise InvalidRecord(
-            "nothing in it is what the filters ask for", hint="vacr show takes the same filters."
+            "no rows match the filters", hint="To try the filters, use them with vacr show."
         )
     repeated = sum(row.is_repeated for row in every) - sum(row.is_repeated for row in kept)
     if repeated:
@@ -97,7 +136,7 @@ def select_rows(
 
 
 def is_encrypted_reasoning(row: Row) -> bool:
-    """Return whether a thought exists only in a form that its provider can read."""
+    """Return whether only the provider can read a thought."""
     return row.kind == REASONING_ROW and not join_texts(row.parts) and "encrypted" in row.entry
 
 
@@ -114,10 +153,10 @@ def count_lost_events(events: Iterable[Row], losses: ExportLosses) -> None:
 def count_lost_members(
     record: JsonObject, losses: ExportLosses, *canonical: str, about: frozenset[str]
 ) -> None:
-    """Count the members that a format of conversations leaves behind.
+    """Count the members that a format of conversations leaves out.
 
-    No such format has native members, or the attribution of files. `canonical` are members of
-    entries without a place in the format; `about` are members of the session that it does have.
+    Native members and the file attribution are always left out. `canonical` are the members of
+    entries that the format leaves out, too; `about` are the members of the session that it keeps.
     """
     counts: ExportLosses = Counter()
     session = record["session"]
@@ -159,6 +198,151 @@ def count_lost_attribution(record: JsonObject, losses: ExportLosses) -> None:
         losses["attributed files"] = len(files)
 
 
+# Steps of a conversation
+
+
+@dataclass
+class ConversationStep:
+    """A prompt, an instruction, or a call of a model, with its rows."""
+
+    agent: str = ""
+    """The sub-agent that took the step."""
+    source: str = AGENT_SOURCE
+    """Who speaks: the user, the agent, or the system, which gives a model its instructions."""
+    call: Any = None
+    """The identity of the call of the model, if known."""
+    rows: list[Row] = field(default_factory=list)
+    entries: set[EntryPosition] = field(default_factory=set)
+    """The positions of the entries with its token usage."""
+    answered: EntryPosition | None = None
+    """The position of the first result of its tool calls."""
+
+    def add_row(self, row: Row, message: EntryPosition) -> None:
+        """Add a row of a message, which may have the token usage."""
+        self.rows.append(row)
+        self.entries.add(message)
+        if row.result is not None:
+            position = _parse_position(row.result.place)
+            self.answered = min(self.answered or position, position)
+
+    def sum_usage(self, record: JsonObject) -> JsonObject:
+        """Return the sum of the token usage of its entries."""
+        total: JsonObject = {}
+        for position in sorted(self.entries):
+            *_, entry = _walk_to_position(record["session"]["entries"], position)
+            _add_entry_usage(entry, total)
+        return total
+
+
+def group_rows_into_steps(every: Iterable[Row], record: JsonObject) -> list[ConversationStep]:
+    """Return the steps of a record's rows, in order.
+
+    Events belong to no step, but their token usage belongs to the step before them.
+    """
+    entries = record["session"]["entries"]
+    steps: list[ConversationStep] = []
+    open_steps: dict[str, ConversationStep] = {}
+    for row in every:
+        position = _parse_position(row.place)
+        message, call = _find_message(entries, position)
+        current = open_steps.get(row.agent)
+        if get_instructions(row) is not None:
+            steps.append(ConversationStep(row.agent, SYSTEM_SOURCE, rows=[row]))
+        elif row.kind == EVENT_ROW:
+            if current is not None and message == position and "token-usage" in row.entry:
+                current.entries.add(position)
+        elif row.kind == USER_ROW:
+            steps.append(ConversationStep(row.agent, PROMPT_SOURCE, rows=[row]))
+            open_steps.pop(row.agent, None)
+        else:
+            is_result = row.kind == TOOL_ROW and not row.tool
+            if current is None or (not is_result and _is_new_call(current, call, position)):
+                current = open_steps[row.agent] = ConversationStep(row.agent, call=call)
+                steps.append(current)
+            current.add_row(row, message)
+    return steps
+
+
+def filter_steps(steps: Iterable[ConversationStep], kept: Iterable[Row]) -> list[ConversationStep]:
+    """Remove all but some rows from steps, and return the steps that have any left."""
+    places = {row.place for row in kept}
+    remaining = []
+    for step in steps:
+        step.rows = [row for row in step.rows if row.place in places]
+        if step.rows:
+            remaining.append(step)
+    return remaining
+
+
+def get_instructions(row: Row) -> list[ContentPart] | None:
+    """Return the instructions to the model in an event; `None` for any other row.
+
+    Some agents, and imported trajectories, keep them in events.
+    """
+    data = row.entry.get("data") if row.kind == EVENT_ROW else None
+    if not isinstance(data, dict):
+        return None
+    if row.summary == SYSTEM_MESSAGE_EVENT:
+        return list_content_parts(data.get("message"))
+    if row.summary == "message" and data.get("role") in _INSTRUCTION_ROLES:
+        return list_content_parts(data.get("content"))
+    return None
+
+
+def sum_usages(usages: Iterable[JsonObject]) -> JsonObject:
+    """Return the sum of token usages."""
+    total: JsonObject = {}
+    for usage in usages:
+        for name, value in usage.items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def _parse_position(pointer: str) -> EntryPosition:
+    return tuple(map(int, _POINTER_NUMBER.findall(pointer)))
+
+
+def _walk_to_position(entries: Any, position: EntryPosition) -> Iterator[JsonObject]:
+    """Yield the entries on the way to a position."""
+    for number in position:
+        yield entries[number]
+        entries = entries[number].get("children", ())
+
+
+def _find_message(entries: Any, position: EntryPosition) -> tuple[EntryPosition, Any]:
+    """Return the position of the message that contains an entry, and the identity of its call.
+
+    Without a message, these are the position itself and `None`.
+    """
+    home, call = position, None
+    for depth, entry in enumerate(_walk_to_position(entries, position), 1):
+        if entry.get("type") in _MESSAGE_TYPES:
+            message = entry.get("message")
+            name = message.get("id") if isinstance(message, dict) else None
+            home = position[:depth]
+            call = name if isinstance(name, str) else home
+    return home, call
+
+
+def _is_new_call(current: ConversationStep, call: Any, position: EntryPosition) -> bool:
+    if call is None and current.call is None:
+        return current.answered is not None and position > current.answered
+    return bool(call != current.call)
+
+
+def _add_entry_usage(entry: JsonObject, total: JsonObject) -> None:
+    """Add the token usage of an entry and its children, except for inherited entries."""
+    marks, usage = entry.get("vacr"), entry.get("token-usage")
+    if isinstance(marks, dict) and marks.get("inherited"):
+        return
+    if isinstance(usage, dict):
+        for name in TOKEN_USAGE_MEMBERS.intersection(usage):
+            if isinstance(usage[name], int | float) and not isinstance(usage[name], bool):
+                total[name] = total.get(name, 0) + usage[name]
+    for child in entry.get("children", ()):
+        _add_entry_usage(child, total)
+
+
 # Formats of file attributions
 
 
@@ -171,9 +355,7 @@ def get_attributed_files(record: JsonObject, title: str) -> list[JsonObject]:
     files: list[JsonObject] = record.get("file-attribution", {}).get("files", [])
     if not files:
         hint = "Attribute its files first: vacr attribute FILE."
-        raise InvalidRecord(
-            f"the record has no file attribution, and {title} is about nothing else", hint=hint
-        )
+        raise InvalidRecord(f"{title} needs a file attribution, and the record has none", hint=hint)
     return files
 
 
@@ -186,7 +368,7 @@ def get_attribution_details(record: JsonObject, path: str) -> JsonObject:
 
 
 def count_lost_session(record: JsonObject, losses: ExportLosses) -> None:
-    """Count the conversation and the evidence, which formats of attributions leave behind."""
+    """Count the conversation and the evidence, which formats of attributions leave out."""
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
     evidence = 0

@@ -1,7 +1,7 @@
-"""Notes of git-ai 3.0.0, both ways: the writers of the lines of a commit.
+"""Notes of git-ai 3.0.0: the authors of the lines of a commit. Import and export.
 
 A note has files with their lines, a line of three hyphens, and JSON (section 1.2 of the Git AI
-Standard). A line of the first section names the writer of some lines by a key, and the JSON
+Standard). A line of the first section gives the key of the author of some lines, and the JSON
 explains the keys.
 
 An exported note has the lines that the agent wrote. A record does not know the names of people, so
@@ -25,7 +25,6 @@ import msgspec
 
 from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source, SourceNotice, find_agent
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.exchange.documents import restore_document
 from vacr.exchange.export import (
     ExportedDocument,
     ExportLosses,
@@ -33,6 +32,7 @@ from vacr.exchange.export import (
     count_lost_session,
     get_attributed_files,
 )
+from vacr.exchange.formats import restore_document
 from vacr.model import SESSION_MEMBERS, JsonObject
 from vacr.record import decode_json, encode_sorted_json, get_vacr_metadata
 from vacr.version import __version__
@@ -165,8 +165,8 @@ def read(source: Source) -> Reading:
     schema_version = metadata.get("schema_version")
     if schema_version != GIT_AI_SCHEMA_VERSION:
         raise InvalidRecord(
-            "not a note of git-ai that is known: "
-            f"{schema_version!r}, not {GIT_AI_SCHEMA_VERSION!r}",
+            f"unsupported version of a git-ai note: {schema_version!r}, "
+            f"expected {GIT_AI_SCHEMA_VERSION!r}",
             where="/schema_version",
         )
     agents = _collect_agents(metadata)
@@ -289,18 +289,18 @@ def parse_note(data: bytes) -> GitAiNote:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise UnreadableInput("not a note of git-ai: it is no UTF-8 text") from error
+        raise UnreadableInput("invalid note of git-ai: not UTF-8 text") from error
     lines = text.split("\n")
     if _NOTE_DIVIDER not in lines and text.lstrip().startswith("{"):
         lines = [_NOTE_DIVIDER, *lines]
     if _NOTE_DIVIDER not in lines:
-        hint = "git notes --ref=ai show COMMIT gives one."
-        raise InvalidRecord("not a note of git-ai: it has no line of three hyphens", hint=hint)
+        hint = "To get a note, run: git notes --ref=ai show COMMIT"
+        raise InvalidRecord("invalid note of git-ai: no line of three hyphens", hint=hint)
     end = lines.index(_NOTE_DIVIDER)
     metadata = decode_json("\n".join(lines[end + 1 :]).encode())
     if not isinstance(metadata, dict):
         raise InvalidRecord(
-            "not a note of git-ai: what follows the hyphens is no object", where=f"line {end + 2}"
+            "invalid note of git-ai: no JSON object after the hyphens", where=f"line {end + 2}"
         )
     return GitAiNote(_parse_files(lines[:end]), metadata)
 
@@ -316,11 +316,11 @@ def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
             continue
         attestation = _ATTESTATION_LINE.fullmatch(line)
         if attestation is None or not files:
-            problem = "no lines of a file before it" if attestation else "not a key and lines"
+            problem = "lines without a file" if attestation else "expected a key and line numbers"
             raise InvalidRecord(
-                f"not a note of git-ai: {problem}",
+                f"invalid note of git-ai: {problem}",
                 where=f"line {number}",
-                hint="Lines look so:   s_… 1-4,9",
+                hint="Example:   s_… 1-4,9",
             )
         ranges = [_parse_range(text, number) for text in attestation[2].split(",")]
         files[-1][1].append(AttestedLines(attestation[1], ranges))
@@ -332,7 +332,7 @@ def _parse_range(text: str, line_number: int) -> LineRange:
     start, end = _parse_line_number(first), _parse_line_number(last or first)
     if not 1 <= start <= end < _LINE_NUMBER_LIMIT:
         raise InvalidRecord(
-            f"not a note of git-ai: {text} are no lines", where=f"line {line_number}"
+            f"invalid note of git-ai: {text} is not a range of lines", where=f"line {line_number}"
         )
     return start, end
 

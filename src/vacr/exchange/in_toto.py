@@ -47,8 +47,8 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """
     if request.signer is None:
         raise UsageError(
-            "in-toto statements are signed",
-            hint="Name a key: --key keys/signing.pem; vacr key generate makes one.",
+            "an in-toto statement needs a key",
+            hint="Add --key keys/signing.pem. To make a key, run vacr key generate.",
         )
     losses: ExportLosses = Counter()
     if entries := len(record["session"].get("entries", ())):

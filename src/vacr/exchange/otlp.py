@@ -11,11 +11,11 @@ numbers are texts.
 
     >>> import json, vacr
     >>> from vacr.exchange import EXCHANGE_FORMATS, ExportRequest
-    >>> [record] = vacr.read("examples/claude-code.jsonl")
+    >>> [record] = vacr.read("session.jsonl")
     >>> exported = EXCHANGE_FORMATS["otlp"].export(record, ExportRequest(digest="00" * 32))
     >>> spans = json.loads(exported.data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    >>> [span["name"] for span in spans[:3]]
-    ['invoke_agent claude-code', 'chat claude-opus-4-6', 'execute_tool Read']
+    >>> [span["name"].split()[0] for span in spans[:3]]
+    ['invoke_agent', 'chat', 'execute_tool']
 """
 
 from __future__ import annotations
@@ -29,21 +29,19 @@ from typing import Any
 from vacr.agents import UNKNOWN
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import (
+    AGENT_SOURCE,
+    PROMPT_SOURCE,
+    ConversationStep,
     ExportedDocument,
     ExportLosses,
     ExportRequest,
     count_encrypted_reasoning,
     count_lost_events,
     count_lost_members,
-    select_rows,
-)
-from vacr.exchange.steps import (
-    AGENT_SOURCE,
-    PROMPT_SOURCE,
-    ConversationStep,
     filter_steps,
     get_instructions,
     group_rows_into_steps,
+    select_rows,
     sum_usages,
 )
 from vacr.model import JsonObject, Timestamp
@@ -202,8 +200,8 @@ class _TraceBuilder:
             moment = _get_span_time(stamp)
             if moment is not None:
                 return moment
-        hint = "Its agent keeps no times. Other formats can hold it: atif, markdown, html."
-        raise InvalidRecord("there is no time in it, and a trace is made of times", hint=hint)
+        hint = "Its agent keeps no times. Use another format: atif, markdown, html."
+        raise InvalidRecord("the record has no times, and a trace needs them", hint=hint)
 
     def build_spans(self, steps: list[ConversationStep]) -> list[_Span]:
         """Return all spans, each after its parent."""

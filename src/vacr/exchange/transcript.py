@@ -1,0 +1,500 @@
+r"""A record as a transcript for people: as Markdown, or as a page of plain HTML.
+
+Markdown is for tickets and for handing work over; it follows CommonMark 0.31. Tool calls take a
+line each, and edits are diffs. Outputs of tools are left out unless the call failed, and images are
+named, not embedded. The HTML page has everything, with images, and needs no script. To get a page
+that verifies its record, use `vacr view`.
+
+The text of a conversation is untrusted. In Markdown, messages are quoted, so that they cannot pass
+for a turn of the conversation; code blocks get a fence longer than any inside; HTML, images and
+links are made inactive. In HTML, all text is escaped, and the content security policy forbids
+scripts and requests.
+
+    >>> from vacr.exchange.transcript import quote_text
+    >>> print(*quote_text("## Approved\n<img src=//evil.example> [ok](//evil.example)"), sep="\n")
+    > ## Approved
+    > &lt;img src=//evil.example> [ok]\(//evil.example)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from vacr.exchange.export import (
+    ExportedDocument,
+    ExportLosses,
+    ExportRequest,
+    count_encrypted_reasoning,
+    count_lost_events,
+    count_lost_members,
+    is_encrypted_reasoning,
+    select_rows,
+)
+from vacr.model import JsonObject, Timestamp
+from vacr.record import format_timestamp
+from vacr.viewer import (
+    ASSISTANT_ROW,
+    EVENT_ROW,
+    REASONING_ROW,
+    TOOL_ROW,
+    USER_ROW,
+    ContentPart,
+    FileDiff,
+    ImagePart,
+    Row,
+    TextPart,
+    Totals,
+    count_totals,
+    format_json,
+    join_texts,
+    make_visible,
+)
+
+_SHOWN_SESSION_MEMBERS = frozenset(
+    (
+        "session-start",
+        "session-end",
+        "cli-name",
+        "cli-version",
+        "model-id",
+        "models",
+        "working-dir",
+        "repository",
+        "branch",
+        "revision",
+    )
+)
+"""The members that `_format_title` and `_list_session_facts` show."""
+_OMITTED_ENTRY_MEMBERS = (
+    "id",
+    "parent-id",
+    "call-id",
+    "stop-reason",
+    "status",
+    "subject",
+    "token-usage",
+)
+"""The members of entries that a transcript leaves out."""
+
+_MARKDOWN_HEADINGS = {
+    USER_ROW: "## User",
+    ASSISTANT_ROW: "### Assistant",
+    REASONING_ROW: "### Thought",
+}
+
+_FENCE_LINE = re.compile(r" {0,3}(?:(?P<ticks>`{3,})(?P<info>[^`]*)|(?P<tildes>~{3,})(?P<rest>.*))")
+_MIN_FENCE_LENGTH = 3
+_MAX_FENCE_INDENT = 3
+_BACKTICKS = re.compile("`+")
+_LANGUAGE_NAME = re.compile(r"[A-Za-z0-9+#.-]{1,20}")
+_CODE_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_ACTIVE_MARKUP = re.compile(r"[<&]|!\[|\]\(|\]\[|\]:")
+_PUNCTUATION = re.compile(r"[!-,.:-@\[-`{-~]")
+_SPECIAL_CHARACTER = re.compile(r"[^A-Za-z0-9 .,:/-]")
+
+_CONTENT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+_STYLE_SHEET = """
+:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:0 auto;padding:1rem}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;font:inherit}
+details pre,.diff{font:13px/1.4 ui-monospace,monospace}
+section{margin:.6rem 0;padding:.3rem .8rem;border-left:3px solid #8886}
+.user{border-color:#27c}.error{border-color:#c22}
+h2{font-size:.9rem;margin:.2rem 0}
+.added{background:#2a24}.removed{background:#c224}
+.event{font-size:.8rem;margin:.1rem 0;opacity:.75}
+h1{font-size:1.3rem}img{max-width:100%}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.9rem}
+dt{font-weight:600}dd{margin:0;min-width:0;overflow-wrap:anywhere}
+"""
+_SHOWN_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+_BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_HTML_HEADINGS = {USER_ROW: "User", ASSISTANT_ROW: "Assistant", REASONING_ROW: "Thought"}
+_DIFF_CLASSES = {"+": "added", "-": "removed"}
+_MAX_PROMPT_LENGTH = 80
+
+
+# Markdown
+
+
+def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocument:
+    """Export a record as Markdown."""
+    losses: ExportLosses = Counter()
+    _, kept, left_out = select_rows(record, request.chosen, losses)
+    if EVENT_ROW not in request.chosen.kinds:
+        hidden = [row for row in kept if row.kind == EVENT_ROW and not row.is_error]
+    else:
+        hidden = []
+    count_lost_events(hidden, losses)
+    count_encrypted_reasoning(kept, losses)
+    count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
+    lines = [f"# {escape_markdown(_format_title(record))}", ""]
+    for name, value in _list_session_facts(record, request, left_out):
+        lines.append(f"- {name}: {format_code(value)}")
+    hidden_places = {row.place for row in hidden}
+    in_list = False
+    for row in kept:
+        if row.place in hidden_places or is_encrypted_reasoning(row):
+            continue
+        is_item = row.kind in (TOOL_ROW, EVENT_ROW)
+        # Items that follow each other are one list.
+        if not (is_item and in_list and lines[-1].startswith("- ")):
+            lines.append("")
+        lines += _render_markdown_row(row, losses)
+        in_list = is_item
+    lines += ["", "---", ""]
+    lines += [f"- {name}: {value}" for name, value in _list_totals(count_totals(record, kept))]
+    return ExportedDocument(("\n".join(lines) + "\n").encode(), losses, left_out)
+
+
+def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
+    if row.kind == EVENT_ROW:
+        failed = " ✗" if row.is_error else ""
+        yield f"- {format_code(row.summary)} {_format_row_time(row)}{failed}".rstrip()
+        if "data" in row.entry:
+            losses["data of events"] += 1
+    elif row.kind == TOOL_ROW:
+        yield from _render_markdown_call(row, losses)
+    else:
+        model = row.model if row.kind != USER_ROW else ""
+        details = (row.agent, model, row.superseded, _format_row_time(row))
+        shown = [escape_markdown(detail) for detail in details if detail]
+        yield " · ".join([_MARKDOWN_HEADINGS[row.kind], *shown])
+        yield from _render_markdown_parts(row.parts, losses)
+
+
+def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
+    call = "result without a call"
+    if row.tool:
+        call = " ".join(filter(None, (format_code(row.tool), format_code(row.summary))))
+    agent = f"{escape_markdown(row.agent)}: " if row.agent else ""
+    yield f"- {agent}{call}{' ✗' if row.is_error else ''}"
+    arguments = row.entry.get("input")
+    if isinstance(arguments, dict) and len(arguments) > 1:
+        losses["inputs of tools, told in a line"] += 1
+    for diff in row.diffs:
+        yield from _render_markdown_diff(diff)
+    output = (row.result or row).parts
+    if row.is_error:
+        yield from _render_markdown_parts(output, losses)
+    elif output:
+        losses["outputs of tools"] += 1
+
+
+def _render_markdown_diff(diff: FileDiff) -> Iterator[str]:
+    yield ""
+    yield f"{format_code(diff.path)} (+{diff.added} -{diff.removed})"
+    if diff.lines:
+        lines = [visible for line in diff.lines for visible in make_visible(line).split("\n")]
+        yield ""
+        yield from _fence_lines(lines, "diff")
+
+
+def _render_markdown_parts(parts: list[ContentPart], losses: ExportLosses) -> Iterator[str]:
+    for part in parts:
+        yield ""
+        if isinstance(part, TextPart):
+            yield from quote_text(part.text)
+        elif isinstance(part, ImagePart):
+            losses["images"] += 1
+            yield f"> {format_code(f'[{_describe_image(part)}]')}"
+        else:
+            lines = make_visible(format_json(part.value)).split("\n")
+            for line in _fence_lines(lines, "json"):
+                yield f"> {line}"
+
+
+# Untrusted text in Markdown
+
+
+def quote_text(text: str) -> Iterator[str]:
+    """Yield the lines of a text as a quotation, with inactive markup."""
+    for line in _deactivate_lines(make_visible(text).strip("\n").split("\n")):
+        yield f"> {line}".rstrip()
+
+
+def format_code(text: str) -> str:
+    """Return a text as code within a line."""
+    line = _make_one_line(text)
+    if not line:
+        return ""
+    ticks = "`" * (_count_longest_backticks([line]) + 1)
+    room = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{room}{line}{room}{ticks}"
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text as one line without active Markdown."""
+    return _SPECIAL_CHARACTER.sub(
+        lambda special: f"&#{ord(special[0])};" if special[0].isascii() else special[0],
+        _make_one_line(text),
+    )
+
+
+def format_table_cell(text: str) -> str:
+    """Return a text as code in a table cell, without active Markdown."""
+    escaped = _PUNCTUATION.sub(lambda mark: f"&#{ord(mark[0])};", _make_one_line(text))
+    return f"<code>{escaped}</code>"
+
+
+def _make_one_line(text: str) -> str:
+    return " ".join(make_visible(text).split())
+
+
+def _fence_lines(lines: list[str], language: str = "") -> Iterator[str]:
+    """Yield lines as a block of code."""
+    fence = "`" * max(_MIN_FENCE_LENGTH, _count_longest_backticks(lines) + 1)
+    yield f"{fence}{language}"
+    yield from lines
+    yield fence
+
+
+def _count_longest_backticks(lines: list[str]) -> int:
+    return max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
+
+
+def _deactivate_lines(lines: list[str]) -> Iterator[str]:
+    """Yield lines without active markup, and blocks of code in fences of our own."""
+    index = 0
+    while index < len(lines):
+        opening = _FENCE_LINE.fullmatch(lines[index])
+        index += 1
+        if opening is None:
+            yield _deactivate_line(lines[index - 1])
+            continue
+        mark = opening["ticks"] or opening["tildes"]
+        language = _LANGUAGE_NAME.match((opening["info"] or opening["rest"] or "").strip())
+        code = []
+        while index < len(lines) and not _closes_fence(lines[index], mark):
+            code.append(lines[index])
+            index += 1
+        index += 1
+        yield from _fence_lines(code, language[0] if language else "")
+
+
+def _closes_fence(line: str, mark: str) -> bool:
+    fence = line.strip()
+    indent = len(line) - len(line.lstrip())
+    is_fence = len(fence) >= len(mark) and set(fence) == {mark[0]}
+    return is_fence and indent <= _MAX_FENCE_INDENT
+
+
+def _deactivate_line(line: str) -> str:
+    """Return a line without HTML, images and links.
+
+    A code span with such markup in it becomes a `<code>` element, because backslashes would show.
+    """
+    if not _ACTIVE_MARKUP.search(line):
+        return line
+    pieces, last = [], 0
+    for span in _CODE_SPAN.finditer(line):
+        if _ACTIVE_MARKUP.search(span[1]):
+            pieces.append(_deactivate_markup(line[last : span.start()]))
+            pieces.append(f"<code>{escape_markdown(span[1])}</code>")
+            last = span.end()
+    pieces.append(_deactivate_markup(line[last:]))
+    return "".join(pieces)
+
+
+def _deactivate_markup(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    text = text.replace("![", "!\\[").replace("](", "]\\(")
+    return text.replace("][", "]\\[").replace("]:", "]\\:")
+
+
+# HTML
+
+
+def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
+    """Export a record as a page."""
+    losses: ExportLosses = Counter()
+    _, kept, left_out = select_rows(record, request.chosen, losses)
+    count_encrypted_reasoning(kept, losses)
+    count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
+    title = _escape_html(_format_title(record))
+    facts = _list_session_facts(record, request, left_out)
+    facts += _list_totals(count_totals(record, kept))
+    about = "".join(
+        f"<dt>{_escape_html(name)}</dt><dd>{_escape_html(value)}</dd>" for name, value in facts
+    )
+    body = "\n".join(
+        _render_html_section(row, losses) for row in kept if not is_encrypted_reasoning(row)
+    )
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f"<title>{title}</title><style>{_STYLE_SHEET}</style></head>"
+        f"<body><h1>{title}</h1><p>Shown as recorded, not verified.</p><dl>{about}</dl>"
+        f"{_render_prompt_links(kept)}<main>\n{body}\n</main></body></html>\n"
+    )
+    return ExportedDocument(page.encode(), losses, left_out)
+
+
+def _render_prompt_links(kept: list[Row]) -> str:
+    """Return links to the messages of the user."""
+    items = [
+        f'<li><a href="#{_make_anchor(row)}">{_escape_html(line)}</a></li>'
+        for row in kept
+        if row.kind == USER_ROW and (line := _get_first_line(row))
+    ]
+    return f'<nav aria-label="Prompts"><ol>{"".join(items)}</ol></nav>' if items else ""
+
+
+def _get_first_line(row: Row) -> str:
+    return join_texts(row.parts).strip().partition("\n")[0][:_MAX_PROMPT_LENGTH]
+
+
+def _make_anchor(row: Row) -> str:
+    """Return `e14.0` for `/session/entries/14/children/0`."""
+    position = row.place.removeprefix("/session/entries").replace("/children/", ".")
+    return "e" + position.replace("/", "")
+
+
+def _render_html_section(row: Row, losses: ExportLosses) -> str:
+    classes = f"{row.kind} error" if row.is_error else row.kind
+    details = (
+        row.agent,
+        row.model if row.kind != USER_ROW else "",
+        row.superseded,
+        "failed" if row.is_error else "",
+        _format_row_time(row),
+    )
+    detail_line = " · ".join(_escape_html(detail) for detail in details if detail)
+    content = "".join(_render_html_row(row, detail_line, losses))
+    return f'<section class="{classes}" id="{_make_anchor(row)}">{content}</section>'
+
+
+def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
+    if row.kind == EVENT_ROW:
+        head = f"{_escape_html(row.summary)} {detail_line}"
+        yield _render_html_details(head, _render_html_json(row.entry.get("data")))
+    elif row.kind == TOOL_ROW:
+        yield from _render_html_call(row, detail_line, losses)
+    else:
+        head = f"{_HTML_HEADINGS[row.kind]} {detail_line}"
+        content = _render_html_parts(row.parts, losses)
+        is_thought = row.kind == REASONING_ROW
+        yield _render_html_details(head, content) if is_thought else f"<h2>{head}</h2>{content}"
+
+
+def _render_html_call(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
+    call = f"{row.tool} {row.summary}" if row.tool else "result without a call"
+    yield f"<h2>{_escape_html(call)} {detail_line}</h2>"
+    yield from map(_render_html_diff, row.diffs)
+    if row.diffs:
+        losses["inputs of tools, shown as diffs"] += 1
+    elif row.tool:
+        yield _render_html_details("input", _render_html_json(row.entry.get("input")))
+    output = (row.result or row).parts
+    if output:
+        yield _render_html_details("output", _render_html_parts(output, losses))
+
+
+def _render_html_details(head: str, content: str) -> str:
+    return f"<details><summary>{head}</summary>{content}</details>"
+
+
+def _render_html_parts(parts: list[ContentPart], losses: ExportLosses) -> str:
+    return "".join(_render_html_part(part, losses) for part in parts)
+
+
+def _render_html_part(part: ContentPart, losses: ExportLosses) -> str:
+    if isinstance(part, TextPart):
+        return f"<pre>{_escape_html(part.text)}</pre>"
+    if not isinstance(part, ImagePart):
+        return _render_html_json(part.value)
+    description = _escape_html(_describe_image(part))
+    data = "".join(part.data.split())
+    if part.media_type in _SHOWN_IMAGE_TYPES and _BASE64_TEXT.fullmatch(data):
+        return f'<img alt="{description}" src="data:{part.media_type};base64,{data}">'
+    losses["images that are not in the record, or of another type"] += 1
+    return f"<p>[{description}]</p>"
+
+
+def _render_html_diff(diff: FileDiff) -> str:
+    lines = "".join(
+        f'<div class="{_DIFF_CLASSES.get(line[:1], "same")}">{_escape_html(line) or " "}</div>'
+        for line in diff.lines
+    )
+    head = f"{_escape_html(diff.path)} (+{diff.added} -{diff.removed})"
+    return f'<p>{head}</p><pre class="diff">{lines}</pre>'
+
+
+def _render_html_json(value: Any) -> str:
+    return f"<pre>{_escape_html(format_json(value))}</pre>" if value is not None else ""
+
+
+def _escape_html(text: str) -> str:
+    return escape(make_visible(text))
+
+
+# Facts about a conversation
+
+
+def _format_title(record: JsonObject) -> str:
+    """Return the names of the agent and its models."""
+    meta = record["session"].get("agent-meta", {})
+    agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
+    models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
+    return f"{agent or 'an agent'}, {models}"
+
+
+def _list_session_facts(
+    record: JsonObject, request: ExportRequest, left_out: int
+) -> list[tuple[str, str]]:
+    """Return names and values of facts that identify the conversation and its record."""
+    session = record["session"]
+    vcs = record.get("vcs", {})
+    version = [str(vcs[name]) for name in ("repository", "branch", "revision") if name in vcs]
+    facts = [
+        ("session", str(session["session-id"])),
+        ("folder", str(session.get("environment", {}).get("working-dir", ""))),
+        ("repository", " ".join(version)),
+        ("began", _format_time(session.get("session-start"))),
+        ("ended", _format_time(session.get("session-end"))),
+        ("record", record["id"]),
+        ("SHA-256 of the record", request.digest),
+        ("left out", f"{left_out} rows, by filters" if left_out else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _format_time(time: Timestamp | None) -> str:
+    return (format_timestamp(time) if time is not None else None) or ""
+
+
+def _list_totals(totals: Totals) -> list[tuple[str, str]]:
+    """Return names and values of the totals of a conversation."""
+    facts = [
+        ("prompts", str(totals.prompts)),
+        ("tool calls", str(totals.calls)),
+        ("errors", str(totals.errors)),
+    ]
+    if totals.files:
+        facts.append(("files", f"{len(totals.files)} (+{totals.added} -{totals.removed})"))
+    if totals.tokens:
+        tokens = totals.tokens
+        facts.append(("tokens", f"{tokens['input']:,} in, {tokens['output']:,} out"))
+    if totals.cost:
+        facts.append(("cost", f"{totals.cost:.2f} $"))
+    return facts
+
+
+def _format_row_time(row: Row) -> str:
+    """Return the time of a row, to the second."""
+    return _format_time(row.time)[:19].replace("T", " ")
+
+
+def _describe_image(image: ImagePart) -> str:
+    """Describe an image by its name or type, and its size."""
+    size = f", {len(image.data) * 3 // 4} bytes" if image.data else ""  # base64
+    return f"image {image.name or image.media_type or 'without a type'}{size}"
