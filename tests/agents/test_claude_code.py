@@ -40,7 +40,7 @@ def test_the_session_is_described():
     assert EXAMPLE["recording-agent"]["name"] == "vacr"
 
 
-def test_a_message_is_lifted_and_the_rest_stays_where_it_was():
+def test_message_is_lifted_and_other_members_stay():
     entry = entries(EXAMPLE, type="user")[0]
     assert entry["content"].startswith("The invoice total is off")
     assert entry["timestamp"] == "2026-03-14T09:26:01.250Z"
@@ -85,7 +85,7 @@ def test_usage_is_counted_once_for_an_api_message_with_its_final_numbers():
     assert split[0]["message"]["usage"]["output_tokens"] == 8
 
 
-def test_known_events_have_the_specifications_names():
+def test_known_events_have_the_names_of_the_specification():
     (entry,) = entries(EXAMPLE, event_type="permission-change")
     assert entry["data"] == {"permissionMode": "acceptEdits"}
     assert entry["vacr"] == {"native": {"type": "permission-mode"}}
@@ -124,7 +124,7 @@ def test_branches_share_a_parent():
     assert first["parent-id"] == second["parent-id"]
 
 
-def test_the_sub_agents_messages_in_progress_lines_are_entries_inside_the_event():
+def test_sub_agent_messages_in_progress_lines_are_children_of_the_event():
     progress = [
         entry
         for entry in entries(SHAPES, event_type="progress")
@@ -143,7 +143,7 @@ def test_the_sub_agents_messages_in_progress_lines_are_entries_inside_the_event(
     ]
 
 
-def test_synthetic_messages_are_of_no_model():
+def test_synthetic_messages_have_no_model():
     (entry,) = [
         entry for entry in entries(SHAPES, type="assistant") if "529" in str(entry["content"])
     ]
@@ -153,7 +153,7 @@ def test_synthetic_messages_are_of_no_model():
     assert entry["vacr"] == {"synthetic": True}
 
 
-def test_sealed_reasoning_has_its_sealed_form():
+def test_encrypted_reasoning_is_kept():
     redacted, thought = [
         entry["children"][0]
         for entry in entries(SHAPES, type="assistant")
@@ -175,7 +175,7 @@ def test_inline_sidechains_stay_in_the_session():
     assert "parent" not in record["vacr"]
 
 
-def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
+def test_sub_agents_with_separate_files_are_separate_records():
     main = FIXTURES / "claude" / "project" / "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01.jsonl"
     found = list(read_sessions(main))
     sessions = [one.reading.record["session"] for one in found]
@@ -212,7 +212,7 @@ def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
     assert [one.label for one in found] == ["", "a1b2c3d", "e4f5a6b"]
 
 
-def test_a_line_written_again_keeps_its_place_but_not_the_id():
+def test_repeated_line_keeps_its_place_but_not_its_id():
     again = line(message={"role": "assistant", "content": "x"})
     record = record_of(jsonl(again, again))
     first, second = record["session"]["entries"]
@@ -221,7 +221,7 @@ def test_a_line_written_again_keeps_its_place_but_not_the_id():
     assert second["vacr"] == {"repeats": "u"}
 
 
-def test_what_is_unknown_is_kept_and_counted():
+def test_unknown_lines_and_members_are_kept_and_counted():
     blocks = [{"type": "hologram"}, {"type": "text", "text": "x", "tone": 1}]
     drifted = line(
         newMember=1,
@@ -255,7 +255,7 @@ def test_what_is_unknown_is_kept_and_counted():
         ("odd", None),
     ],
 )
-def test_the_mode_of_a_session(entrypoint, mode):
+def test_mode_of_a_session_is_recognised(entrypoint, mode):
     assert (
         record_of(jsonl(line(entrypoint=entrypoint, message={"role": "user", "content": "x"})))[
             "session"
@@ -264,12 +264,12 @@ def test_the_mode_of_a_session(entrypoint, mode):
     )
 
 
-def test_another_vendors_model_is_not_called_anthropics():
+def test_model_of_another_vendor_is_not_attributed_to_anthropic():
     record = record_of(jsonl(line(message={"role": "assistant", "model": "glm-5", "content": "x"})))
     assert record["session"]["agent-meta"]["model-provider"] == "unknown"
 
 
-def test_without_a_session_id_the_content_gives_one():
+def test_missing_session_id_is_derived_from_the_content():
     data = jsonl({"type": "user", "message": {"role": "user", "content": "x"}})
     assert (
         record_of(data)["session"]["session-id"]

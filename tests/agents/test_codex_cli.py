@@ -100,13 +100,13 @@ def test_calls_and_results_are_linked_and_arguments_are_objects():
     ]
 
 
-def test_reasoning_has_its_summary_and_its_sealed_form():
+def test_reasoning_has_its_summary_and_its_encrypted_form():
     (entry,) = typed(EXAMPLE, "reasoning")
     assert entry["content"] == [{"type": "summary_text", "text": "**Looking at the function**"}]
     assert entry["encrypted"] == "Z0FBQUFBQnB0RXhhbXBsZQ=="
 
 
-def test_the_model_of_a_turn_is_that_of_its_answers():
+def test_answers_have_the_model_of_their_turn():
     assert typed(EXAMPLE, "assistant")[0]["model-id"] == "gpt-5.5"
     assert typed(PAGINATED, "assistant")[0]["model-id"] == "gpt-5.5-mini"
     assert PAGINATED["session"]["agent-meta"]["models"] == ["gpt-5.5", "gpt-5.5-mini"]
@@ -142,7 +142,7 @@ def test_file_evidence_is_kept():
     assert "/home/mira/invoice/total.py" in entry["data"]["changes"]
 
 
-def test_the_bare_form():
+def test_rollout_without_envelopes_is_read():
     assert BARE["session"]["session-id"] == "5a8d2f10-1b3c-4d5e-8f90-a1b2c3d4e5f6"
     assert BARE["session"]["session-start"] == "2025-07-30T08:00:00.000Z"
     assert BARE["vcs"]["revision"] == "aa11bb22cc33dd44ee55ff6677889900aabbccdd"
@@ -167,7 +167,7 @@ def test_the_bare_form():
     }
 
 
-def test_paginated_mode():
+def test_paginated_rollout_is_read():
     assert [entry["ordinal"] for entry in PAGINATED["session"]["entries"]] == list(range(15))
     assert PAGINATED["session"]["format"] == "autonomous"
     assert [entry["name"] for entry in typed(PAGINATED, "tool-call")] == [
@@ -263,7 +263,7 @@ def test_echo_without_response_item_becomes_the_message():
     ]
 
 
-def test_what_is_unknown_is_kept_and_counted():
+def test_unknown_items_and_members_are_kept_and_counted():
     record = record_of(
         jsonl(
             META,
@@ -294,7 +294,7 @@ def test_what_is_unknown_is_kept_and_counted():
         ("odd", None),
     ],
 )
-def test_the_mode_of_a_session(source, mode):
+def test_mode_of_a_rollout_is_recognised(source, mode):
     record = record_of(jsonl(META | {"payload": META["payload"] | {"source": source}}))
     assert record["session"].get("format") == mode
 

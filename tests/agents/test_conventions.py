@@ -90,7 +90,7 @@ NULLS = {
 
 
 @pytest.mark.parametrize("agent", NULLS)
-def test_what_is_inside_of_what_was_said_keeps_its_nulls(agent):
+def test_nulls_inside_content_are_kept(agent):
     (entry,) = record_of(json.dumps(NULLS[agent]).encode() + b"\n", agent)["session"]["entries"]
     assert not {"parent-id", "userType", "mood", "namespace"} & entry.keys()
     kept = [entry.get(name) for name in ("content", "input")]

@@ -40,7 +40,7 @@ def test_the_end_of_a_turn_is_an_event():
     }
 
 
-def test_nothing_is_said_of_a_model_that_is_not_known():
+def test_unknown_model_is_not_named():
     assert EXAMPLE["session"]["agent-meta"] == {
         "cli-name": "cursor",
         "model-id": "unknown",
@@ -48,12 +48,12 @@ def test_nothing_is_said_of_a_model_that_is_not_known():
     }
 
 
-def test_a_model_that_a_line_names_is_the_sessions():
+def test_model_of_a_line_is_the_model_of_the_session():
     assert DRIFTED["session"]["agent-meta"]["models"] == ["cursor-auto"]
     assert DRIFTED["session"]["entries"][1]["model-id"] == "cursor-auto"
 
 
-def test_what_is_unknown_is_kept_and_counted():
+def test_unknown_members_are_kept_and_counted():
     assert DRIFTED["vacr"]["drift"] == {
         "types": {"(array)": 1, "(null)": 1, "content/custom_block": 1},
         "members": {"content/tool_call.metadata": 1, "line.metadata": 1, "line.model": 1},
@@ -80,7 +80,7 @@ def test_a_session_is_named_by_its_file_or_its_content(name, session_id):
     assert read_one(SAID, name).record["session"]["session-id"] == session_id
 
 
-def test_a_sub_agents_transcript_belongs_to_the_one_it_lies_below():
+def test_transcript_of_a_sub_agent_belongs_to_the_session_above_it():
     main = FIXTURES / "cursor" / "nested" / PARENT / f"{PARENT}.jsonl"
     parent, child = [found.reading.record for found in read_sessions(main)]
     assert [record["session"]["session-id"] for record in (parent, child)] == [
@@ -92,7 +92,7 @@ def test_a_sub_agents_transcript_belongs_to_the_one_it_lies_below():
     assert child["session"]["format"] == "autonomous"
 
 
-def test_a_transcript_in_text_is_messages_with_blocks():
+def test_text_transcript_becomes_messages_with_blocks():
     entries = TEXT["session"]["entries"]
     assert TEXT["vacr"]["source"]["format"] == "cursor-text"
     assert [entry["type"] for entry in entries] == ["user", "assistant", "assistant", "assistant"]
@@ -281,7 +281,7 @@ def test_empty_id_is_kept():
     assert record["session"]["agentId"] == ""
 
 
-def test_counts_that_no_counter_holds_stay_as_they_are():
+def test_counts_without_a_counter_are_unchanged():
     counts = {"inputTokens": 2**64, "outputTokens": 3}
     entry = of_bubble(tokenCount=counts)
     assert entry["tokenCount"] == counts

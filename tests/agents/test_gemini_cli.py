@@ -68,7 +68,7 @@ def test_the_session_is_described():
     assert "parent" not in EXAMPLE["vacr"]
 
 
-def test_a_message_written_again_replaces_the_earlier_one_which_keeps_what_it_said():
+def test_rewritten_message_supersedes_the_earlier_one():
     older, newer = [
         entry
         for entry in EXAMPLE["session"]["entries"]
@@ -234,7 +234,7 @@ def test_a_failed_call_is_an_error(status, is_error):
     assert (result["status"], result.get("is-error")) == (status, is_error)
 
 
-def test_thoughts_are_output_and_what_tools_put_into_a_prompt_is_input():
+def test_thoughts_count_as_output_and_tool_prompts_as_input():
     (entry,) = [entry for entry in EXAMPLE["session"]["entries"] if entry.get("id") == "g-0002"]
     native = {
         "input": 8460,
@@ -290,7 +290,7 @@ def test_native_type_with_a_reserved_name_is_kept_apart():
     assert "vacr" not in two
 
 
-def test_a_saved_chat_is_its_turns():
+def test_saved_chat_becomes_its_turns():
     user, call, answer, said = CHAT["session"]["entries"]
     assert [entry["type"] for entry in (user, call, answer, said)] == [
         "user",
@@ -324,7 +324,7 @@ def test_checkpoint_keeps_its_other_members():
     assert [entry["vacr"] for entry in record["session"]["entries"]] == [{"from": "history"}] * 2
 
 
-def test_a_sub_agents_parent_is_the_folder_it_lies_in():
+def test_parent_of_a_sub_agent_is_its_folder():
     (found,) = read_sessions(CHILD)
     record = found.reading.record
     assert record["vacr"]["parent"] == {"session-id": PARENT}
@@ -359,7 +359,7 @@ def test_repeated_header_changes_its_session():
 
 
 @pytest.mark.parametrize(("beside", "counter"), [("tool", "input"), ("thoughts", "output")])
-def test_counts_with_too_large_a_sum_stay_as_they_are(beside, counter):
+def test_counts_with_too_large_a_sum_are_unchanged(beside, counter):
     tokens = {"input": 1, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 2} | {
         counter: 2**64 - 1,
         beside: 1,

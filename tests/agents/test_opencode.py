@@ -71,7 +71,7 @@ def test_the_session_is_described():
     }
 
 
-def test_times_stay_numbers_of_milliseconds():
+def test_times_stay_in_milliseconds():
     session = EXAMPLE["session"]
     assert (session["session-start"], session["session-end"]) == (1777709700000, 1777709709000)
     call, result = [
@@ -107,7 +107,7 @@ def test_an_export_a_dump_and_a_folder_of_one_session_give_the_same_entries():
     )
 
 
-def test_sessions_that_a_dump_mixes_are_records_of_their_own():
+def test_mixed_sessions_of_a_dump_are_separate_records():
     assert [record["session"]["session-id"] for record in (MAIN, CHILD)] == [SESSION, SUB]
     assert MAIN["session"]["todo"][0]["content"] == "Round"
     assert MAIN["session"]["session_diff"][0]["file"] == "total.py"
@@ -120,13 +120,13 @@ def test_sessions_that_a_dump_mixes_are_records_of_their_own():
     ] == [{"what": "is this"}]
 
 
-def test_members_from_beside_a_session_are_listed():
+def test_members_next_to_a_session_are_listed():
     assert MAIN["vacr"]["beside"] == ["project", "session_diff", "session_share", "todo"]
     assert ODD["vacr"]["beside"] == ["todos"]
     assert "beside" not in EXAMPLE["vacr"]
 
 
-def test_member_beside_a_session_with_a_name_of_its_own_is_an_event():
+def test_member_next_to_a_session_with_an_own_name_is_an_event():
     data = {"info": {"id": "ses_1", "title": "own"}, "messages": [], "title": "beside"}
     record = record_of(json.dumps(data).encode())
     assert record["session"]["title"] == "own"
@@ -145,7 +145,7 @@ def test_a_sub_agents_session_names_its_parent(record):
     assert "parent" not in MAIN["vacr"]
 
 
-def test_what_was_said_is_content_and_the_rest_are_children():
+def test_texts_are_content_and_other_parts_are_children():
     message = entry(EXAMPLE, 2)
     assert [part["type"] for part in message["content"]] == ["text"]
     assert [child["type"] for child in message["children"]] == [
@@ -217,7 +217,7 @@ def test_unfinished_tool_has_no_result(status):
     assert call["state"] == {"status": status}
 
 
-def test_tokens_are_those_of_the_message_and_counted_once():
+def test_tokens_of_a_message_are_counted_once():
     usage = entry(EXAMPLE, 4)["token-usage"]
     assert usage == {
         "input": 90 + 9120 + 12,
@@ -250,7 +250,7 @@ def test_invalid_counters_are_not_counted(tokens, usage):
 
 
 @pytest.mark.parametrize("cost", ["0.5", "0", "1e-7", "12E0"])
-def test_a_cost_is_a_cost_however_it_is_written(cost):
+def test_cost_is_read_in_any_notation(cost):
     data = json.dumps(
         {"info": {"id": "s"}, "messages": [{"info": {"role": "assistant", "cost": "HERE"}}]}
     )
@@ -259,7 +259,7 @@ def test_a_cost_is_a_cost_however_it_is_written(cost):
 
 
 @pytest.mark.parametrize("source", ["dump", "folder", "rows"])
-def test_the_secret_of_a_shared_session_is_carried_and_told(source):
+def test_secret_of_a_shared_session_is_kept_and_reported(source):
     session, share = (
         {"id": "ses_1", "directory": "/w"},
         {"id": "1", "session_id": "ses_1", "secret": SECRET, "url": "u"},
@@ -311,7 +311,7 @@ def test_an_error_stays_with_its_message():
     assert entry(EXAMPLE, 6)["error"]["name"] == "MessageAbortedError"
 
 
-def test_a_sample_is_messages_with_calls_and_results():
+def test_sample_becomes_messages_with_calls_and_results():
     user, answer, results, late, system = SAMPLE["session"]["entries"]
     assert user["timestamp"] == 1777709700000
     assert [child["type"] for child in answer["children"]] == [
@@ -347,7 +347,7 @@ def test_a_sample_may_name_its_session(head, session_id):
     assert head.items() <= record["session"].items()
 
 
-def test_a_model_is_that_of_the_message_before_that_of_its_metadata():
+def test_model_of_a_message_outranks_its_metadata():
     message = {"role": "assistant", "content": "x", "model": "one", "metadata": {"model": "two"}}
     record = record_of(json.dumps({"agent": "opencode", "messages": [message]}).encode())
     (answer,) = record["session"]["entries"]

@@ -49,7 +49,7 @@ def plain(counts):
 
 
 @pytest.mark.parametrize(("agent", "path"), FILES)
-def test_the_records_are_valid(agent, path):
+def test_records_are_valid(agent, path):
     del agent
     for record in records_of(path.read_bytes()):
         assert validate(record).findings == []

@@ -39,7 +39,7 @@ CHATS = {
     "key",
     ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"],
 )
-def test_chats_of_the_time_before_composers(tmp_path, key):
+def test_chats_from_before_composers_are_read(tmp_path, key):
     found = {
         one.label: one
         for one in found_at(
@@ -60,7 +60,7 @@ def test_chats_of_the_time_before_composers(tmp_path, key):
 @pytest.mark.parametrize(
     "text", ['{"tabs":[{"tabId":"tab-1","bubbles":[],"n":1.50,"n":2.0}]}', '{"tabs":[{', b"\xff"]
 )
-def test_chats_that_cannot_be_taken_apart_without_loss_are_kept_whole(tmp_path, text):
+def test_chats_that_cannot_be_split_without_loss_are_kept_whole(tmp_path, text):
     path = editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: text})
     (found,) = found_at(path)
     assert found.label == ""
@@ -69,12 +69,12 @@ def test_chats_that_cannot_be_taken_apart_without_loss_are_kept_whole(tmp_path, 
 
 
 @pytest.mark.parametrize("value", [None, "", {}, {"tabs": []}, {"tabs": None}, []])
-def test_no_chats_are_no_session(tmp_path, value):
+def test_value_without_chats_has_no_session(tmp_path, value):
     with pytest.raises(NotASession, match="the database has no sessions"):
         found_at(editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: value}))
 
 
-def test_a_chat_that_has_the_id_of_a_composer_is_of_the_same_session(tmp_path):
+def test_chat_with_the_id_of_a_composer_joins_its_session(tmp_path):
     tab = CHATS["tabs"][0] | {"tabId": CID}
     path = editor(
         tmp_path / "state.vscdb",
@@ -92,7 +92,7 @@ def test_a_chat_that_has_the_id_of_a_composer_is_of_the_same_session(tmp_path):
     ]
 
 
-def test_many_chats_are_taken_apart_once(tmp_path, monkeypatch):
+def test_many_chats_are_split_once(tmp_path, monkeypatch):
     tabs = [
         {"tabId": f"tab-{number}", "bubbles": [{"type": "user", "text": "hi"}]}
         for number in range(50)
@@ -109,7 +109,7 @@ def test_many_chats_are_taken_apart_once(tmp_path, monkeypatch):
     assert len(taken) == 1
 
 
-def test_two_values_with_chats_of_one_key_are_both_read(tmp_path):
+def test_two_values_of_one_key_are_both_read(tmp_path):
     with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         rows = [(OLD_CHATS, json.dumps({"tabs": [tab]})) for tab in CHATS["tabs"][:2]]

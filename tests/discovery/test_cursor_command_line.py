@@ -90,7 +90,7 @@ ROOT = root(
 )
 
 
-def test_the_conversation_is_what_the_root_names_in_its_order(tmp_path):
+def test_conversation_follows_the_order_of_the_root(tmp_path):
     path = command_line(tmp_path / "store.db", META, [*reversed(MESSAGES), *BESIDE], ROOT)
     ((session, record),) = records(path).items()
     assert session == SESSION
@@ -115,7 +115,7 @@ def test_the_conversation_is_what_the_root_names_in_its_order(tmp_path):
     assert lost(blob_rows(path), record) == set()
 
 
-def test_what_was_said_twice_is_there_once_and_named_twice(tmp_path):
+def test_repeated_message_is_stored_once_and_named_twice(tmp_path):
     again, odd = blob("user", "continue"), b"no message"
     path = command_line(
         tmp_path / "store.db",
@@ -137,7 +137,7 @@ def test_what_was_said_twice_is_there_once_and_named_twice(tmp_path):
     }
 
 
-def test_a_blob_that_is_named_often_takes_no_more_room(tmp_path):
+def test_blob_named_often_takes_no_more_room(tmp_path):
     long = blob("user", "x" * 100_000)
     path = command_line(tmp_path / "store.db", META, [long], root(*[long] * 500))
     record = records(path)[SESSION]
@@ -173,7 +173,7 @@ def test_any_head_loses_nothing(tmp_path, head):
     assert lost(blob_rows(path), record) == set()
 
 
-def test_what_the_head_tells(tmp_path):
+def test_head_describes_the_session(tmp_path):
     (found,) = found_at(
         command_line(
             tmp_path / "store.db",
@@ -214,7 +214,7 @@ def test_other_tables_and_columns_are_kept(tmp_path):
     assert [shape(entry) for entry in record["session"]["entries"][:2]] == ["system", "user"]
 
 
-def test_keys_that_are_there_twice_are_kept(tmp_path):
+def test_repeated_keys_are_kept(tmp_path):
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("CREATE TABLE blobs (id TEXT, data BLOB)")
         connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
@@ -248,7 +248,7 @@ def test_any_root_loses_nothing(tmp_path, data):
     assert lost(blob_rows(path), record) == set()
 
 
-def test_fields_of_any_bytes_come_to_an_end():
+def test_parsing_fields_of_any_bytes_ends():
     assert list(parse_protobuf_fields(ODD_ROOTS["a number without an end"])) == []
     assert [number for number, _ in parse_protobuf_fields(ODD_ROOTS["numbers before"])][:6] == [
         1,

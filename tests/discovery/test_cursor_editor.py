@@ -95,7 +95,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("rows", FORMS.values(), ids=FORMS)
-def test_a_conversation_in_every_form(tmp_path, rows):
+def test_conversation_is_read_in_every_form(tmp_path, rows):
     path = editor(tmp_path / "state.vscdb", rows)
     ((session, record),) = records(path).items()
     assert session == CID
@@ -113,7 +113,7 @@ def test_a_conversation_in_every_form(tmp_path, rows):
     assert lost(composer_rows(path, CID), record) == set()
 
 
-def test_bubbles_that_are_missing_or_not_named(tmp_path):
+def test_missing_and_unnamed_bubbles_are_handled(tmp_path):
     late = bubble("b9", 2, "not in the list", createdAt="2026-07-25T11:00:00.000Z")
     rows = (
         {f"composerData:{CID}": composer(**headers("gone", "b1", "b1"))}
@@ -128,7 +128,7 @@ def test_bubbles_that_are_missing_or_not_named(tmp_path):
     assert lost(composer_rows(path, CID), record) == set()
 
 
-def test_one_id_may_be_the_beginning_of_another_and_may_hold_anything(tmp_path):
+def test_id_may_be_a_prefix_of_another_and_have_any_characters(tmp_path):
     odd = "task-call_x\nfc_y"
     names = ["c1", "c10", "c1_", "c1%", "c1:x", odd, "../../c1", "ü" * 200]
     rows = {}
@@ -178,7 +178,7 @@ TOOLS = {
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
-def test_a_tool_is_a_call_and_its_result(tmp_path, tool):
+def test_tool_bubble_is_a_call_and_its_result(tmp_path, tool):
     data = {"tool": 5, "toolCallId": "call_1", "name": "read_file_v2", "status": "completed"} | tool
     rows = {
         f"composerData:{CID}": composer(**headers("b1")),
@@ -240,7 +240,7 @@ ODD_BUBBLES = {
 
 
 @pytest.mark.parametrize("members", ODD_BUBBLES.values(), ids=ODD_BUBBLES)
-def test_odd_bubbles_lose_nothing(tmp_path, members):
+def test_unusual_bubbles_lose_nothing(tmp_path, members):
     key = f"bubbleId:{CID}:b1"
     path = editor(
         tmp_path / "state.vscdb",
@@ -267,7 +267,7 @@ ODD_VALUES = {
     "kind", ["bubbleId:{}:b1", "composerData:{}", "checkpointId:{}:x", "codeBlockDiff:{}:x"]
 )
 @pytest.mark.parametrize("value", ODD_VALUES.values(), ids=ODD_VALUES)
-def test_values_that_are_no_objects_are_kept(tmp_path, kind, value):
+def test_values_that_are_not_objects_are_kept(tmp_path, kind, value):
     rows = (
         {f"composerData:{CID}": composer(**headers("b3", "b1"))} | ROWS | {kind.format(CID): value}
     )
@@ -277,7 +277,7 @@ def test_values_that_are_no_objects_are_kept(tmp_path, kind, value):
     assert {entry["type"] for entry in record["session"]["entries"]} >= {"user"}
 
 
-def test_what_lies_beside_the_bubbles(tmp_path):
+def test_rows_other_than_bubbles_are_kept(tmp_path):
     before, after, other = (
         f"composer.content.{digest(text)}" for text in (b"before", "after ü".encode(), b"other")
     )
@@ -324,7 +324,7 @@ def test_what_lies_beside_the_bubbles(tmp_path):
         assert words not in found.source.main.data
 
 
-def test_what_is_known_about_a_conversation(tmp_path):
+def test_conversation_is_described(tmp_path):
     about = {
         "subagentInfo": {"subagentTypeName": "generalPurpose", "parentComposerId": "parent"},
         "workspaceIdentifier": WORKSPACE,
@@ -373,7 +373,7 @@ def test_a_workspace_is_named_as_a_folder(tmp_path, uri, folder):
     assert record["session"]["environment"]["working-dir"] == folder
 
 
-def test_keys_that_are_there_twice_and_columns_that_are_not_known_are_kept(tmp_path):
+def test_repeated_keys_and_unknown_columns_are_kept(tmp_path):
     with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         connection.execute("CREATE TABLE cursorDiskKV (key TEXT, value BLOB, origin TEXT)")
@@ -403,7 +403,7 @@ def test_keys_that_are_there_twice_and_columns_that_are_not_known_are_kept(tmp_p
     assert b"not this" not in found.source.main.data
 
 
-def test_rows_of_any_kind_are_of_the_conversation_that_their_keys_name(tmp_path):
+def test_rows_belong_to_the_conversation_in_their_keys(tmp_path):
     own = [
         f"agentKv:checkpoint:{CID}",
         f"agentKv:bubbleCheckpoint:{CID}:b1",
@@ -432,12 +432,12 @@ def test_rows_of_any_kind_are_of_the_conversation_that_their_keys_name(tmp_path)
     [{}, {"composerData:empty": composer(composerId="empty")}],
     ids=["nothing", "an empty draft"],
 )
-def test_an_editor_without_conversations_holds_no_session(tmp_path, rows):
+def test_editor_without_conversations_has_no_session(tmp_path, rows):
     with pytest.raises(NotASession, match="the database has no sessions"):
         found_at(editor(tmp_path / "state.vscdb", rows, {"workbench.view": "x"}))
 
 
-def test_bubbles_that_no_conversation_names_are_one(tmp_path):
+def test_bubbles_without_a_conversation_become_one(tmp_path):
     rows = {
         "bubbleId:task-call_x\nfc_y:b1": bubble("b1", 1, "words of a task"),
         "composerData:deleted": None,

@@ -106,7 +106,7 @@ def is_text(value):
         return False
 
 
-def test_where_the_rows_lie_does_not_matter(store, tmp_path):
+def test_export_does_not_depend_on_the_place_of_rows(store, tmp_path):
     before = exports(store)
     (tmp_path / "again").mkdir()
     assert exports(rewritten(store, tmp_path / "again" / "store.db")) == before
@@ -125,7 +125,7 @@ def test_every_line_is_canonical_and_the_first_names_the_session(store):
         assert all(encode_canonical_json(decode_json(line)) == line for line in lines)
 
 
-def test_the_record_of_a_restored_export_is_that_of_the_database(store, tmp_path):
+def test_restored_export_yields_the_record_of_the_database(store, tmp_path):
     for found in found_at(store):
         (part,) = found.source.parts
         file = tmp_path / "restored" / part.name
@@ -158,7 +158,7 @@ def test_seal_and_restore_by_command(vacr, tmp_path):
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_a_database_from_standard_input(vacr, tmp_path, journal):
+def test_database_from_standard_input_is_read(vacr, tmp_path, journal):
     path = filled(tmp_path / "opencode.db", journal=journal).close()
     shutil.copy(path, tmp_path / "stdin.db")
     assert vacr("record", tmp_path / "stdin.db", "-o", "out/").returncode == 0

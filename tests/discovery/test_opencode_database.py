@@ -113,13 +113,13 @@ class TestEveryVersion:
             }
 
 
-def test_a_sub_agent_knows_its_session(tmp_path):
+def test_sub_agent_names_its_parent_session(tmp_path):
     record = records(filled(tmp_path / "opencode.db").close())[CHILD]
     assert record["vacr"]["parent"] == {"session-id": SESSION}
     assert record["session"]["format"] == "autonomous"
 
 
-def test_what_the_newest_says_about_a_session(tmp_path):
+def test_newest_version_describes_the_session(tmp_path):
     record = records(filled(tmp_path / "opencode.db").close())[SESSION]
     session = record["session"]
     assert session["model"] == {"id": "gpt-5.2", "providerID": "openai", "variant": "high"}
@@ -132,7 +132,7 @@ def test_what_the_newest_says_about_a_session(tmp_path):
     ] == [1, 2]
 
 
-def test_the_secret_of_a_share_is_told_of(tmp_path):
+def test_secret_of_a_share_is_reported(tmp_path):
     (found,) = [
         one for one in found_at(filled(tmp_path / "opencode.db").close()) if one.label == SESSION
     ]
@@ -140,7 +140,7 @@ def test_the_secret_of_a_share_is_told_of(tmp_path):
     assert "secret of a shared session" in found.reading.notices[0].message
 
 
-def test_what_was_taken_back_is_marked(database):
+def test_reverted_messages_are_marked(database):
     conversation(database, revert={"messageID": "msg_a02", "snapshot": "abc", "diff": "--- a"})
     entries = records(database.close())[SESSION]["session"]["entries"]
     assert [entry.get("vacr", {}).get("superseded") for entry in entries] == [
@@ -223,7 +223,7 @@ def add_v2(database, table):
 @pytest.mark.parametrize(
     ("schema", "table"), [("newest", "session_message"), ("middle", "session_entry")]
 )
-def test_a_session_of_the_later_model_alone(tmp_path, schema, table):
+def test_session_of_the_later_model_alone_is_read(tmp_path, schema, table):
     database = OpenCode(tmp_path / "opencode.db", schema)
     database.add_session()
     add_v2(database, table)
@@ -266,7 +266,7 @@ def test_a_session_of_the_later_model_alone(tmp_path, schema, table):
     assert lost(rows_of(database.path, SESSION), record) == set()
 
 
-def test_where_both_models_tell_of_a_session_the_later_is_kept_beside(database):
+def test_rows_of_the_later_model_are_kept_if_both_describe_a_session(database):
     conversation(database)
     add_v2(database, "session_message")
     entries = records(database.close())[SESSION]["session"]["entries"]
@@ -295,7 +295,7 @@ ODD_DATA = {
 
 @pytest.mark.parametrize("table", ["message", "part", "session_message", "event"])
 @pytest.mark.parametrize("data", ODD_DATA.values(), ids=ODD_DATA)
-def test_data_that_is_no_object_is_kept(database, table, data):
+def test_data_that_is_not_an_object_is_kept(database, table, data):
     conversation(database)
     known = {
         "id": "odd_1",
@@ -335,7 +335,7 @@ ODD_SESSIONS = {
 
 
 @pytest.mark.parametrize("columns", ODD_SESSIONS.values(), ids=ODD_SESSIONS)
-def test_odd_columns_stay(tmp_path, columns):
+def test_unusual_columns_are_kept(tmp_path, columns):
     database = OpenCode(tmp_path / "opencode.db", "synthetic")
     for name in columns.keys() - {
         "directory",
@@ -362,7 +362,7 @@ def test_odd_columns_stay(tmp_path, columns):
         assert record["session"]["title"] == "[1, 2]"
 
 
-def test_messages_and_parts_that_no_session_has_are_a_session_each(database):
+def test_messages_and_parts_without_a_session_become_sessions(database):
     conversation(database)
     database.add_message("msg_x1", "ses_gone", START, {"role": "user"})
     database.add_part("prt_x1", "msg_x1", "ses_gone", {"type": "text", "text": "words of nobody"})
@@ -402,7 +402,7 @@ SPELLED = {5: "5", b"\xff\x01": "0xff01", 2.5: "2.5", b"ses_blob": "ses_blob", "
 
 @pytest.mark.parametrize("identity", ODD_IDS.values(), ids=ODD_IDS)
 @pytest.mark.parametrize("schema", [None, "newest"])
-def test_a_session_has_an_id_of_any_type(tmp_path, schema, identity):
+def test_session_id_may_have_any_type(tmp_path, schema, identity):
     """Without types of columns, an id keeps its own; with them, one that is no text becomes it
     where it can.
     """
@@ -454,7 +454,7 @@ NAMING = {
 
 
 @pytest.mark.parametrize("table", NAMING)
-def test_a_session_that_one_table_alone_names(database, table):
+def test_session_named_by_one_table_alone_is_read(database, table):
     conversation(database)
     database.add(table, session_id="ses_alone", **NAMING[table])
     made = records(database.close())
@@ -462,7 +462,7 @@ def test_a_session_that_one_table_alone_names(database, table):
     assert "only words" in json.dumps(made["ses_alone"]["session"])
 
 
-def test_rows_that_an_index_lacks_are_not_missed(database):
+def test_rows_missing_from_an_index_are_read(database):
     conversation(database)
     run = database.connection.execute
     run("CREATE INDEX spoilt ON part (session_id, id)")
@@ -492,7 +492,7 @@ def test_rows_that_an_index_lacks_are_not_missed(database):
     assert all("words that no index has" in json.dumps(record) for record in made.values())
 
 
-def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
+def test_tables_are_read_once_for_all_sessions(database, monkeypatch):
     for number in range(20):
         conversation(database, f"ses_{number}", f"x{number}_")
     scans = []
@@ -524,7 +524,7 @@ def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
         "session_id PRIMARY KEY, x",
     ],
 )
-def test_a_table_whose_rows_have_no_numbers(database, columns):
+def test_table_without_row_numbers_is_read(database, columns):
     conversation(database)
     without = " WITHOUT ROWID" if "PRIMARY" in columns else ""
     database.connection.execute(f"CREATE TABLE later ({columns}){without}")
@@ -548,7 +548,7 @@ def test_a_table_whose_rows_have_no_numbers(database, columns):
         }
 
 
-def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database):
+def test_empty_session_is_a_record_and_empty_database_is_refused(database):
     path = database.path
     database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with pytest.raises(NotASession, match="the database has no sessions"):
@@ -557,14 +557,14 @@ def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database)
     assert records(database.close())[SESSION]["session"]["entries"] == []
 
 
-def test_a_session_that_is_not_there_is_an_error(database):
+def test_missing_session_is_an_error(database):
     conversation(database)
     (error,) = read_sessions(database.close(), session="ses_nobody")
     assert isinstance(error, UnreadableInput)
     assert "session ses_nobody not found" in error.message
 
 
-def test_a_table_of_later_versions_that_names_the_session_is_kept(database):
+def test_later_table_that_names_the_session_is_kept(database):
     conversation(database)
     database.connection.execute('CREATE TABLE "session ""goal""" (session_id TEXT, goal TEXT)')
     database.connection.execute("CREATE TABLE session_token (session_id TEXT, access TEXT)")
@@ -582,7 +582,7 @@ def test_a_table_of_later_versions_that_names_the_session_is_kept(database):
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
-def test_a_large_project_is_kept_with_the_first_of_its_sessions(database, size):
+def test_large_project_is_kept_with_its_first_database_session(database, size):
     database.add("project", id="prj_1", worktree="/home/nora", name="x" * size, sandboxes=[])
     for number in range(3):
         conversation(database, f"ses_{number}", f"x{number}_")

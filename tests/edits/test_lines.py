@@ -49,7 +49,7 @@ def whole(old, new, suffix=0):
 
 
 @given(LINES, LINES)
-def test_ties_are_as_they_are_written_down(old, new):
+def test_ties_follow_the_documented_rule(old, new):
     assert whole(old, new) == plain(old, new)
 
 
@@ -60,7 +60,7 @@ def test_a_known_suffix_changes_nothing(old, new, suffix):
 
 
 @given(LINES, LINES, LINES, st.integers(1, 6))
-def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
+def test_short_lookahead_changes_nothing(old, new, suffix, ahead):
     near = find_local_origins(old + suffix[:ahead], new + suffix[:ahead], len(suffix[:ahead]))
     found = find_line_origins(old + suffix, new + suffix, len(suffix))
     assert near is None or near == found
@@ -70,7 +70,7 @@ def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
     st.lists(st.integers(0, 9).map(str), max_size=60),
     st.lists(st.integers(0, 9).map(str), max_size=60),
 )
-def test_beyond_the_cap_lines_still_match_in_order(old, new):
+def test_lines_match_in_order_beyond_the_work_limit(old, new):
     found = find_line_origins(old, new, work=1)
     kept = [i for i in found if i != NO_ORIGIN]
     assert kept == sorted(set(kept))
@@ -78,13 +78,13 @@ def test_beyond_the_cap_lines_still_match_in_order(old, new):
 
 
 @pytest.mark.parametrize("lines", [3000, 6000])
-def test_a_rewritten_file_is_no_endless_work(lines):
+def test_diff_of_a_rewritten_file_is_bounded(lines):
     old = [f"old {i % 97}" for i in range(lines)]
     new = [f"old {i * 31 % 97}" if i % 2 else f"new {i}" for i in range(lines)]
     assert len(find_line_origins(old, new)) == lines
 
 
-def test_what_only_one_side_has_is_new():
+def test_lines_of_one_side_only_are_new():
     assert find_line_origins(["a"] * 5, ["b"] * 3) == [NO_ORIGIN] * 3
     assert find_line_origins([], ["a"]) == [NO_ORIGIN]
     assert find_line_origins(["a", "b"], ["a"]) == [0]
