@@ -103,7 +103,7 @@ def test_hooks_say_of_each_record_what_is_wrong(vacr, repo, published, tmp_path)
     verdicts, said = found.hooks()
     assert verdicts == ["Failed"] * 3
     assert "records/session-one.acr.json: invalid, 1 finding" in said
-    assert "the bytes are not those that were signed" in said
+    assert "the file changed after it was signed" in said
     assert "records/session-one.acr.json: the record was changed after it was made" in said
     assert "session-two" not in said
 

@@ -95,7 +95,7 @@ def test_missing_trusted_files_are_reported(folder):
     ):
         with pytest.raises(Unreachable) as refused:
             loaded(folder, text)
-        assert refused.value.hint == f"{folder}/policy.toml names it."
+        assert refused.value.hint == f"The policy {folder}/policy.toml names this file."
     with pytest.raises(Unreachable):
         load_appraisal_policy(str(folder / "nowhere.toml"))
 

@@ -65,7 +65,7 @@ def test_profile_defines_the_kind_of_a_bare_message():
     assert parse_messages(JWT) == RatsMessages(result=JWT)
     assert parse_messages(ENDORSED) == RatsMessages(endorsements=(ENDORSED,))
     assert RatsMessages(result=JWT).encode("jwt") == JWT
-    with pytest.raises(UsageError, match="several messages"):
+    with pytest.raises(UsageError, match="holds only one message"):
         ALL.encode("cwt")
 
 
@@ -88,7 +88,7 @@ def test_passport_serves_relying_parties_of_both_models(form):
 def test_untrusted_endorsement_is_reported_and_not_counted():
     appraisal = appraised(EVIDENCE, endorsements=(ENDORSED,))
     (told,) = [one for one in appraisal.checks if one.name == "endorsement"]
-    assert (told.decided, "nobody who is trusted" in told.told) == (False, True)
+    assert (told.decided, "not signed by a trusted endorser" in told.finding) == (False, True)
     assert appraisal.vector["hardware"] == 0
 
 

@@ -258,7 +258,7 @@ def test_journal_that_the_record_does_not_name_is_refused():
 
 def test_changed_file_is_named():
     (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
-    assert check.told == "version 0.1.0, readers/lines.py differs"
+    assert check.finding == "version 0.1.0, readers/lines.py differs"
     gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {
         "x.py": digest("x")
     }
@@ -269,7 +269,7 @@ def test_changed_file_is_named():
         ).checks
         if one.name == "vacr"
     ]
-    assert check.told == "version 0.1.0, signing/keys.py is missing, x.py is not expected"
+    assert check.finding == "version 0.1.0, signing/keys.py is missing, x.py is not expected"
 
 
 def test_without_reference_values_nothing_is_affirmed():

@@ -122,7 +122,7 @@ def test_passport_is_sufficient():
 def test_background_check_is_sufficient():
     assert (
         check_evidence_requirement(made(), RECORD, BACKGROUND, NOW)
-        == f"affirming by {POLICY.id}; by a TPM that nothing shows to be a chip"
+        == f"affirming by {POLICY.id}; signed by a TPM that may be a program instead of a chip"
     )
 
 
@@ -155,13 +155,13 @@ def test_key_in_software_is_reported_and_can_be_refused():
         found = decode_signed_result(passport, [VERIFIER.public_key])
         assert (found.key_storage, found.vector) == ("software", {"file-system": 2, "hardware": 0})
         assert check_evidence_requirement(passport, RECORD, PASSPORT, NOW).endswith(
-            "the weaker claim of a key in software"
+            "signed by a key in software, without hardware"
         )
         assert refused(passport, replace(PASSPORT, hardware=True)) == "hardware-missing"
     told = check_evidence_requirement(
         made(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW
     )
-    assert told == f"affirming by {POLICY.id}; the weaker claim of a key in software"
+    assert told == f"affirming by {POLICY.id}; signed by a key in software, without hardware"
 
 
 def test_hardware_can_be_demanded():
@@ -172,7 +172,7 @@ def test_hardware_can_be_demanded():
         result(policy=endorsed), RECORD, replace(PASSPORT, hardware=True), NOW
     )
     assert "hardware 2" in told
-    assert "weaker" not in told
+    assert "key in software" not in told
     told = check_evidence_requirement(
         made(), RECORD, replace(BACKGROUND, policy=endorsed, hardware=True), NOW
     )

@@ -125,7 +125,7 @@ def test_a_tpm_is_found_from_where_the_command_runs(tpm, monkeypatch):
 
 
 def test_impossible_requests_are_explained(tmp_path):
-    with pytest.raises(Unreachable, match="the TPM does not do it"):
+    with pytest.raises(Unreachable, match="the TPM reports an error"):
         Tpm(f"swtpm:path={tmp_path / 'nothing'}").quote(b"\x00" * 32)
     with pytest.raises(UsageError, match="no register 24"):
         Tpm(None, (24,))

@@ -88,7 +88,7 @@ def test_nothing_is_named_twice():
         (replace(PACKAGE, digest=digest("x"), manifest=None),),
     ):
         for check in appraised(made(subject), replace(POLICY, references=references)).checks:
-            assert check.name not in check.told, check
+            assert check.name not in check.finding, check
 
 
 def test_evidence_older_than_the_maximum_age_is_refused():
@@ -153,8 +153,8 @@ def test_result_without_the_record_names_its_digest():
 def test_evidence_without_a_journal_says_so():
     appraisal = appraised(made(replace(SUBJECT, journal=None)))
     assert appraisal.journal is None
-    assert [check.told for check in appraisal.checks if check.name == "journal"] == [
-        "recorded without one"
+    assert [check.finding for check in appraisal.checks if check.name == "journal"] == [
+        "not used for this recording"
     ]
 
 

@@ -252,7 +252,7 @@ def test_a_log_without_its_keys(folder):
 def test_a_log_whose_keys_others_can_read(folder):
     for key in (folder.path / "keys").iterdir():
         key.chmod(0o644)
-    with pytest.raises(UsageError, match="can be read by others") as caught:
+    with pytest.raises(UsageError, match="other users can read") as caught:
         folder.ledger()
     assert "--force" not in caught.value.hint  # logs have no such option
 

@@ -56,7 +56,7 @@ def test_from_a_session_to_a_stranger(tmp_path):
     vacr("log", "init", "other", cwd=tmp_path)
     done = vacr(*verifying, "other", cwd=tmp_path)
     assert done.returncode == 1
-    assert "no receipt is of a log that is trusted" in done.stderr
+    assert "no receipt is from a trusted log" in done.stderr
     assert vacr("log", "fsck", "mylog", cwd=tmp_path).returncode == 0
 
 

@@ -413,7 +413,7 @@ def test_its_name_and_key_stay(log, tmp_path):
         assert process.told["key"].startswith("example.org/w1+")
     assert "is named example.org/w1" in vacr(*arguments, "--name", "other", cwd=tmp_path).stderr
     (tmp_path / "w" / "witness.pem").chmod(0o644)
-    assert "can be read by others" in vacr(*arguments, cwd=tmp_path).stderr
+    assert "other users can read" in vacr(*arguments, cwd=tmp_path).stderr
     (tmp_path / "w" / "witness.pem").chmod(0o600)
     (tmp_path / "w" / "witness.vkey").write_text(
         f"{build_verifier_key('x', log.key.public_key(), NOTE_KEY_COSIGNATURE)}\n"

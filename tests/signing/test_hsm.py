@@ -87,11 +87,11 @@ def test_missing_parts_are_reported():
         open_hsm_signer(uri("es256"), None, b"4321")
     with pytest.raises(Unreachable):
         open_hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
-    with pytest.raises(Unreachable, match="only with the PIN"):
+    with pytest.raises(Unreachable, match="needs a PIN"):
         open_hsm_signer(uri("es256"), None, None)
-    with pytest.raises(Unreachable, match="more than one key"):
+    with pytest.raises(Unreachable, match="several keys match"):
         open_hsm_signer(f"pkcs11:token=vacr?module-path={MODULE}", None, b"1234")
-    with pytest.raises(Unreachable, match="the PIN is not text") as refused:
+    with pytest.raises(Unreachable, match="the PIN is not valid UTF-8") as refused:
         open_hsm_signer(uri("es256"), None, b"\xff1234")
     assert "xff" not in refused.value.diagnostics()
     with pytest.raises(Unreachable, match="pkcs11:token=vacr;object=none: ") as refused:
@@ -99,7 +99,7 @@ def test_missing_parts_are_reported():
     assert "1234" not in refused.value.diagnostics()
     with pytest.raises(UsageError, match="module-path"):
         open_hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
-    with pytest.raises(UsageError, match="takes no key"):
+    with pytest.raises(UsageError, match="cannot be used with this kind of key"):
         open_hsm_signer(uri("es256"), -8, b"1234")
     signer = open_hsm_signer(uri("es256"), None, b"1234")
     signer.close()

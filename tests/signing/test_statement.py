@@ -74,7 +74,7 @@ def test_a_digest_is_enough_for_a_hash_envelope(signer):
     for profile in ("attached", "detached"):
         with pytest.raises(UsageError):
             sign(None, signer, digest=digest, profile=profile)
-    with pytest.raises(UsageError, match="no profile"):
+    with pytest.raises(UsageError, match="unknown profile"):
         sign(PAYLOAD, signer, profile="other")
 
 

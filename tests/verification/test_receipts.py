@@ -32,8 +32,8 @@ def verified(statement=TRANSPARENT, policy=POLICY):
     return verify(statement, policy, payload=PAYLOAD, now=NOW)
 
 
-def told(found):
-    return [(one.outcome, one.told) for one in found.checks if one.name == "receipt"]
+def list_findings(found):
+    return [(check.outcome, check.finding) for check in found.checks if check.name == "receipt"]
 
 
 @pytest.mark.parametrize("kind", ["es256", "eddsa", "es384", "ps256", "ml-dsa-65"])
@@ -53,7 +53,9 @@ def test_receipt_proves_log_position_and_time(kind):
         TIME,
     )
     assert found.logged_at == TIME
-    assert told(found) == [("passed", "in https://log.example, entry 7 of 8, 2026-11-12T00:00:00Z")]
+    assert list_findings(found) == [
+        ("passed", "in https://log.example, entry 7 of 8, 2026-11-12T00:00:00Z")
+    ]
 
 
 def test_the_earliest_of_several_receipts_counts():
@@ -63,14 +65,14 @@ def test_the_earliest_of_several_receipts_counts():
     assert (len(found.receipts), found.logged_at) == (2, TIME - timedelta(minutes=1))
     found = verified(both)
     assert (len(found.receipts), found.logged_at) == (1, TIME)
-    assert told(found)[1] == ("not decidable", "1 more, of logs that are not trusted")
+    assert list_findings(found)[1] == ("not decidable", "1 more from untrusted logs, not checked")
 
 
 def test_no_log_is_trusted_unless_named():
     found = verified(policy=Policy(keys=(SIGNER.public_key,)))
     assert (found.receipts, found.logged_at) == ((), None)
-    assert told(found) == [("not decidable", "there is one, and no log is trusted")]
-    assert told(verified(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
+    assert list_findings(found) == [("not decidable", "not checked: no trusted log key given")]
+    assert list_findings(verified(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
 
 
 def test_key_id_only_orders_the_candidate_keys():

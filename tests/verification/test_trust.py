@@ -43,7 +43,9 @@ def test_missing_key_is_named():
 
 
 def test_trusted_key_is_not_reported_as_missing():
-    assert hint(named(compute_thumbprint(OTHER.public_key)), OTHER) == ""
+    assert hint(named(compute_thumbprint(OTHER.public_key)), OTHER) == (
+        "The statement names this key: it or the file changed after signing, or is forged."
+    )
 
 
 def test_key_id_that_is_not_a_thumbprint_is_shown_as_bytes():

@@ -162,7 +162,7 @@ def command(
     )
     for check in appraisal.checks:
         voice.result(
-            f"{_TIER_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}"
+            f"{_TIER_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.finding}"
         )
     token = encode_signed_result(
         appraisal,
@@ -217,7 +217,7 @@ def _report_appraisal(
     worst = appraisal.worst_check
     if appraisal.status is not Tier.AFFIRMING:
         problem = (
-            f"{worst.name}: {worst.told}"
+            f"{worst.name}: {worst.finding}"
             if worst is not None
             else "there are no reference values to compare with"
         )
@@ -257,7 +257,7 @@ def _build_check_document(check: AppraisalCheck) -> dict[str, Any]:
         "value": check.value,
         "tier": check.tier.label,
     }
-    document |= {"told": check.told, "decided": check.decided}
+    document |= {"told": check.finding, "decided": check.decided}
     return document | ({"reason": check.reason} if check.reason else {})
 
 

@@ -15,7 +15,7 @@ the recorder's journal. The attester's key signs these claims.
     'software'
 
 If there is a TPM, evidence also contains its quote over the claims, and the claims say so.
-Otherwise they say that the key is in software. So nobody can remove a quote without being noticed.
+Otherwise they say that the key is in software. So a removed quote is noticed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ MIN_NONCE_LENGTH, MAX_NONCE_LENGTH = 8, 64
 """The length of a nonce in bytes (RFC 9711, section 4.1)."""
 _MAX_JOURNAL_HASH_LENGTH, _FRAME_COUNT_END = 64, 1 << 63
 JOURNAL_HEAD_FORM = (
-    "IDENTITY:FRAMES:HEAD, the first and the last in hexadecimal, or a file in JSON with "
-    "the members identity, frames and head."
+    "IDENTITY:FRAMES:HEAD with IDENTITY and HEAD in hexadecimal, or a JSON file with the members "
+    "identity, frames and head."
 )
 Quoter = Callable[[bytes], "SignedQuote"]
 """Requests a quote from a TPM over some qualifying data."""
@@ -138,14 +138,10 @@ def check_nonce(nonce: bytes) -> None:
         UsageError: it is too short or too long.
     """
     if not MIN_NONCE_LENGTH <= len(nonce) <= MAX_NONCE_LENGTH:
-        problem = (
-            f"a nonce has from {MIN_NONCE_LENGTH} to {MAX_NONCE_LENGTH} bytes, not {len(nonce)}"
-        )
         raise UsageError(
-            problem,
-            hint=(
-                "Take the one that whoever asks for evidence gave; openssl rand -hex 32 makes one."
-            ),
+            f"the nonce has {len(nonce)} bytes; "
+            f"it must have {MIN_NONCE_LENGTH} to {MAX_NONCE_LENGTH}",
+            hint="Use the verifier's challenge. To create one: openssl rand -hex 32",
         )
 
 
@@ -222,7 +218,7 @@ def parse_journal_head(value: Any) -> JournalHead:
         head = bytes.fromhex(value["head"])
     except (KeyError, TypeError, ValueError) as error:
         raise UnreadableInput(
-            "it names a journal, and not how far that went", hint=f"Give {JOURNAL_HEAD_FORM}"
+            "the journal head is incomplete or malformed", hint=f"Expected: {JOURNAL_HEAD_FORM}"
         ) from error
     if (
         type(frames) is not int
@@ -231,7 +227,7 @@ def parse_journal_head(value: Any) -> JournalHead:
         or not 0 < len(head) <= _MAX_JOURNAL_HASH_LENGTH
     ):
         raise UnreadableInput(
-            "it names a journal, and how far that went is out of range",
-            hint=f"Give {JOURNAL_HEAD_FORM}",
+            "a value of the journal head is out of range",
+            hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     return JournalHead(identity, frames, head)

@@ -117,7 +117,8 @@ def _parse_restricted_key(public: bytes) -> AttestationKey:
     key = parse_attestation_key(public)
     if not key.is_restricted():
         raise InvalidStatement(
-            "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
+            "the attestation key is not restricted: it could sign anything, or leave its TPM",
+            reason="attestation-key",
         )
     return key
 
@@ -136,7 +137,9 @@ def _check_ek_path(
     issuers, current = [*roots, *intermediates], certificate
     for _ in range(_MAX_EK_PATH_LENGTH):
         if not current.not_valid_before_utc <= now <= current.not_valid_after_utc:
-            raise InvalidStatement("a certificate of the TPM is not valid now", reason="ek-expired")
+            raise InvalidStatement(
+                "a certificate of the TPM is expired or not yet valid", reason="ek-expired"
+            )
         issuer = next(
             (
                 candidate
@@ -151,12 +154,9 @@ def _check_ek_path(
         if _compute_certificate_digest(issuer) in trusted:
             return
         current = issuer
-    hint = (
-        "Give the maker's root with --ek-root, and the certificates between it and the "
-        "TPM's with --ek-chain."
-    )
+    hint = "Add the maker's root with --ek-root, and the intermediate certificates with --ek-chain."
     raise InvalidStatement(
-        "the TPM's certificate leads to no maker who is trusted", reason="ek-untrusted", hint=hint
+        "the TPM's certificate does not lead to a trusted maker", reason="ek-untrusted", hint=hint
     )
 
 
@@ -169,7 +169,8 @@ def _check_ek_authority(certificate: x509.Certificate) -> None:
         is_authority = False
     if not is_authority:
         raise InvalidStatement(
-            "a certificate in the path of the TPM's is no authority's", reason="ek-untrusted"
+            "a certificate in the TPM's chain does not belong to an authority",
+            reason="ek-untrusted",
         )
 
 
@@ -194,7 +195,7 @@ def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: in
     challenge, response = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
     if not hmac.compare_digest(challenge["secret"], response["secret"]):
         raise InvalidStatement(
-            "the answer is not the secret: the key is not in that TPM", reason="enrolment-answer"
+            "wrong answer: the attestation key is not in that TPM", reason="enrolment-answer"
         )
     claims = {
         EAT_IAT: issued_at,
@@ -217,7 +218,7 @@ def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
     check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
     if not any(_is_signed_by(token, key) for key in trusted):
         raise InvalidStatement(
-            "nobody who is trusted signed the endorsement", reason="endorsement-untrusted"
+            "the endorsement is not signed by a trusted endorser", reason="endorsement-untrusted"
         )
     name: bytes = token.claims[CLAIM_ENDORSED_KEY]
     return name
@@ -246,14 +247,14 @@ def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
     """
     wrapped = decode_cmw(data)
     if not isinstance(wrapped, CmwRecord) or wrapped.media_type != ENROLMENT_MEDIA_TYPES[kind]:
-        raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
+        raise InvalidStatement(f"not the {kind} of an enrolment", reason="enrolment-malformed")
     try:
         value = decode_shortest_cbor(
             wrapped.value, max_depth=_MAX_ENROLMENT_DEPTH, max_items=_MAX_ENROLMENT_ITEMS
         )
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed"
+            f"the {kind} is not valid CBOR: {error}", reason="enrolment-malformed"
         ) from error
     check_evidence_schema(value, f"enrolment-{kind}", f"parts of a {kind}")
     message: dict[str, Any] = value
@@ -273,16 +274,14 @@ def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
         usage_oids = set()
     if _EK_USAGE not in usage_oids:
         raise InvalidStatement(
-            "the certificate is not that of an endorsement key", reason="ek-certificate"
+            "the certificate is not for an endorsement key", reason="ek-certificate"
         )
     key = certificate.public_key()
     if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:
         return key
     if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
         return key
-    problem = (
-        f"the endorsement key is neither of RSA with {_EK_RSA_BITS} bits nor on the curve P-256"
-    )
+    problem = f"unsupported endorsement key: neither RSA with {_EK_RSA_BITS} bits nor P-256"
     raise InvalidStatement(problem, reason="ek-certificate")
 
 

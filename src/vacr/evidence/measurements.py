@@ -121,16 +121,14 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
         version = versions[0][0] if versions else None
     except (UnreadableInput, LookupError, TypeError, ValueError) as error:
         raise InvalidStatement(
-            "a measured component that cannot be read", reason="evidence-malformed"
+            "cannot read a measured component", reason="evidence-malformed"
         ) from error
     if algorithm != NAMED_INFO_SHA256:
-        raise InvalidStatement(
-            f"{name} is measured by another hash than SHA-256", reason="evidence-malformed"
-        )
+        raise InvalidStatement(f"{name} was not measured with SHA-256", reason="evidence-malformed")
     manifest = manifests.get(name)
     if manifest is not None and compute_manifest_digest(manifest) != digest:
         raise InvalidStatement(
-            f"the files listed of {name} are not those of its digest", reason="manifest-mismatch"
+            f"the file list of {name} does not match its digest", reason="manifest-mismatch"
         )
     return Component(name, digest, version, manifest)
 
@@ -205,7 +203,7 @@ def measure_agent(name: str, version: str | None, executable: str) -> Component:
     path = shutil.which(executable)
     if path is None:
         raise UsageError(
-            f"there is no executable {executable}", hint="Name the agent's executable by its path."
+            f"executable not found: {executable}", hint="Give the path of the agent's executable."
         )
     return Component(
         f"{AGENT_COMPONENT_PREFIX}{name}", hash_file(Path(os.path.realpath(path))), version
@@ -264,7 +262,9 @@ def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> l
     """
     wrapped = decode_cmw(data)
     if not isinstance(wrapped, CmwRecord) or wrapped.media_type != REFERENCE_VALUES_MEDIA_TYPE:
-        raise InvalidStatement("the file holds no reference values", reason="reference-malformed")
+        raise InvalidStatement(
+            "the file contains no reference values", reason="reference-malformed"
+        )
     payload = _extract_reference_payload(wrapped.value, trusted)
     try:
         value = decode_shortest_cbor(
@@ -272,7 +272,7 @@ def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> l
         )
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"reference values that are not CBOR: {error}", reason="reference-malformed"
+            f"the reference values are not valid CBOR: {error}", reason="reference-malformed"
         ) from error
     check_evidence_schema(value, "reference-values", "reference values")
     return [_parse_reference_component(component) for component in value["components"]]
@@ -293,11 +293,11 @@ def _extract_reference_payload(value: bytes, trusted: Sequence[PublicKey]) -> by
         or not message.payload
     ):
         raise InvalidStatement(
-            "a signed message that holds no reference values", reason="reference-malformed"
+            "the signed message contains no reference values", reason="reference-malformed"
         )
     if trusted and not any(_is_signed_by(message, key) for key in trusted):
         raise InvalidStatement(
-            "nobody who is trusted signed the reference values", reason="reference-untrusted"
+            "the reference values are not signed by a trusted key", reason="reference-untrusted"
         )
     return message.payload
 
@@ -319,7 +319,7 @@ def _parse_reference_component(value: dict[str, Any]) -> Component:
     manifest = value.get("manifest")
     if manifest is not None and compute_manifest_digest(manifest) != value["digest"]:
         raise InvalidStatement(
-            f"the files of {value['name']} are not those of its digest",
+            f"the file list of {value['name']} does not match its digest",
             reason="reference-malformed",
         )
     return Component(value["name"], value["digest"], value.get("version"), manifest)

@@ -147,7 +147,8 @@ class RatsMessages:
         tokens = [token for token in candidates if token is not None]
         if len(tokens) > 1:
             raise UsageError(
-                f"several messages do not fit into one {form.upper()}", hint="Write .cbor or .json."
+                f"a {form.upper()} holds only one message",
+                hint="For several, write .cbor or .json.",
             )
         return tokens[0]
 
@@ -193,13 +194,11 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
         count = len(tokens[kind])
         if count > limit:
             raise InvalidStatement(
-                f"{count} messages are {_MESSAGE_NAMES[kind]}, where there can be {limit}",
+                f"too many messages of kind {_MESSAGE_NAMES[kind]}: {count} instead of {limit}",
                 reason="message-twice",
             )
     if not messages:
-        raise InvalidStatement(
-            "the wrapper holds neither evidence nor a result", reason="evidence-missing"
-        )
+        raise InvalidStatement("contains neither evidence nor a result", reason="evidence-missing")
     evidence = next(iter(tokens[INDICATOR_EVIDENCE]), None)
     result = next(iter(tokens[INDICATOR_RESULTS]), None)
     return RatsMessages(evidence, result, tuple(tokens[INDICATOR_ENDORSEMENTS]))
@@ -208,24 +207,22 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
 def _check_wrapped_token(record: CmwRecord) -> int:
     """Return the kind of a wrapped message, and check that the wrapper agrees."""
     if record.media_type not in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE):
-        raise InvalidStatement(
-            f"a message of the type {record.type}, which is not known", reason="message-unknown"
-        )
+        raise InvalidStatement(f"unknown message type {record.type}", reason="message-unknown")
     if looks_like_jwt(record.value) != (record.media_type == EAT_JWT_MEDIA_TYPE):
         raise InvalidStatement(
-            f"a message that is not of its type, {record.type}", reason="message-type"
+            f"the message does not match its type {record.type}", reason="message-type"
         )
     profile = _parse_token_profile(record.value)
     parameter = _PROFILE_PARAMETER_PATTERN.search(str(record.type))
     if parameter is not None and (parameter[1] or parameter[2].strip()).lower() != profile.lower():
         raise InvalidStatement(
-            f"a message of the type {record.type} whose profile is {profile!r}",
+            f"the message has type {record.type}, but profile {profile!r}",
             reason="message-type",
         )
     kind = _get_message_kind(profile)
     if record.indicator not in (None, kind):
         raise InvalidStatement(
-            f"a wrapper that says that its {_MESSAGE_NAMES[kind]} is something else",
+            f"the wrapper labels its {_MESSAGE_NAMES[kind]} as another kind of message",
             reason="message-type",
         )
     return kind
@@ -242,7 +239,8 @@ def _parse_token_profile(token: bytes) -> str:
     profile = claim if isinstance(claim, str) else ""
     if is_jwt and _get_message_kind(profile) != INDICATOR_RESULTS:
         raise InvalidStatement(
-            "a JWT that is no result: evidence and endorsements are CWTs", reason="message-type"
+            "this JWT is not a result; evidence and endorsements must be CWTs",
+            reason="message-type",
         )
     return profile
 
@@ -260,7 +258,7 @@ def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> 
     message = parse_sign1(statement)
     if message.protected.get(HEADER_PAYLOAD_HASH_ALG) == ALG_SHA256 and message.payload != record:
         raise InvalidStatement(
-            "the statement is about another file than the evidence", reason="record-mismatch"
+            "the statement and the evidence are about different files", reason="record-mismatch"
         )
     unprotected = {**message.unprotected, HEADER_EVIDENCE: build_cmw_value(wrapped)}
     return replace(message, unprotected=unprotected).encode()
@@ -274,7 +272,7 @@ def find_attached_message(message: Sign1) -> bytes | None:
     """
     if HEADER_EVIDENCE in message.protected:
         raise InvalidStatement(
-            "evidence in the protected header, where it cannot be about the statement",
+            "the evidence is in the protected header; it belongs in the unprotected one",
             reason="cmw-malformed",
         )
     if HEADER_EVIDENCE not in message.unprotected:
@@ -292,10 +290,8 @@ def check_evidence_schema(value: Any, rule: str, subject: str) -> None:
     if findings:
         first = findings[0]
         raise InvalidStatement(
-            (
-                f"{subject} of another form than they have to be: {first.pointer or '/'}: "
-                f"{first.found}, not {first.expected}"
-            ),
+            f"malformed {subject}: {first.pointer or '/'}: "
+            f"{first.found}, expected {first.expected}",
             reason="evidence-malformed",
         )
 
@@ -369,21 +365,21 @@ def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wra
         return _parse_cmw_tag(value)
     if isinstance(value, dict):
         return _parse_cmw_collection(value, is_json=is_json, depth=depth)
-    raise _make_cmw_error("there is a value that is neither a record nor a tag nor a collection")
+    raise _make_cmw_error("a value is neither a record nor a tag nor a collection")
 
 
 def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
     if len(value) not in _CMW_RECORD_LENGTHS:
-        raise _make_cmw_error(f"a record of {len(value)} parts")
+        raise _make_cmw_error(f"a record has {len(value)} parts")
     message_type, content, *indicators = value
     if isinstance(message_type, str):
         if not _MEDIA_TYPE_PATTERN.fullmatch(message_type):
-            raise _make_cmw_error("a record whose type is no media type")
+            raise _make_cmw_error("the type of a record is not a media type")
     elif is_json or type(message_type) is not int or not 0 <= message_type <= _MAX_CONTENT_FORMAT:
-        raise _make_cmw_error("a record whose type is neither a media type nor a content format")
+        raise _make_cmw_error("the type of a record is neither a media type nor a content format")
     for bits in indicators:
         if type(bits) is not int or not 0 <= bits <= _ALL_INDICATORS:
-            raise _make_cmw_error("a record that does not say what it is for by known bits")
+            raise _make_cmw_error("a record has an unknown indicator")
     return CmwRecord(
         message_type,
         _parse_cmw_content(content, is_json=is_json),
@@ -394,26 +390,26 @@ def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
 def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
     if not is_json:
         if type(content) is not bytes:
-            raise _make_cmw_error("a record whose value is no byte string")
+            raise _make_cmw_error("the value of a record is not a byte string")
         return content
     try:
         return decode_base64url(content)
     except (ValueError, AttributeError) as error:
-        raise _make_cmw_error("a record whose value is not base64url") from error
+        raise _make_cmw_error("the value of a record is not base64url") from error
 
 
 def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
     row, column = divmod(value.tag - _FIRST_FORMAT_TAG, 256)
     if not _FIRST_FORMAT_TAG <= value.tag <= _LAST_FORMAT_TAG or column == _FORMATS_PER_ROW:
-        raise _make_cmw_error(f"tag {value.tag}, which stands for no content format")
+        raise _make_cmw_error(f"tag {value.tag} does not stand for a content format")
     if type(value.value) is not bytes:
-        raise _make_cmw_error("a tag whose value is no byte string")
+        raise _make_cmw_error("the value of a tag is not a byte string")
     return CmwRecord(row * _FORMATS_PER_ROW + column, value.value)
 
 
 def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -> CmwCollection:
     if depth >= _MAX_COLLECTION_DEPTH:
-        raise _make_cmw_error("collections too deep in each other")
+        raise _make_cmw_error("collections are nested too deeply")
     collection_type = value.get(COLLECTION_TYPE_MEMBER)
     if COLLECTION_TYPE_MEMBER in value and (
         not isinstance(collection_type, str) or not _URI_OR_OID_PATTERN.fullmatch(collection_type)
@@ -424,10 +420,10 @@ def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -
         if name == COLLECTION_TYPE_MEMBER:
             continue
         if type(name) not in (str, int) or name == "":
-            raise _make_cmw_error("a member whose name is neither text nor number")
+            raise _make_cmw_error("the name of a member is neither text nor a number")
         members[name] = parse_cmw_value(member, is_json=is_json, depth=depth + 1)
     if not members:
-        raise _make_cmw_error("a collection without members")
+        raise _make_cmw_error("a collection is empty")
     return CmwCollection(members, collection_type)
 
 
@@ -467,7 +463,7 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
         if not isinstance(wrapped.type, str):
             raise UsageError(
                 f"content format {wrapped.type} cannot be written as JSON",
-                hint="Name the media type.",
+                hint="Use its media type instead.",
             )
         indicators = [] if wrapped.indicator is None else [wrapped.indicator]
         return [wrapped.type, encode_base64url(wrapped.value), *indicators]
@@ -477,7 +473,7 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
             raise UsageError(
-                f"the name {name} cannot be written as JSON", hint="Name it by a text."
+                f"the name {name} cannot be written as JSON", hint="Use text as the name."
             )
         value[name] = _build_cmw_json(member)
     return value

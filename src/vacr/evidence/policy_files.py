@@ -43,7 +43,7 @@ _RESULT_ENDINGS = [f"{RESULT_SUFFIX}.{form}" for form in (*WRAPPED_FORMS, *BARE_
 _MAX_REFERENCE_SIZE = 1 << 26
 _SHA256_HEX = re.compile(r"[0-9A-Fa-f]{64}")
 _LAST_PCR = 23
-_POLICY_HINT = "docs/evidence.md shows a policy."
+_POLICY_HINT = "docs/evidence.md has an example."
 _TYPE_DESCRIPTIONS = {
     str: "a text",
     list: "a list of texts",
@@ -80,11 +80,11 @@ def load_appraisal_policy(name: str) -> AppraisalPolicy:
         rules = tomllib.loads(read_trust_file(name).decode())
     except UnicodeDecodeError as error:
         raise UnreadableInput(
-            "not a policy in TOML: no text in UTF-8", where=name, hint=_POLICY_HINT
+            "not a TOML policy: not valid UTF-8", where=name, hint=_POLICY_HINT
         ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnreadableInput(
-            f"not a policy in TOML: {error}", where=name, hint=_POLICY_HINT
+            f"not a TOML policy: {error}", where=name, hint=_POLICY_HINT
         ) from error
     _check_policy_rules(rules, name)
     try:
@@ -92,7 +92,7 @@ def load_appraisal_policy(name: str) -> AppraisalPolicy:
     except (Unreachable, UnreadableInput) as error:
         if error.where != name:
             # The user did not name this file, so the hint does.
-            error.hint = f"{name} names it. {error.hint}".rstrip()
+            error.hint = f"The policy {name} names this file. {error.hint}".rstrip()
         raise
 
 
@@ -101,30 +101,30 @@ def _check_policy_rules(rules: dict[str, Any], name: str) -> None:
     for member, value in rules.items():
         if member not in _RULE_TYPES:
             raise UnreadableInput(
-                f"{member} is no rule of a policy",
+                f"unknown rule {member}",
                 where=name,
                 hint=f"Known: {', '.join(_RULE_TYPES)}.",
             )
         if not _has_rule_type(value, _RULE_TYPES[member]):
             raise UnreadableInput(
-                f"{member} has to be {_TYPE_DESCRIPTIONS[_RULE_TYPES[member]]}",
+                f"{member} must be {_TYPE_DESCRIPTIONS[_RULE_TYPES[member]]}",
                 where=name,
                 hint=_POLICY_HINT,
             )
     if not rules.get("id"):
         raise UnreadableInput(
-            "the policy has no id, which results name it by", where=name, hint=_POLICY_HINT
+            "the policy has no id; results name the policy by its id", where=name, hint=_POLICY_HINT
         )
     for member in ("maximum-age", "result-validity"):
         if rules.get(member) == 0:
-            hint = f"Leave {member} out, or give a number above 0."
+            hint = f"Remove {member}, or set it above 0."
             raise UnreadableInput(
-                f"{member} is 0: nothing would ever be new enough", where=name, hint=hint
+                f"{member} is 0, so everything would be too old", where=name, hint=hint
             )
     for requirement in rules.get("required", ()):
         if requirement not in REQUIRABLE_CLAIMS:
             raise UnreadableInput(
-                f"{requirement} cannot be required",
+                f"unknown requirement {requirement}",
                 where=name,
                 hint=f"Known: {', '.join(REQUIRABLE_CLAIMS)}.",
             )
@@ -178,7 +178,7 @@ def _parse_pcrs(pcrs: dict[str, Any], name: str) -> dict[int, frozenset[bytes]]:
         accepted = value if isinstance(value, list) else [value]
         if not register.isascii() or not register.isdigit() or int(register) > _LAST_PCR:
             raise UnreadableInput(
-                f"pcrs: {register} is no register",
+                f"pcrs: {register} is not a register",
                 where=name,
                 hint=f"The registers are 0 to {_LAST_PCR}.",
             )
@@ -186,7 +186,7 @@ def _parse_pcrs(pcrs: dict[str, Any], name: str) -> dict[int, frozenset[bytes]]:
             isinstance(digest, str) and _SHA256_HEX.fullmatch(digest) for digest in accepted
         ):
             raise UnreadableInput(
-                f"pcrs: {register} is no SHA-256 in hexadecimal",
+                f"pcrs: the value of {register} is not a SHA-256 in hexadecimal",
                 where=name,
                 hint="tpm2 pcrread sha256 shows them.",
             )
@@ -208,7 +208,7 @@ def load_reference_values(path: Path, trusted: tuple[PublicKey, ...] = ()) -> li
     try:
         return decode_reference_values(data, trusted)
     except InvalidStatement as error:
-        hint = "vacr attest --reference makes reference values."
+        hint = "Create reference values with: vacr attest --reference"
         raise UnreadableInput(error.message, where=str(path), hint=hint) from error
 
 
@@ -237,7 +237,7 @@ def _load_endorsed_keys(path: Path, endorser_keys: tuple[PublicKey, ...]) -> lis
         raise UnreadableInput(
             error.message,
             where=str(path),
-            hint="The policy names who may endorse by endorser-keys.",
+            hint="The policy lists trusted endorsers in endorser-keys.",
         ) from error
 
 
@@ -248,13 +248,15 @@ def load_endorsements(name: str) -> tuple[bytes, ...]:
         Unreachable: the file cannot be read.
         UnreadableInput: it has none.
     """
-    hint = "vacr endorse makes endorsements."
+    hint = "Create endorsements with: vacr endorse"
     try:
         endorsements = parse_messages(read_trust_file(name)).endorsements
     except InvalidStatement as error:
-        raise UnreadableInput(f"no endorsement: {error.message}", where=name, hint=hint) from error
+        raise UnreadableInput(
+            f"not an endorsement: {error.message}", where=name, hint=hint
+        ) from error
     if not endorsements:
-        raise UnreadableInput("there is no endorsement in it", where=name, hint=hint)
+        raise UnreadableInput("the file contains no endorsement", where=name, hint=hint)
     return endorsements
 
 

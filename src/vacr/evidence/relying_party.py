@@ -10,7 +10,7 @@ message must be about this record.
     >>> check_evidence_requirement(None, bytes(32), requirement, now)
     Traceback (most recent call last):
     ...
-    vacr.errors.InvalidStatement: nothing vouches for how it was recorded
+    vacr.errors.InvalidStatement: no evidence or result about the recording
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from vacr.evidence.verifier import MAX_CLOCK_SKEW, AppraisalPolicy, appraise_evi
 from vacr.signing import PublicKey
 
 RESULT_MISSING_HINT = (
-    "Have it appraised: vacr appraise --key writes a result. Or do it here: "
-    "--evidence-policy and --nonce, not --verifier-key."
+    "Create a result with vacr appraise --key. Or appraise the evidence here: use "
+    "--evidence-policy and --nonce instead of --verifier-key."
 )
 EVIDENCE_MISSING_HINT = (
-    "vacr verify --verifier-key believes a verifier's result; what --evidence-policy and "
-    "vacr appraise take is evidence."
+    "To accept a verifier's result, use vacr verify --verifier-key. --evidence-policy and "
+    "vacr appraise need evidence."
 )
 """The hints if there is only evidence, and if there is only a result."""
 
@@ -79,9 +79,9 @@ def check_evidence_requirement(
         InvalidStatement: it does not satisfy the requirement, or is missing.
     """
     if data is None:
-        hint = "vacr attest makes evidence, vacr appraise a result."
+        hint = "Create evidence with vacr attest, or a result with vacr appraise."
         raise InvalidStatement(
-            "nothing vouches for how it was recorded", reason="evidence-missing", hint=hint
+            "no evidence or result about the recording", reason="evidence-missing", hint=hint
         )
     messages = parse_messages(data)
     if messages.result is not None and requirement.verifiers:
@@ -90,12 +90,12 @@ def check_evidence_requirement(
         )
     if messages.evidence is not None and requirement.policy is not None:
         return _run_background_check(messages, record, requirement, now, journal)
-    available, hint = (
-        ("evidence, and no result", RESULT_MISSING_HINT)
+    problem, hint = (
+        ("found evidence, but no result", RESULT_MISSING_HINT)
         if requirement.verifiers
-        else ("a result, and no evidence", EVIDENCE_MISSING_HINT)
+        else ("found a result, but no evidence", EVIDENCE_MISSING_HINT)
     )
-    raise InvalidStatement(f"there is {available}", reason="evidence-undecided", hint=hint)
+    raise InvalidStatement(problem, reason="evidence-undecided", hint=hint)
 
 
 def _check_passport(
@@ -109,21 +109,21 @@ def _check_passport(
     result = decode_signed_result(encoded_result, requirement.verifiers)
     if evidence is not None and not _matches_evidence(result, evidence):
         raise InvalidStatement(
-            "the result is of other evidence than lies beside it", reason="result-evidence"
+            "the result is not about the evidence next to it", reason="result-evidence"
         )
     if result.record != record:
-        raise InvalidStatement("the result is about another record", reason="result-record")
+        raise InvalidStatement("the result is about a different record", reason="result-record")
     if journal is not None and result.journal != journal.claim():
         raise InvalidStatement(
-            "the record names another journal than the result", reason="result-journal"
+            "the record and the result name different journals", reason="result-journal"
         )
     if requirement.nonce is not None and result.nonce != requirement.nonce:
-        raise InvalidStatement("the result is for another nonce", reason="result-nonce")
+        raise InvalidStatement("the result is for a different nonce", reason="result-nonce")
     _check_result_validity(result, now)
     description = describe_result(result)
     if not is_tier_sufficient(result.status, requirement.tier):
         raise InvalidStatement(
-            f"{description}, not {requirement.tier.label}",
+            f"{description}; required: {requirement.tier.label}",
             reason=f"evidence-{result.status.label}",
         )
     _check_hardware(result.vector, description, requirement)
@@ -133,15 +133,15 @@ def _check_passport(
 def _check_result_validity(result: AttestationResult, now: datetime) -> None:
     """Check the expiry and the time of issue; a result without an expiry is never valid."""
     if result.expires_at is None or now.timestamp() >= result.expires_at:
-        expiry = (
-            "for ever, as it says"
+        problem = (
+            "the result has no expiry"
             if result.expires_at is None
-            else f"until {_format_time(result.expires_at)}"
+            else f"the result expired at {_format_time(result.expires_at)}"
         )
-        raise InvalidStatement(f"the result held {expiry}", reason="result-expired")
+        raise InvalidStatement(problem, reason="result-expired")
     if result.issued_at > now.timestamp() + MAX_CLOCK_SKEW:
         raise InvalidStatement(
-            f"the result says that it will be made at {_format_time(result.issued_at)}",
+            f"the result is dated in the future: {_format_time(result.issued_at)}",
             reason="result-in-future",
         )
 
@@ -161,7 +161,7 @@ def _run_background_check(
 ) -> str:
     if messages.evidence is None or requirement.policy is None or requirement.nonce is None:
         raise InvalidStatement(
-            "evidence cannot be appraised without the nonce that it was asked with",
+            "cannot appraise evidence without its nonce",
             reason="nonce-missing",
         )
     appraisal = appraise_evidence(
@@ -175,10 +175,10 @@ def _run_background_check(
     )
     status, worst = appraisal.status, appraisal.worst_check
     if not is_tier_sufficient(status, requirement.tier):
-        cause = f": {worst.name}: {worst.told}" if worst is not None else ""
+        cause = f" ({worst.name}: {worst.finding})" if worst is not None else ""
         reason = worst.reason if worst is not None and worst.reason else f"evidence-{status.label}"
         raise InvalidStatement(
-            f"{status.label}, not {requirement.tier.label}{cause}", reason=reason
+            f"{status.label}{cause}; required: {requirement.tier.label}", reason=reason
         )
     caveat = describe_storage_caveat(appraisal.key_storage, appraisal.vector)
     description = f"{status.label} by {appraisal.policy}{caveat}"
@@ -193,12 +193,11 @@ def _check_hardware(
         requirement.hardware
         and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING
     ):
-        hint = (
-            "vacr attest --attester tpm with an endorsement of its key (vacr endorse) shows "
-            "hardware."
-        )
+        hint = "Use vacr attest --attester tpm, with an endorsement of its key (vacr endorse)."
         raise InvalidStatement(
-            f"{description}, and no hardware vouches for it", reason="hardware-missing", hint=hint
+            f"no hardware vouches for it: {description}",
+            reason="hardware-missing",
+            hint=hint,
         )
 
 
@@ -206,4 +205,4 @@ def _format_time(time: int) -> str:
     try:
         return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (ValueError, OverflowError, OSError):
-        return "a time that no calendar has"
+        return "an invalid time"

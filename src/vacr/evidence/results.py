@@ -8,7 +8,7 @@ values do the same for reasons that no standard has, and -1, 0 and 1 make no cla
     >>> [get_tier(value).name for value in (2, 33, -33, 97, 0)]
     ['AFFIRMING', 'WARNING', 'WARNING', 'CONTRAINDICATED', 'NONE']
     >>> appraisal = Appraisal("example-policy", nonce=b"", record=b"", journal=None)
-    >>> appraisal.add("vacr", "file-system", 2, "as its reference value")
+    >>> appraisal.add("vacr", "file-system", 2, "matches its reference value")
     >>> appraisal.add("identity", "instance-identity", -33, "a key in software")
     >>> appraisal.vector, appraisal.status.label
     ({'instance-identity': -33, 'file-system': 2}, 'warning')
@@ -101,8 +101,8 @@ EAR_SUBMODULE = "vacr"
 EAR_DEVELOPER = "vacr"
 """The maker of the verifier, in `ear_verifier_id`."""
 _KEY_STORAGE_CAVEATS: dict[str | None, str] = {
-    KEY_STORAGE_SOFTWARE: "the weaker claim of a key in software",
-    KEY_STORAGE_TPM: "by a TPM that nothing shows to be a chip",
+    KEY_STORAGE_SOFTWARE: "signed by a key in software, without hardware",
+    KEY_STORAGE_TPM: "signed by a TPM that may be a program instead of a chip",
 }
 
 
@@ -113,7 +113,7 @@ def get_tier(value: int) -> Tier:
         ValueError: the value is out of range.
     """
     if not _MIN_TRUST_VALUE <= value <= _MAX_TRUST_VALUE:
-        raise ValueError("a value outside of its range")
+        raise ValueError("a trust value is out of range")
     if value in (-1, 0, 1):
         return Tier.NONE
     severity = value if value > 0 else -value - 1
@@ -141,7 +141,7 @@ class AppraisalCheck:
     name: str
     claim: str
     value: int
-    told: str
+    finding: str
     reason: str = ""
     decided: bool = True
     """Whether something was compared; a mere claim or a missing part is not."""
@@ -204,7 +204,10 @@ class Appraisal:
         for index, check in enumerate(self.checks):
             if check.tier <= Tier.AFFIRMING and check.decided and not check.stands:
                 self.checks[index] = replace(
-                    check, value=TRUST_NO_CLAIM, told=f"{check.told}; not proven", decided=False
+                    check,
+                    value=TRUST_NO_CLAIM,
+                    finding=f"{check.finding}; not proven",
+                    decided=False,
                 )
 
     @property
@@ -301,9 +304,7 @@ def decode_signed_result(data: bytes, trusted: Sequence[PublicKey]) -> Attestati
     try:
         return _parse_result_claims(claims, verifier)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement(
-            "a result of another form than it has to be", reason="result-malformed"
-        ) from error
+        raise InvalidStatement("the result is malformed", reason="result-malformed") from error
 
 
 def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKey]) -> PublicKey:
@@ -314,15 +315,17 @@ def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKe
             continue
         return key
     raise InvalidStatement(
-        "no verifier who is trusted signed the result",
+        "the result is not signed by a trusted verifier",
         reason="verifier-untrusted",
-        hint="Name the verifier's public key.",
+        hint="Add --verifier-key with the verifier's public key.",
     )
 
 
 def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> AttestationResult:
     if claims[EAT_PROFILE] != EAR_PROFILE:
-        raise InvalidStatement(f"a result of the profile {claims[EAT_PROFILE]!r}", reason="profile")
+        raise InvalidStatement(
+            f"the result has the unknown profile {claims[EAT_PROFILE]!r}", reason="profile"
+        )
     module = claims[EAT_SUBMODS][EAR_SUBMODULE]
     names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
     vector = {names[number]: value for number, value in module[EAR_VECTOR].items()}
@@ -334,16 +337,16 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
         or not isinstance(record, bytes)
         or not isinstance(nonce, bytes)
     ):
-        raise ValueError("a digest or a nonce of another type")
+        raise ValueError("a digest or a nonce has the wrong type")
     issued, expires = claims[EAT_IAT], claims.get(EAT_EXP)
     numbers = (issued, *vector.values(), *([] if expires is None else [expires]))
     if not all(type(number) is int for number in numbers):
-        raise ValueError("a number of another type")
+        raise ValueError("a number has the wrong type")
     if status is not Tier.NONE and status < get_tier(find_worst_value(vector.values())):
-        raise ValueError("a status that is better than the vector allows")
+        raise ValueError("the status is better than the vector allows")
     storage = module.get(CLAIM_KEY_STORAGE)
     if storage not in (None, KEY_STORAGE_SOFTWARE, KEY_STORAGE_TPM):
-        raise ValueError("a place for the key that is not known")
+        raise ValueError("unknown key storage")
     return AttestationResult(
         status=status,
         vector=vector,
@@ -363,14 +366,14 @@ def describe_result(result: AttestationResult) -> str:
     verifier = compute_thumbprint(result.verifier).hex()[:16]
     values = ", ".join(f"{name} {value}" for name, value in result.vector.items())
     caveat = describe_storage_caveat(result.key_storage, result.vector)
-    return f"{result.status.label} by verifier {verifier} ({values or 'nothing else said'}){caveat}"
+    return f"{result.status.label} by verifier {verifier} ({values or 'no details'}){caveat}"
 
 
 def describe_storage_caveat(storage: str | None, vector: dict[str, int]) -> str:
     """Describe the trust basis if no hardware vouches; return nothing if hardware is affirmed."""
     if get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is Tier.AFFIRMING:
         return ""
-    return f"; {_KEY_STORAGE_CAVEATS.get(storage, 'nothing is said of hardware')}"
+    return f"; {_KEY_STORAGE_CAVEATS.get(storage, 'no claim about hardware')}"
 
 
 def build_json_claims(claims: dict[int, Any]) -> dict[str, Any]:
@@ -425,9 +428,7 @@ def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
             if name in labels
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement(
-            "a result of another form than it has to be", reason="result-malformed"
-        ) from error
+        raise InvalidStatement("the result is malformed", reason="result-malformed") from error
 
 
 def _parse_json_claim(label: int, value: Any) -> Any:

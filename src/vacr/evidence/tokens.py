@@ -187,15 +187,13 @@ def parse_cwt(data: bytes) -> CborToken:
     """
     message = parse_sign1(data.removeprefix(CWT_PREFIX), _UNDERSTOOD_CWT_HEADERS)
     if not message.tagged:
-        raise InvalidStatement("a token without the tag of COSE_Sign1", reason="tag")
+        raise InvalidStatement("the token has no COSE_Sign1 tag", reason="tag")
     if message.protected.get(HEADER_TYP) != EAT_CWT_MEDIA_TYPE:
-        raise InvalidStatement(
-            f"a signed message that is no token: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ"
-        )
+        raise InvalidStatement(f"not a token: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ")
     if message.unprotected:
-        raise InvalidStatement("a token with a header that nobody signed", reason="structure")
+        raise InvalidStatement("the token has an unsigned header", reason="structure")
     if not message.payload:
-        raise InvalidStatement("a token without claims", reason="payload-missing")
+        raise InvalidStatement("the token has no claims", reason="payload-missing")
     return CborToken(message, parse_cwt_claims(message.payload))
 
 
@@ -212,13 +210,13 @@ def parse_cwt_claims(payload: bytes) -> dict[Any, Any]:
         encoded_again = encode_deterministic_cbor(claims)
     except (UnreadableInput, InvalidRecord) as error:
         raise InvalidStatement(
-            f"the claims are not CBOR: {error}", reason="claims-malformed"
+            f"the claims are not valid CBOR: {error}", reason="claims-malformed"
         ) from error
     if not isinstance(claims, dict):
-        raise InvalidStatement("the claims are no map", reason="claims-malformed")
+        raise InvalidStatement("the claims are not a map", reason="claims-malformed")
     if encoded_again != payload:
         raise InvalidStatement(
-            "the claims are not in the one form that they have to be in", reason="claims-malformed"
+            "the claims are not in deterministic CBOR", reason="claims-malformed"
         )
     return claims
 
@@ -254,8 +252,8 @@ def sign_jwt(claims: dict[str, Any], signer: Signer) -> bytes:
     """
     if signer.algorithm not in _JWT_ALGORITHM_NAMES:
         raise UsageError(
-            "a JWT cannot be signed by a key of this kind",
-            hint="Take an Ed25519 or EC key, or write a CWT.",
+            "a JWT cannot be signed with this kind of key",
+            hint="Use an Ed25519 or EC key, or write a CWT.",
         )
     header = {
         "alg": _JWT_ALGORITHM_NAMES[signer.algorithm],
@@ -276,15 +274,17 @@ def parse_jwt(data: bytes) -> JsonToken:
     """
     parts = data.rstrip(b"\r\n").split(b".")
     if len(parts) != _JWT_PART_COUNT:
-        raise InvalidStatement("a JWT has three parts", reason="jwt-malformed")
+        raise InvalidStatement("a JWT must have three parts", reason="jwt-malformed")
     header, claims = _parse_jwt_object(parts[0]), _parse_jwt_object(parts[1])
     name = header.get("alg")
     if not isinstance(name, str) or name not in _JWT_ALGORITHM_NUMBERS:
-        raise InvalidStatement(f"no signature algorithm {name!r}", reason="alg-unknown")
+        raise InvalidStatement(f"unknown signature algorithm {name!r}", reason="alg-unknown")
     if "crit" in header:
-        raise InvalidStatement("crit names what is not understood", reason="crit-unknown")
+        raise InvalidStatement(
+            "crit requires a header that vacr does not support", reason="crit-unknown"
+        )
     if header.get("typ", EAT_JWT_MEDIA_TYPE) not in _JWT_TYPES:
-        raise InvalidStatement("a signed text that is no token", reason="typ")
+        raise InvalidStatement("not a token: its typ is another one", reason="typ")
     return JsonToken(
         _JWT_ALGORITHM_NUMBERS[name], parts[0] + b"." + parts[1], _decode_jwt_part(parts[2]), claims
     )
@@ -295,10 +295,10 @@ def _parse_jwt_object(part: bytes) -> dict[str, Any]:
         value = decode_json(_decode_jwt_part(part))
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"a part of a JWT that is no JSON: {error}", reason="jwt-malformed"
+            f"a part of the JWT is not JSON: {error}", reason="jwt-malformed"
         ) from error
     if not isinstance(value, dict):
-        raise InvalidStatement("a part of a JWT that is no object", reason="jwt-malformed")
+        raise InvalidStatement("a part of the JWT is not a JSON object", reason="jwt-malformed")
     return value
 
 
@@ -311,7 +311,7 @@ def _decode_jwt_part(part: bytes) -> bytes:
         return decode_base64url(part.decode())
     except ValueError as error:
         raise InvalidStatement(
-            "a part of a JWT that is not base64url", reason="jwt-malformed"
+            "a part of the JWT is not base64url", reason="jwt-malformed"
         ) from error
 
 

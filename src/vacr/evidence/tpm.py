@@ -50,9 +50,8 @@ _DER_SEQUENCE, _DER_TWO_BYTE_LENGTH = 0x30, 0x82
 _IGNORED_MESSAGE = re.compile(r"^(?:WARNING|WARN)|src/tss2", re.IGNORECASE)
 
 _TPM_HINT = (
-    "Name the TPM by --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a swtpm that "
-    "runs, with its control channel at "
-    "FILE.ctrl; whoever asks has to be allowed to use it."
+    "Name the TPM with --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a running swtpm "
+    "with its control channel at FILE.ctrl. You need permission to use it."
 )
 
 
@@ -132,9 +131,8 @@ class Tpm:
                     continue
                 return _strip_padding((folder / "certificate").read_bytes())
         raise Unreachable(
-            "the TPM has no certificate from its maker, neither of an RSA key nor of one on "
-            f"P-256 ({first_problem})",
-            hint="Have its attestation key trusted by itself: vacr attest --attestation-key.",
+            f"the TPM has no certificate from its maker, for RSA or for P-256 ({first_problem})",
+            hint="Trust its attestation key directly instead: vacr attest --attestation-key",
         )
 
     def activate(self, credential: bytes, ek: str = EK_RSA) -> bytes:
@@ -183,12 +181,9 @@ class Tpm:
         """
         tool = shutil.which(_TPM_TOOL)
         if tool is None:
-            hint = (
-                "Install tpm2-tools, for example by apt install tpm2-tools, or give "
-                "--attester software."
-            )
+            hint = "Install them (apt install tpm2-tools), or use --attester software."
             raise UsageError(
-                "a TPM is asked through tpm2-tools, which are not installed", hint=hint
+                "a TPM needs the program tpm2 of tpm2-tools, and it is not installed", hint=hint
             )
         tcti = self.tcti or os.environ.get(_TCTI_VARIABLE)
         environment = os.environ | ({_TCTI_VARIABLE: _make_tcti_absolute(tcti)} if tcti else {})
@@ -212,7 +207,7 @@ class Tpm:
                 if line and not _IGNORED_MESSAGE.search(line)
             ]
             problem = lines[0] if lines else f"{arguments[0]} ended with {process.returncode}"
-            raise Unreachable(f"the TPM does not do it: {problem}", hint=_TPM_HINT)
+            raise Unreachable(f"the TPM reports an error: {problem}", hint=_TPM_HINT)
 
 
 def _make_tcti_absolute(tcti: str) -> str:

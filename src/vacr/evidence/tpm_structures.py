@@ -148,7 +148,8 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
     key = parse_attestation_key(submodule[CLAIM_ATTESTATION_KEY])
     if not key.is_restricted():
         raise InvalidStatement(
-            "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
+            "the attestation key is not restricted: it could sign anything, or leave its TPM",
+            reason="attestation-key",
         )
     signature = parse_quote_signature(submodule[CLAIM_QUOTE_SIGNATURE])
     try:
@@ -159,10 +160,11 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
         ) from error
     if quote.qualified_signer != key.qualified_name:
         raise InvalidStatement(
-            "the quote names another key, or one of other attributes", reason="attestation-key"
+            "the quote names a different key, or one with other attributes",
+            reason="attestation-key",
         )
     if quote.extra_data != compute_qualifying_data(claims):
-        raise InvalidStatement("the quote was made for other evidence", reason="quote-swapped")
+        raise InvalidStatement("the quote is for different evidence", reason="quote-swapped")
     _check_quoted_registers(submodule[CLAIM_PCRS], quote)
     return quote, key
 
@@ -170,12 +172,12 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
 def _check_quoted_registers(pcrs: dict[int, bytes], quote: Quote) -> None:
     if tuple(sorted(pcrs)) != quote.selected:
         raise InvalidStatement(
-            "other registers are reported than were quoted", reason="pcr-mismatch"
+            "the reported registers are not the quoted ones", reason="pcr-mismatch"
         )
     values = b"".join(pcrs[register] for register in quote.selected)
     if hashlib.sha256(values).digest() != quote.pcr_digest:
         raise InvalidStatement(
-            "the reported registers are not those that were quoted", reason="pcr-mismatch"
+            "the values of the reported registers do not match the quote", reason="pcr-mismatch"
         )
 
 
@@ -192,7 +194,7 @@ def parse_quote(data: bytes) -> Quote:
     Raises:
         InvalidStatement: it is something else, or not about the SHA-256 registers.
     """
-    reader = _StructureReader(data, "a quote")
+    reader = _StructureReader(data, "quote")
     reader.expect(4, _TPM_GENERATED_MAGIC, "magic")
     reader.expect(2, _ATTEST_QUOTE_TYPE, "type")
     signer = reader.read_sized()
@@ -202,7 +204,7 @@ def parse_quote(data: bytes) -> Quote:
     restart_count = reader.read_integer(4)
     safe = reader.read_integer(1)
     if safe > 1:
-        raise reader.error("a flag that is neither yes nor no")
+        raise reader.error("a flag is neither yes nor no")
     firmware = reader.read_integer(8)
     reader.expect(4, 1, "number of banks")
     reader.expect(2, _ALG_SHA256, "hash")
@@ -210,7 +212,7 @@ def parse_quote(data: bytes) -> Quote:
     digest = reader.read_sized()
     reader.expect_end()
     if len(digest) != _DIGEST_LENGTH:
-        raise reader.error("a digest of another length")
+        raise reader.error("the digest has the wrong length")
     return Quote(
         signer,
         extra_data,
@@ -228,7 +230,7 @@ def _read_pcr_selection(reader: _StructureReader) -> tuple[int, ...]:
     """Read a bit field of registers, and return their numbers."""
     size = reader.read_integer(1)
     if size > _MAX_PCR_SELECT_LENGTH:
-        raise reader.error(f"{size} bytes of selected registers")
+        raise reader.error(f"the register selection has {size} bytes")
     bits = int.from_bytes(reader.read(size), "little")
     return tuple(register for register in range(8 * size) if bits >> register & 1)
 
@@ -239,7 +241,7 @@ def parse_attestation_key(data: bytes) -> AttestationKey:
     Raises:
         InvalidStatement: it is not a P-256 key for ECDSA with SHA-256.
     """
-    reader = _StructureReader(data, "an attestation key")
+    reader = _StructureReader(data, "attestation key")
     reader.expect(2, _ALG_ECC, "type")
     reader.expect(2, _ALG_SHA256, "hash")
     attributes = reader.read_integer(4)
@@ -255,7 +257,7 @@ def parse_attestation_key(data: bytes) -> AttestationKey:
     try:
         key = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
     except ValueError as error:
-        raise reader.error("no point of its curve") from error
+        raise reader.error("the point is not on its curve") from error
     return AttestationKey(key, attributes, compute_key_name(data))
 
 
@@ -270,7 +272,7 @@ def parse_quote_signature(data: bytes) -> bytes:
     Raises:
         InvalidStatement: it is not by ECDSA with SHA-256.
     """
-    reader = _StructureReader(data, "a signature of a quote")
+    reader = _StructureReader(data, "signature of a quote")
     reader.expect(2, _ALG_ECDSA, "algorithm")
     reader.expect(2, _ALG_SHA256, "hash")
     r = int.from_bytes(reader.read_sized(), "big")
@@ -297,13 +299,13 @@ class _StructureReader:
     def read_sized(self, max_size: int = _MAX_FIELD_LENGTH) -> bytes:
         size = self.read_integer(2)
         if size > max_size:
-            raise self.error(f"a part of {size} bytes")
+            raise self.error(f"a part has {size} bytes, at most {max_size} allowed")
         return self.read(size)
 
     def expect(self, size: int, expected: int, name: str) -> None:
         value = self.read_integer(size)
         if value != expected:
-            raise self.error(f"{name} {value:#x}, not {expected:#x}")
+            raise self.error(f"{name} is {value:#x}, expected {expected:#x}")
 
     def expect_end(self) -> None:
         if self.position != len(self.data):
@@ -311,5 +313,5 @@ class _StructureReader:
 
     def error(self, problem: str) -> InvalidStatement:
         return InvalidStatement(
-            f"{self.description} that cannot be used: {problem}", reason="quote-malformed"
+            f"malformed {self.description}: {problem}", reason="quote-malformed"
         )

@@ -174,7 +174,7 @@ def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
     profile = claims.get(EAT_PROFILE)
     if not isinstance(profile, str) or profile not in policy.profiles:
         raise InvalidStatement(
-            f"evidence of the profile {profile!r}, which the policy does not accept",
+            f"the policy does not accept evidence of the profile {profile!r}",
             reason="profile",
         )
 
@@ -193,7 +193,7 @@ def _check_signature(token: CborToken, appraisal: Appraisal) -> bool:
         return False
     if token.message.protected.get(HEADER_KID) != compute_thumbprint(key):
         appraisal.add_unbound(
-            "signature", "another key is named than the one that signed", "evidence-signature"
+            "signature", "the header names a different key than the signer's", "evidence-signature"
         )
         return False
     appraisal.add(
@@ -220,7 +220,7 @@ def _add_endorsed_keys(
         try:
             names.add(get_endorsed_key_name(endorsement, policy.endorser_keys))
         except InvalidStatement as error:
-            appraisal.add_undecided("endorsement", "hardware", f"not counted: {error.message}")
+            appraisal.add_undecided("endorsement", "hardware", f"ignored: {error.message}")
     return replace(policy, endorsed=frozenset(names))
 
 
@@ -235,26 +235,24 @@ def _check_freshness(
     if claims[EAT_NONCE] != nonce:
         appraisal.add_unbound(
             "nonce",
-            "made for another nonce than was asked with: a replay, or for somebody else",
+            "not the challenge: replayed, or made for another verifier",
             "nonce",
         )
     else:
-        appraisal.add("nonce", "instance-identity", TRUST_NO_CLAIM, "the one that was asked with")
+        appraisal.add("nonce", "instance-identity", TRUST_NO_CLAIM, "matches the challenge")
     age = int(now.timestamp()) - claims[EAT_IAT]
     issued_at = f"{datetime.fromtimestamp(claims[EAT_IAT], UTC):%Y-%m-%dT%H:%M:%SZ}"
     if age > policy.maximum_age:
         appraisal.add_unbound(
             "age",
-            f"made at {issued_at}, more than {policy.maximum_age} seconds ago",
+            f"created at {issued_at}, more than {policy.maximum_age} seconds ago",
             "evidence-old",
         )
     elif age < -MAX_CLOCK_SKEW:
-        appraisal.add_unbound(
-            "age", f"it says that it will be made at {issued_at}", "evidence-in-future"
-        )
+        appraisal.add_unbound("age", f"dated in the future: {issued_at}", "evidence-in-future")
     else:
         appraisal.add(
-            "age", "instance-identity", TRUST_NO_CLAIM, f"made at {issued_at}, as it says"
+            "age", "instance-identity", TRUST_NO_CLAIM, f"created at {issued_at} (claimed)"
         )
 
 
@@ -263,14 +261,16 @@ def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appra
     digest = claims[CLAIM_RECORD][1]
     if record is None:
         appraisal.add_undecided(
-            "record", "instance-identity", f"about SHA-256 {digest.hex()}, which was not compared"
+            "record",
+            "instance-identity",
+            f"about SHA-256 {digest.hex()}; no record to compare with",
         )
     elif record != digest:
         appraisal.add_unbound(
-            "record", f"about another record, SHA-256 {digest.hex()}", "record-mismatch"
+            "record", f"about a different record, SHA-256 {digest.hex()}", "record-mismatch"
         )
     else:
-        appraisal.add("record", "instance-identity", TRUST_NO_CLAIM, "about these bytes")
+        appraisal.add("record", "instance-identity", TRUST_NO_CLAIM, "about the given file")
 
 
 def _check_attester_identity(
@@ -282,12 +282,14 @@ def _check_attester_identity(
     if claims_tpm and submodule is None:
         appraisal.add_unbound(
             "quote",
-            "the claims say that there is a quote of a TPM, and there is none",
+            "the claims announce the quote of a TPM, but it is missing",
             "quote-missing",
         )
     elif submodule is not None and not claims_tpm:
         appraisal.add_unbound(
-            "quote", "there is a quote of a TPM, and the claims say nothing of it", "quote-swapped"
+            "quote",
+            "contains the quote of a TPM, but the claims do not announce it",
+            "quote-swapped",
         )
     elif submodule is not None:
         _check_tpm_quote(submodule, claims, policy, appraisal)
@@ -298,20 +300,22 @@ def _check_attester_identity(
 def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
     name = compute_thumbprint_uri(key)
     if not _is_known_key(key, policy.attester_keys):
-        finding = f"the key {name} is not one that the policy knows"
+        finding = f"the policy does not list the key {name}"
         appraisal.add(
             "identity", "instance-identity", TRUST_NOT_RECOGNISED, finding, "attester-unknown"
         )
     elif policy.software_is_enough:
-        finding = "a key in software, which the policy says is enough: it proves no machine"
+        finding = "a key in software, accepted by the policy; it does not identify a machine"
         appraisal.add_undecided("identity", "instance-identity", finding)
     else:
-        finding = "a key in software: whoever could read it may have signed"
+        finding = "a key in software: anyone who can read it may have signed"
         appraisal.add(
             "identity", "instance-identity", TRUST_KEY_IN_SOFTWARE, finding, "key-in-software"
         )
     appraisal.key_storage = KEY_STORAGE_SOFTWARE
-    appraisal.add_undecided("hardware", "hardware", "none vouches for it")
+    appraisal.add_undecided(
+        "hardware", "hardware", "not used: only software vouches for the evidence"
+    )
 
 
 def _check_tpm_quote(
@@ -327,7 +331,7 @@ def _check_tpm_quote(
         return
     appraisal.details |= _list_tpm_counters(quote)
     appraisal.key_storage = KEY_STORAGE_TPM
-    finding = f"over these claims, restart {quote.restart_count} of reset {quote.reset_count}"
+    finding = f"covers these claims; reset {quote.reset_count}, restart {quote.restart_count}"
     appraisal.add("quote", "instance-identity", TRUST_NO_CLAIM, finding)
     _check_attestation_key(key, policy, appraisal)
     _check_pcrs(submodule[CLAIM_PCRS], policy, appraisal)
@@ -354,16 +358,16 @@ def _check_attestation_key(
             TRUST_APPROVED,
             f"the attestation key {name}, endorsed",
         )
-        appraisal.add("hardware", "hardware", TRUST_APPROVED, "a TPM that its maker certified")
+        appraisal.add("hardware", "hardware", TRUST_APPROVED, "a TPM certified by its maker")
     elif _is_known_key(key.key, policy.attestation_keys):
         appraisal.add(
             "identity", "instance-identity", TRUST_APPROVED, f"the attestation key {name}"
         )
         appraisal.add_undecided(
-            "hardware", "hardware", "nothing shows that the TPM is a chip and not a program"
+            "hardware", "hardware", "not proven: the TPM may be a program instead of a chip"
         )
     else:
-        finding = f"the attestation key {name} is not one that the policy knows"
+        finding = f"the policy does not list the attestation key {name}"
         appraisal.add(
             "identity",
             "instance-identity",
@@ -379,11 +383,13 @@ def _check_pcrs(reported: dict[int, bytes], policy: AppraisalPolicy, appraisal: 
             finding = f"register {register} was not quoted"
             appraisal.add(f"pcr {register}", "executables", TRUST_REFUSED, finding, "pcr-missing")
         elif reported[register] not in accepted:
-            finding = f"register {register} is {reported[register].hex()}, which is not accepted"
+            finding = (
+                f"the policy does not accept {reported[register].hex()} in register {register}"
+            )
             appraisal.add(f"pcr {register}", "executables", TRUST_REFUSED, finding, "pcr-mismatch")
         else:
             appraisal.add(
-                f"pcr {register}", "executables", TRUST_BOOT_APPROVED, "as the policy has it"
+                f"pcr {register}", "executables", TRUST_BOOT_APPROVED, "accepted by the policy"
             )
 
 
@@ -401,18 +407,18 @@ def _check_journal(
     """Check that evidence and record name the same journal head."""
     if expected is not None and claimed != expected.claim():
         appraisal.add_unbound(
-            "journal", "the record names another journal, or another head of it", "journal-mismatch"
+            "journal", "the record names a different journal or journal head", "journal-mismatch"
         )
     elif claimed is not None:
         finding = f"{claimed['frames']} frames, head {claimed['head'].hex()[:16]}"
         if expected is not None:
             appraisal.add(
-                "journal", "sourced-data", TRUST_NO_CLAIM, f"{finding}, as the record says"
+                "journal", "sourced-data", TRUST_NO_CLAIM, f"{finding}, matches the record"
             )
         else:
-            appraisal.add_undecided("journal", "sourced-data", f"{finding}, as it says")
+            appraisal.add_undecided("journal", "sourced-data", f"{finding} (claimed)")
     elif "journal" not in policy.required:
-        appraisal.add_undecided("journal", "sourced-data", "recorded without one")
+        appraisal.add_undecided("journal", "sourced-data", "not used for this recording")
 
 
 def _check_required_claims(
@@ -431,7 +437,7 @@ def _check_required_claims(
             claim = _REQUIREMENT_VECTOR_CLAIMS.get(name, "hardware")
             value = TRUST_NOT_RECOGNISED if claim == "hardware" else TRUST_REFUSED
             appraisal.add(
-                name, claim, value, "the policy asks for it, and there is none", "claim-missing"
+                name, claim, value, "required by the policy, but missing", "claim-missing"
             )
     version = claims[EAT_SWVERSION][0]
     if policy.versions and version not in policy.versions:
@@ -469,7 +475,7 @@ def _check_measurements(
     } | {PACKAGE_COMPONENT}
     for name in sorted(expected - measured):
         claim = _choose_vector_claim(name)
-        appraisal.add(name, claim, TRUST_REFUSED, "it was not measured", "measurement-missing")
+        appraisal.add(name, claim, TRUST_REFUSED, "not measured", "measurement-missing")
 
 
 def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
@@ -477,10 +483,11 @@ def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
     components = [decode_component(body, manifests) for _, body in claims[EAT_MEASUREMENTS]]
     names = [component.name for component in components]
     if len(set(names)) < len(names):
-        raise InvalidStatement("a component that was measured twice", reason="evidence-malformed")
+        raise InvalidStatement("a component was measured twice", reason="evidence-malformed")
     if manifests.keys() - set(names):
         raise InvalidStatement(
-            "files are listed of what was not measured", reason="evidence-malformed"
+            "the evidence lists files of a component that was not measured",
+            reason="evidence-malformed",
         )
     return components
 
@@ -493,17 +500,17 @@ def _check_component(component: Component, policy: AppraisalPolicy, appraisal: A
     if any(_matches_reference(component, reference) for reference in references):
         # The vector is about the recorder, and a known agent does not make it better.
         value = TRUST_NO_CLAIM if claim == "sourced-data" else TRUST_APPROVED
-        appraisal.add(name, claim, value, f"{version}as its reference value")
+        appraisal.add(name, claim, value, f"{version}matches its reference value")
     elif references:
         value = TRUST_CONFIGURATION_CHANGED if is_configuration else TRUST_REFUSED
         finding = version + _describe_changes(component, references)
         appraisal.add(name, claim, value, finding, "measurement-changed")
     elif name.startswith(AGENT_COMPONENT_PREFIX) and "agent" not in policy.required:
-        finding = f"{version}there is no reference value for it"
+        finding = f"{version}no reference value to compare with"
         appraisal.add_undecided(name, "sourced-data", finding)
     else:
         value = TRUST_CONFIGURATION_UNKNOWN if is_configuration else TRUST_UNRECOGNISED_FILES
-        finding = f"{version}there is no reference value for it"
+        finding = f"{version}no reference value to compare with"
         appraisal.add(name, claim, value, finding, "measurement-unknown")
 
 
@@ -516,7 +523,7 @@ def _describe_changes(component: Component, references: list[Component]) -> str:
     """Describe the differences from the nearest reference value."""
     expected = [reference.manifest for reference in references if reference.manifest is not None]
     if component.manifest is None or not expected:
-        return "another one than its reference value"
+        return "differs from its reference value"
     measured = component.manifest
     changes = min(
         (describe_manifest_differences(measured, manifest) for manifest in expected), key=len
@@ -524,7 +531,7 @@ def _describe_changes(component: Component, references: list[Component]) -> str:
     shown = ", ".join(changes[:_MAX_FILES_SHOWN])
     hidden = len(changes) - _MAX_FILES_SHOWN
     more = f", and {hidden} more" if hidden > 0 else ""
-    return f"{shown or 'which is another one than its reference value has'}{more}"
+    return f"{shown or 'differs from its reference value'}{more}"
 
 
 def _choose_vector_claim(name: str) -> str:

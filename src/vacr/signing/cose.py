@@ -149,10 +149,14 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
     tagged = isinstance(value, cbor2.CBORTag)
     if isinstance(value, cbor2.CBORTag):
         if value.tag != SIGN1_TAG:
-            raise InvalidStatement(f"tag {value.tag}, not {SIGN1_TAG} (COSE_Sign1)", reason="tag")
+            raise InvalidStatement(
+                f"CBOR tag {value.tag} instead of {SIGN1_TAG} (COSE_Sign1)", reason="tag"
+            )
         value = value.value
     if not isinstance(value, list | tuple) or len(value) != _SIGN1_PART_COUNT:
-        raise InvalidStatement("not an array of four parts", reason="structure")
+        raise InvalidStatement(
+            "not a COSE_Sign1 message: not an array of four parts", reason="structure"
+        )
     protected_bytes, unprotected, payload, signature = value
     if (
         type(protected_bytes) is not bytes
@@ -160,7 +164,7 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
         or not isinstance(payload, bytes | None)
     ):
         raise InvalidStatement(
-            "parts of the wrong types: header, payload and signature are byte strings",
+            "the protected header, the payload and the signature must be byte strings",
             reason="structure",
         )
     protected: Any = {}
@@ -169,7 +173,7 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
             protected_bytes, "the protected header is not CBOR", "protected"
         )
     if not isinstance(protected, dict) or not isinstance(unprotected, dict):
-        raise InvalidStatement("a header that is no map", reason="structure")
+        raise InvalidStatement("a header is not a map", reason="structure")
     _check_header_labels(protected, unprotected)
     _check_critical_headers(protected, unprotected, understood)
     return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
@@ -186,12 +190,13 @@ def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any])
     for label in (*protected, *unprotected):
         if type(label) not in (int, str):
             raise InvalidStatement(
-                f"a header label of another type than number or text: {label!r}",
+                f"header label {label!r} is neither a number nor text",
                 reason="label-type",
             )
     for label in protected.keys() & unprotected.keys():
         raise InvalidStatement(
-            f"{format_header_label(label)} is in both headers", reason="label-twice"
+            f"{format_header_label(label)} is in both headers, protected and unprotected",
+            reason="label-twice",
         )
 
 
@@ -200,21 +205,23 @@ def _check_critical_headers(
 ) -> None:
     """Refuse a message whose `crit` names a header we do not act on (RFC 9052, section 3.1)."""
     if HEADER_CRIT in unprotected:
-        raise InvalidStatement("crit is not protected", reason="crit-unprotected")
+        raise InvalidStatement(
+            "crit is not signed: it is in the unprotected header", reason="crit-unprotected"
+        )
     if HEADER_CRIT not in protected:
         return
     critical = protected[HEADER_CRIT]
     if not isinstance(critical, list | tuple) or not critical:
-        raise InvalidStatement("crit is not a list of labels", reason="crit-malformed")
+        raise InvalidStatement("crit must be a list of at least one label", reason="crit-malformed")
     for label in critical:
         if type(label) not in (int, str) or label not in understood:
             raise InvalidStatement(
-                f"crit names {format_header_label(label)}, which is not understood",
+                f"crit requires {format_header_label(label)}, but vacr does not support it",
                 reason="crit-unknown",
             )
         if label not in protected:
             raise InvalidStatement(
-                f"crit names {format_header_label(label)}, which is not protected",
+                f"crit requires {format_header_label(label)}, but the protected header lacks it",
                 reason="crit-absent",
             )
 
@@ -260,13 +267,13 @@ def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes)
     """
     algorithm = get_algorithm(number)
     if not algorithm.fits(key):
-        raise InvalidStatement(f"{algorithm.name} takes no key of this kind", reason="alg-key")
+        raise InvalidStatement(
+            f"{algorithm.name} cannot be used with this kind of key", reason="alg-key"
+        )
     try:
         algorithm.verify(key, signature, data)
     except (InvalidSignature, UnsupportedAlgorithm) as error:
-        raise InvalidStatement(
-            "the signature is not this key's over these bytes", reason="signature"
-        ) from error
+        raise InvalidStatement("not signed by this key", reason="signature") from error
 
 
 def get_algorithm(number: Any) -> Algorithm:
@@ -277,7 +284,7 @@ def get_algorithm(number: Any) -> Algorithm:
     """
     algorithm = ALGORITHMS.get(number) if type(number) is int else None
     if algorithm is None:
-        raise InvalidStatement(f"no signature algorithm {number!r}", reason="alg-unknown")
+        raise InvalidStatement(f"unknown signature algorithm {number!r}", reason="alg-unknown")
     return algorithm
 
 
@@ -289,7 +296,7 @@ def get_algorithm_number(name: str) -> int:
     """
     if name.lower() not in ALGORITHM_NUMBERS:
         names = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
-        raise UsageError(f"no algorithm {name}", hint=f"Known: {names}.")
+        raise UsageError(f"unknown algorithm {name}", hint=f"Known: {names}.")
     return ALGORITHM_NUMBERS[name.lower()]
 
 
@@ -302,7 +309,7 @@ def choose_algorithm_number(key: PublicKey) -> int:
     for algorithm in ALGORITHMS.values():
         if algorithm.fits(key):
             return algorithm.number
-    raise InvalidStatement("no algorithm takes a key of this kind", reason="alg-key")
+    raise InvalidStatement("no supported algorithm uses this kind of key", reason="alg-key")
 
 
 # The algorithms themselves: for each, the keys it accepts, and how it verifies and signs.
@@ -368,13 +375,14 @@ def _build_ecdsa_algorithm(
     def verify(key: PublicKey, signature: bytes, data: bytes) -> None:
         if len(signature) != 2 * size:
             raise InvalidStatement(
-                f"a signature of {len(signature)} bytes, not {2 * size}", reason="signature-length"
+                f"the signature has {len(signature)} bytes instead of {2 * size}",
+                reason="signature-length",
             )
         r = int.from_bytes(signature[:size], "big")
         s = int.from_bytes(signature[size:], "big")
         if not 0 < r < order or not 0 < s < order:
             raise InvalidStatement(
-                "a number of the signature is outside its range", reason="signature-range"
+                "the signature contains a number out of range", reason="signature-range"
             )
         key.verify(encode_dss_signature(r, s), data, ec.ECDSA(digest))
 

@@ -69,8 +69,8 @@ RECEIPT_KEYS_FILE = "receipt-keys.pem"
 """The file in a log's folder that holds the public keys of its receipts."""
 
 _LOG_KEYS_HINT = (
-    f"Give the {RECEIPT_KEYS_FILE} of the log, its folder, or a file with what its service "
-    "has at /.well-known/scitt-keys."
+    f"Use the log's {RECEIPT_KEYS_FILE}, the log's folder, or a download of the service's "
+    "/.well-known/scitt-keys."
 )
 _GROUP_AND_OTHER_BITS = stat.S_IRWXG | stat.S_IRWXO
 _OWNER_ONLY_MODE = 0o600
@@ -109,8 +109,8 @@ def write_key_pair(folder: Path, private: bytes, public: bytes) -> tuple[Path, P
             private_path.unlink(missing_ok=True)  # Half a pair is useless.
             raise
     except FileExistsError as error:
-        hint = "Keys are never replaced: give another folder with -o, or move it away."
-        raise UsageError(f"{error.filename} is there already", hint=hint) from error
+        hint = "Keys are never overwritten. Choose another folder with -o, or move the key away."
+        raise UsageError(f"{error.filename} already exists", hint=hint) from error
     except OSError as error:
         raise UnreadableInput(describe_file_error(error), where=str(folder)) from error
     return private_path, public_path
@@ -136,14 +136,14 @@ def load_signer(
         return open_hsm_signer(name, number, passphrase)
     data = read_key_file(name)
     if not force and b"PRIVATE KEY-----" in data:
-        check_key_permissions(name, otherwise=", or give --force")
+        check_key_permissions(name, otherwise=", or add --force")
     try:
         key = parse_private_key(data, passphrase)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     if number is None and not any(known.fits(key.public_key()) for known in ALGORITHMS.values()):
         raise UsageError(
-            f"{name}: no algorithm takes a key of this kind or size",
+            f"{name}: no supported algorithm uses this kind or size of key",
             hint="vacr key generate makes one.",
         )
     return KeySigner(key, number)
@@ -159,7 +159,7 @@ def read_key_file(name: str) -> bytes:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
     except UnreadableInput as error:
         raise UnreadableInput(
-            f"no key: {error.message}",
+            f"cannot read the key: {error.message}",
             where=name,
             hint=error.hint or "vacr key generate makes one.",
         ) from error
@@ -179,7 +179,7 @@ def check_key_permissions(name: str, *, otherwise: str = "") -> None:
         return  # Reading the file will report the reason.
     if stat.S_ISREG(mode) and mode & _GROUP_AND_OTHER_BITS:
         raise UsageError(
-            f"{name} can be read by others", hint=f"chmod 600 {shlex.quote(name)}{otherwise}."
+            f"other users can read {name}", hint=f"chmod 600 {shlex.quote(name)}{otherwise}."
         )
 
 
@@ -217,7 +217,7 @@ def read_log_keys(name: str) -> list[PublicKey]:
     try:
         return parse_public_keys(read_trust_file(path))
     except Unreachable as error:
-        hint = "The folder is not that of a log." if is_folder else _LOG_KEYS_HINT
+        hint = "This is not the folder of a log." if is_folder else _LOG_KEYS_HINT
         exists = os.path.exists(path)  # noqa: PTH110 - the path as the user wrote it
         raise Unreachable(
             error.message, where=error.where, hint=error.hint if exists else hint
@@ -259,7 +259,7 @@ class HsmSigner:
         try:
             return self.ask(data)
         except PKCS11Error as error:
-            raise Unreachable(f"the device does not sign: {type(error).__name__}") from error
+            raise Unreachable(f"the device failed to sign: {type(error).__name__}") from error
 
 
 def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
@@ -275,11 +275,12 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         from pkcs11.exceptions import PKCS11Error
     except ImportError as error:
         raise UsageError(
-            "keys in devices need the extra hsm", hint="pip install 'vacr[hsm]'"
+            "keys in devices need the extra hsm, and it is not installed",
+            hint="pip install 'vacr[hsm]'",
         ) from error
     attributes = _parse_pkcs11_uri(uri)
     if "module-path" not in attributes:
-        raise UsageError("the key's URI names no module-path", hint=_KEY_URI_EXAMPLE)
+        raise UsageError("the key's URI has no module-path", hint=_KEY_URI_EXAMPLE)
     session = None
     try:
         token = pkcs11.lib(attributes["module-path"]).get_token(token_label=attributes.get("token"))
@@ -297,12 +298,12 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
             f"{name}={attributes[name]}" for name in ("token", "object") if name in attributes
         )
         raise Unreachable(
-            f"the key cannot be used: {problem}", where=where, hint=_KEY_URI_EXAMPLE
+            f"cannot use the key: {problem}", where=where, hint=_KEY_URI_EXAMPLE
         ) from error
     algorithm = choose_algorithm_number(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
         session.close()
-        raise UsageError(f"{ALGORITHMS[algorithm].name} takes no key of this kind")
+        raise UsageError(f"{ALGORITHMS[algorithm].name} cannot be used with this kind of key")
     return HsmSigner(key, algorithm, _make_sign_function(private, algorithm), session.close)
 
 
@@ -317,7 +318,7 @@ def _decode_pin(pin: bytes) -> str:
     try:
         return pin.decode()
     except UnicodeDecodeError:
-        raise ValueError("the PIN is not text") from None
+        raise ValueError("the PIN is not valid UTF-8") from None
 
 
 def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]) -> Any:
@@ -329,12 +330,9 @@ def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]
         template[Attribute.LABEL] = attributes["object"]
     keys = list(session.get_objects(template))
     if not keys:
-        raise ValueError(
-            "there is no such key, or it shows itself only with the PIN, which "
-            "--passphrase-file gives"
-        )
+        raise ValueError("key not found; if the device needs a PIN, add --passphrase-file")
     if len(keys) > 1:
-        raise ValueError("more than one key fits: name it with object=")
+        raise ValueError("several keys match; choose one with object=")
     return keys[0]
 
 
@@ -370,4 +368,4 @@ def _make_sign_function(private: Any, algorithm: int) -> Callable[[bytes], bytes
                 data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=pss_parameters
             )
         )
-    raise UsageError(f"{ALGORITHMS[algorithm].name} is not asked of devices")
+    raise UsageError(f"{ALGORITHMS[algorithm].name} is not supported for keys in devices")

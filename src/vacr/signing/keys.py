@@ -122,7 +122,7 @@ class KeySigner:
             UsageError: it does not.
         """
         if self.number is not None and not ALGORITHMS[self.number].fits(self.public_key):
-            raise UsageError(f"{ALGORITHMS[self.number].name} takes no key of this kind")
+            raise UsageError(f"{ALGORITHMS[self.number].name} cannot be used with this kind of key")
 
     def __repr__(self) -> str:
         """Name the algorithm only, so that a key never appears in a log."""
@@ -151,14 +151,15 @@ def generate_key(algorithm: str) -> PrivateKey:
     """
     if algorithm not in _KEY_GENERATORS:
         raise UsageError(
-            f"no keys are made for {algorithm!r}", hint=f"Known: {', '.join(NEW_KEY_ALGORITHMS)}."
+            f"cannot generate keys for {algorithm!r}",
+            hint=f"Known: {', '.join(NEW_KEY_ALGORITHMS)}.",
         )
     try:
         return _KEY_GENERATORS[algorithm]()
     except UnsupportedAlgorithm as error:
         raise UsageError(
-            f"the cryptographic library here has no {algorithm}",
-            hint="Update the package cryptography.",
+            f"the installed package cryptography does not support {algorithm}",
+            hint="Update it.",
         ) from error
 
 
@@ -172,7 +173,8 @@ def encode_private_pem(key: PrivateKey, passphrase: bytes | None = None) -> byte
     if passphrase is not None:
         if not 0 < len(passphrase) <= _MAX_PASSPHRASE_LENGTH:
             raise UsageError(
-                f"a passphrase has from 1 to {_MAX_PASSPHRASE_LENGTH} bytes, not {len(passphrase)}"
+                f"the passphrase has {len(passphrase)} bytes; "
+                f"it must have 1 to {_MAX_PASSPHRASE_LENGTH}"
             )
         encryption = serialization.BestAvailableEncryption(passphrase)
     pem: bytes = key.private_bytes(
@@ -202,18 +204,18 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
     """
     if b"PUBLIC KEY-----" in pem and b"PRIVATE KEY-----" not in pem:
         raise UnreadableInput(
-            "a public key where the private one is wanted",
-            hint="Give signing.pem, not signing.pub.pem.",
+            "this is a public key; a private key is needed",
+            hint="Use signing.pem, not signing.pub.pem.",
         )
     if is_encrypted_pem(pem) and passphrase is None:
-        raise UnreadableInput("the key is encrypted", hint="Give its passphrase.")
+        raise UnreadableInput("the key is encrypted", hint="Add --passphrase-file FILE.")
     try:
         return serialization.load_pem_private_key(
             pem, passphrase if is_encrypted_pem(pem) else None
         )
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         problem = (
-            "the passphrase is wrong, or the key is damaged"
+            "wrong passphrase, or damaged key"
             if is_encrypted_pem(pem)
             else "not a private key in PEM"
         )
@@ -228,8 +230,8 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
     """
     if b"PRIVATE KEY-----" in data:
         raise UnreadableInput(
-            "a private key where a public one is wanted",
-            hint="Give signing.pub.pem, not signing.pem.",
+            "this is a private key; a public key is needed",
+            hint="Use signing.pub.pem, not signing.pem.",
         )
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
@@ -245,7 +247,7 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
 
 def _parse_cose_key_set(items: list[Any]) -> list[PublicKey]:
     """Parse a COSE_KeySet, ignoring keys of unknown kinds (RFC 9052, section 7)."""
-    keys, last_error = [], UnreadableInput("a set of keys without any")
+    keys, last_error = [], UnreadableInput("the key set is empty")
     for item in items:
         try:
             keys.append(parse_cose_key(item))
@@ -287,7 +289,7 @@ def build_cose_key(key: PublicKey) -> dict[int, Any]:
                 KEY_ALG: algorithm,
                 KEY_AKP_PUBLIC: key.public_bytes_raw(),
             }
-    raise UnreadableInput(f"a key of a kind that COSE has no form for: {type(key).__name__}")
+    raise UnreadableInput(f"COSE cannot represent this kind of key: {type(key).__name__}")
 
 
 def _encode_minimal_integer(number: int) -> bytes:
@@ -304,7 +306,7 @@ def parse_cose_key(value: Any) -> PublicKey:
         parameters = dict(value)
         return _COSE_KEY_PARSERS[parameters[KEY_TYPE]](parameters)
     except (ValueError, TypeError, KeyError, OverflowError, UnsupportedAlgorithm) as error:
-        raise UnreadableInput("not a COSE key of a known kind") from error
+        raise UnreadableInput("not a supported COSE key") from error
 
 
 def _parse_okp_key(parameters: dict[Any, Any]) -> PublicKey:

@@ -123,9 +123,11 @@ def sign(
         UsageError: the profile is unknown, or an argument that it needs is missing.
     """
     if profile not in STATEMENT_PROFILES:
-        raise UsageError(f"no profile {profile!r}", hint=f"Known: {', '.join(STATEMENT_PROFILES)}.")
+        raise UsageError(
+            f"unknown profile {profile!r}", hint=f"Known: {', '.join(STATEMENT_PROFILES)}."
+        )
     if payload is None and (profile != HASH_ENVELOPE or digest is None):
-        raise UsageError("nothing to sign")
+        raise UsageError("no payload to sign")
     digest = hashlib.sha256(payload).digest() if payload is not None else digest
     headers = _build_protected_header(signer, claims or StatementClaims(), digest or b"", chain)
     if profile == HASH_ENVELOPE:
@@ -165,12 +167,12 @@ def _build_protected_header(
     if chain:
         if compute_thumbprint(chain[0].public_key()) != compute_thumbprint(signer.public_key):
             raise UsageError(
-                "the first certificate is not the key's",
-                hint="A chain begins with the signer's certificate.",
+                "the first certificate is not for this key",
+                hint="The chain must start with the signer's certificate.",
             )
         if not is_issuer_uri(cwt_claims[CLAIM_ISS]):
             raise UsageError(
-                "with certificates, the issuer has to be a URI",
+                "the issuer must be a URI if the statement has certificates",
                 hint="For example: --issuer https://example.org",
             )
         headers |= {
@@ -220,10 +222,12 @@ def find_carried_key(message: Sign1) -> PublicKey | None:
     if key is None:
         return certified_key
     if message.protected.get(HEADER_KID) != compute_thumbprint(key):
-        raise InvalidStatement("kccs holds another key than kid names", reason="kccs-mismatch")
+        raise InvalidStatement(
+            "kccs contains a different key than kid names", reason="kccs-mismatch"
+        )
     if certified_key is not None and compute_thumbprint(certified_key) != compute_thumbprint(key):
         raise InvalidStatement(
-            "kccs holds another key than the certificate", reason="kccs-mismatch"
+            "kccs contains a different key than the certificate", reason="kccs-mismatch"
         )
     return key
 
@@ -265,13 +269,13 @@ def parse_kccs(value: Any) -> PublicKey:
     confirmation = value.get(CLAIM_CNF) if isinstance(value, dict) else None
     parameters = confirmation.get(CNF_COSE_KEY) if isinstance(confirmation, dict) else None
     if not isinstance(parameters, dict):
-        raise InvalidStatement("kccs holds no key", reason="kccs-malformed")
+        raise InvalidStatement("kccs contains no key", reason="kccs-malformed")
     try:
         key = parse_cose_key(parameters)
         build_cose_key(key)
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"kccs holds no key: {error.message}", reason="kccs-malformed"
+            f"cannot read the key in kccs: {error.message}", reason="kccs-malformed"
         ) from error
     return key
 
@@ -292,14 +296,15 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
             certificates = x509.load_pem_x509_certificates(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UnreadableInput(
-            "no certificates in PEM", hint="A chain begins with the signer's certificate."
+            "contains no PEM certificates",
+            hint="The chain must start with the signer's certificate.",
         ) from error
     try:
         with _suppress_warnings():
             for certificate in certificates:
                 _check_certificate_fields(certificate)
     except _CERTIFICATE_ERRORS as error:
-        raise UnreadableInput(f"a certificate that cannot be read: {error}") from error
+        raise UnreadableInput(f"cannot read a certificate: {error}") from error
     return certificates
 
 
@@ -315,7 +320,7 @@ def parse_x5chain(value: Any) -> list[x509.Certificate]:
         or not 0 < len(encoded) <= _MAX_CHAIN_LENGTH
         or not all(isinstance(der, bytes) for der in encoded)
     ):
-        raise InvalidStatement("x5chain is no list of certificates", reason="x5chain-malformed")
+        raise InvalidStatement("x5chain is not a list of certificates", reason="x5chain-malformed")
     return [_parse_der_certificate(der) for der in encoded]
 
 
@@ -327,7 +332,7 @@ def _parse_der_certificate(der: bytes) -> x509.Certificate:
         build_cose_key(certificate.public_key())
     except (*_CERTIFICATE_ERRORS, UnreadableInput) as error:
         raise InvalidStatement(
-            f"a certificate that cannot be read: {error}", reason="x5chain-malformed"
+            f"cannot read a certificate: {error}", reason="x5chain-malformed"
         ) from error
     return certificate
 
@@ -351,7 +356,7 @@ def check_x5t(value: Any, certificate: x509.Certificate) -> None:
     """
     is_pair = isinstance(value, list | tuple) and len(value) == _X5T_PART_COUNT
     if not is_pair or not isinstance(value[0], int) or value[0] not in HASH_FUNCTIONS:
-        raise InvalidStatement("x5t is no hash that is known", reason="x5t-malformed")
+        raise InvalidStatement("x5t is not a supported hash", reason="x5t-malformed")
     algorithm, digest = value
     if HASH_FUNCTIONS[algorithm](certificate.public_bytes(Encoding.DER)).digest() != digest:
         raise InvalidStatement(

@@ -50,7 +50,7 @@ _OPENSSL_ERROR_PATTERN = re.compile(r'data: "([^"]*)"')
 
 
 def encode_stamped_signature(signature: bytes) -> bytes:
-    """Encode the signature as a CBOR byte string, which is what its timestamp covers."""
+    """Encode a signature as a CBOR byte string: its timestamp covers these bytes."""
     return cbor2.dumps(signature)
 
 
@@ -104,7 +104,7 @@ def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
         token: bytes = response.time_stamp_token()
     except ValueError as error:
         raise InvalidStatement(
-            f"the authority's reply cannot be used: {error}", reason="timestamp-malformed"
+            f"cannot use the timestamp authority's reply: {error}", reason="timestamp-malformed"
         ) from error
     _check_imprint(response, encode_stamped_signature(signature))
     return token
@@ -117,7 +117,7 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
         InvalidStatement: it is malformed, covers other data, or no trusted authority signed it.
     """
     if not isinstance(token, bytes):
-        raise InvalidStatement("a timestamp that is no byte string", reason="timestamp-malformed")
+        raise InvalidStatement("the timestamp is not a byte string", reason="timestamp-malformed")
     try:
         response = decode_timestamp_response(_encode_der_sequence(_GRANTED_STATUS_DER + token))
         _check_imprint(response, data)
@@ -125,11 +125,11 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
     except VerificationError as error:
         problems = _OPENSSL_ERROR_PATTERN.findall(str(error)) or [str(error)]
         raise InvalidStatement(
-            f"the timestamp does not hold: {problems[-1]}", reason="timestamp-untrusted"
+            f"the timestamp is not trusted: {problems[-1]}", reason="timestamp-untrusted"
         ) from error
     except ValueError as error:
         raise InvalidStatement(
-            f"a timestamp that cannot be read: {error}", reason="timestamp-malformed"
+            f"cannot read the timestamp: {error}", reason="timestamp-malformed"
         ) from error
     time: datetime = response.tst_info.gen_time
     return time
@@ -140,7 +140,7 @@ def _check_imprint(response: Any, data: bytes) -> None:
     imprint = response.tst_info.message_imprint
     algorithm = _HASHES_BY_OID.get(imprint.hash_algorithm.dotted_string)
     if algorithm is None or algorithm(data).digest() != imprint.message:
-        raise InvalidStatement("the timestamp is about something else", reason="timestamp-mismatch")
+        raise InvalidStatement("the timestamp covers different data", reason="timestamp-mismatch")
 
 
 def _encode_der_sequence(content: bytes) -> bytes:

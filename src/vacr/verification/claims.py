@@ -11,7 +11,7 @@ subject and the time of signing. Both are in the protected header, and must sati
     >>> parse_claims(claims, datetime(2020, 1, 1, tzinfo=UTC))
     Traceback (most recent call last):
     ...
-    vacr.errors.InvalidStatement: it says that it will be signed at 2023-11-14T22:13:20Z
+    vacr.errors.InvalidStatement: the claimed signing time is in the future: 2023-11-14T22:13:20Z
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def detect_profile(message: Sign1) -> str:
     for label in (HEADER_PAYLOAD_HASH_ALG, *_ENVELOPE_HEADERS):
         if label in message.unprotected:
             raise InvalidStatement(
-                f"{format_header_label(label)} is not protected", reason="envelope-unprotected"
+                f"{format_header_label(label)} is not signed: it is in the unprotected header",
+                reason="envelope-unprotected",
             )
     if HEADER_PAYLOAD_HASH_ALG in message.protected:
         _check_hash_envelope(message)
@@ -77,7 +78,8 @@ def detect_profile(message: Sign1) -> str:
     for label in _ENVELOPE_HEADERS:
         if label in message.protected:
             raise InvalidStatement(
-                f"{format_header_label(label)} without a hash algorithm", reason="hash-alg-missing"
+                f"{format_header_label(label)} needs a hash algorithm, and there is none",
+                reason="hash-alg-missing",
             )
     if message.payload is None:
         return DETACHED
@@ -89,16 +91,16 @@ def detect_profile(message: Sign1) -> str:
 def _check_hash_envelope(message: Sign1) -> None:
     if HEADER_CONTENT_TYPE in message.protected or HEADER_CONTENT_TYPE in message.unprotected:
         raise InvalidStatement(
-            "a hash envelope with a content type", reason="envelope-content-type"
+            "a hash envelope must not have a content type", reason="envelope-content-type"
         )
     number = message.protected[HEADER_PAYLOAD_HASH_ALG]
     if type(number) is not int or number not in HASH_FUNCTIONS:
-        raise InvalidStatement(f"no hash algorithm {number!r}", reason="hash-alg-unknown")
+        raise InvalidStatement(f"unknown hash algorithm {number!r}", reason="hash-alg-unknown")
     if message.payload is None:
-        raise InvalidStatement("a hash envelope without a hash", reason="payload-missing")
+        raise InvalidStatement("the hash envelope contains no hash", reason="payload-missing")
     if len(message.payload) != HASH_FUNCTIONS[number]().digest_size:
         raise InvalidStatement(
-            "the payload is not a hash of the algorithm that is named", reason="hash-alg-mismatch"
+            "the hash has the wrong length for its algorithm", reason="hash-alg-mismatch"
         )
 
 
@@ -111,9 +113,9 @@ def get_signed_payload(message: Sign1, payload: bytes | None) -> bytes:
     signed = message.payload if message.payload is not None else payload
     if not signed:
         raise InvalidStatement(
-            "the payload is missing",
+            "the signed file is missing",
             reason="payload-missing",
-            hint="It is detached: give the file it is about.",
+            hint="The statement is detached: name the file that it signs.",
         )
     return signed
 
@@ -128,22 +130,18 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
         signed = get_signed_payload(message, payload)
         if payload is not None and payload != signed:
             raise InvalidStatement(
-                "the bytes are not those that were signed", reason="content-mismatch"
+                "the file changed after it was signed", reason="content-mismatch"
             )
         return signed
     if payload is None:
         hint = (
-            "It holds their hash: put the file it is about beside it, as NAME beside "
-            "NAME.cose, and verify that."
+            "The statement holds only the file's hash. Put the file next to it, NAME next to "
+            "NAME.cose, and verify NAME."
         )
-        raise InvalidStatement(
-            "the bytes that the statement is about are missing", reason="payload-missing", hint=hint
-        )
+        raise InvalidStatement("the signed file is missing", reason="payload-missing", hint=hint)
     hash_function = HASH_FUNCTIONS[message.protected[HEADER_PAYLOAD_HASH_ALG]]
     if hash_function(payload).digest() != message.payload:
-        raise InvalidStatement(
-            "the bytes are not those that were signed", reason="content-mismatch"
-        )
+        raise InvalidStatement("the file changed after it was signed", reason="content-mismatch")
     return payload
 
 
@@ -170,13 +168,16 @@ def check_claims(
         InvalidStatement: a claim is malformed, does not hold now, or contradicts the policy.
     """
     if HEADER_CWT_CLAIMS in message.unprotected:
-        raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
+        raise InvalidStatement(
+            "the claims are not signed: they are in the unprotected header",
+            reason="claims-unprotected",
+        )
     claims = parse_claims(message.protected.get(HEADER_CWT_CLAIMS, {}), now)
     _check_issuer(claims.get(CLAIM_ISS), message, policy, signer)
     subject = claims.get(CLAIM_SUB)
     if policy.subject is not None and subject != policy.subject:
         raise InvalidStatement(
-            f"the subject is {subject!r}, not {policy.subject!r}", reason="subject"
+            f"the subject is {subject!r}, expected {policy.subject!r}", reason="subject"
         )
     return claims
 
@@ -186,12 +187,12 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
     has_certificate = HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
     if has_certificate and not is_issuer_uri(issuer):
         raise InvalidStatement(
-            "with certificates, the issuer has to be a URI", reason="issuer-not-uri"
+            "the issuer must be a URI if the statement has certificates", reason="issuer-not-uri"
         )
     if policy.issuer is not None:
         if issuer != policy.issuer:
             raise InvalidStatement(
-                f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer"
+                f"the issuer is {issuer!r}, expected {policy.issuer!r}", reason="issuer"
             )
         if (
             signer.path
@@ -199,10 +200,12 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
             and not matches_claimed_issuer(signer.path[0], issuer)
         ):
             raise InvalidStatement(
-                "the signer's certificate is for another issuer", reason="issuer-unbound"
+                "the signer's certificate names a different issuer", reason="issuer-unbound"
             )
     if _is_thumbprint_uri(issuer) and issuer != signer.uri:
-        raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
+        raise InvalidStatement(
+            "the issuer is a different key than the signer's", reason="issuer-unbound"
+        )
 
 
 def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
@@ -212,15 +215,15 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
         InvalidStatement: they are malformed, or do not hold at the time `now`.
     """
     if not isinstance(claims, dict):
-        raise InvalidStatement("claims that are no map", reason="claims-malformed")
+        raise InvalidStatement("the claims are not a map", reason="claims-malformed")
     # 1, 1.0 and true are three labels in CBOR, and one in Python.
     if not all(type(label) in (int, str) for label in claims):
         raise InvalidStatement(
-            "a claim whose label is neither number nor text", reason="claims-malformed"
+            "the label of a claim is neither a number nor text", reason="claims-malformed"
         )
     for label, types in _CLAIM_TYPES.items():
         if label in claims and type(claims[label]) not in types:
-            raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
+            raise InvalidStatement(f"claim {label} has the wrong type", reason="claims-malformed")
     _check_claim_times(claims, now)
     return dict(claims)
 
@@ -229,22 +232,22 @@ def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
     """Check the times of issue, start and expiry (RFC 8392, section 3.1)."""
     times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):
-        raise InvalidStatement("a time that no calendar has", reason="claims-malformed")
+        raise InvalidStatement("a claimed time is out of range", reason="claims-malformed")
     latest = now.timestamp() + _MAX_CLOCK_SKEW
     earliest = now.timestamp() - _MAX_CLOCK_SKEW
     if times.get(CLAIM_IAT, 0) > latest:
         raise InvalidStatement(
-            f"it says that it will be signed at {_format_seconds(times[CLAIM_IAT])}",
+            f"the claimed signing time is in the future: {_format_seconds(times[CLAIM_IAT])}",
             reason="issued-in-future",
         )
     if times.get(CLAIM_NBF, 0) > latest:
         raise InvalidStatement(
-            f"it says that it holds from {_format_seconds(times[CLAIM_NBF])} on",
+            f"the statement is not valid before {_format_seconds(times[CLAIM_NBF])}",
             reason="claims-not-yet",
         )
     if times.get(CLAIM_EXP, latest) < earliest:
         raise InvalidStatement(
-            f"it says that it held until {_format_seconds(times[CLAIM_EXP])}",
+            f"the statement expired at {_format_seconds(times[CLAIM_EXP])}",
             reason="claims-expired",
         )
 
@@ -262,9 +265,9 @@ def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
     """Describe the issuer, and whether anything but the signer's word supports the name."""
     issuer = claims.get(CLAIM_ISS)
     if issuer is None:
-        return "no issuer is named"
+        return "no issuer"
     return (
         f"by {issuer}"
         if policy.issuer is not None or _is_thumbprint_uri(issuer)
-        else f"by {issuer}, as they say"
+        else f"by {issuer} (claimed)"
     )

@@ -42,7 +42,7 @@ from vacr.transparency import (
 from vacr.verification.claims import parse_claims
 from vacr.verification.trust import Checks, Policy, matches_key_id
 
-_NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "no name", 200
+_NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "an unnamed log", 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +87,21 @@ def check_receipts(
     encoded_receipts = list_encoded_receipts(message)
     if not policy.log_keys:
         if encoded_receipts:
-            checks.add_undecided("receipt", "there is one, and no log is trusted")
+            checks.add_undecided("receipt", "not checked: no trusted log key given")
         return ()
     if not encoded_receipts:
-        hint = "vacr register FILE --service URL puts one into it."
+        hint = "Add one: vacr register FILE --service URL"
         raise InvalidStatement(
-            "there is no receipt of a log in it", reason="receipt-missing", hint=hint
+            "the statement has no receipt from a log", reason="receipt-missing", hint=hint
         )
     leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
     outcomes = [_check_trusted_receipt(encoded, leaf, policy, now) for encoded in encoded_receipts]
     verified = tuple(receipt for receipt in outcomes if receipt is not None)
     if not verified:
         logs = ", ".join(map(_describe_receipt_log, encoded_receipts))
-        hint = (
-            "Name the key of the log with --log-key. If the log has changed its keys, get "
-            "them again."
-        )
+        hint = "Add --log-key with the log's key. If the log changed its keys, download them again."
         raise InvalidStatement(
-            f"no receipt is of a log that is trusted: {logs}",
+            f"no receipt is from a trusted log: {logs}",
             reason="receipt-untrusted",
             hint=hint,
         )
@@ -112,7 +109,7 @@ def check_receipts(
         checks.add_passed("receipt", str(receipt))
     untrusted = len(outcomes) - len(verified)
     if untrusted:
-        checks.add_undecided("receipt", f"{untrusted} more, of logs that are not trusted")
+        checks.add_undecided("receipt", f"{untrusted} more from untrusted logs, not checked")
     return verified
 
 
@@ -151,7 +148,7 @@ def _describe_receipt_log(encoded: Any) -> str:
     claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
     issuer = claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME
     key = f", by key {key_id[:8].hex()}" if isinstance(key_id, bytes) else ""
-    return f"one says it is of {str(issuer)[:_MAX_LOG_NAME_LENGTH]}{key}"
+    return f"one claims to be from {str(issuer)[:_MAX_LOG_NAME_LENGTH]}{key}"
 
 
 def check_receipt(
@@ -187,22 +184,22 @@ def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> by
     """Return the root that all proofs of a receipt lead to."""
     if not receipt.inclusions or receipt.consistencies:
         raise InvalidStatement(
-            "a receipt that proves something else than that an entry is in a log",
+            "the receipt does not prove that a log contains the statement",
             reason="receipt-kind",
         )
     if not lenient and not all(proof.path for proof in receipt.inclusions):
         raise InvalidStatement(
-            "a proof with an empty path, of a log with one entry: RFC 9942 wants at least one hash",
+            "the receipt's proof is empty, but RFC 9942 requires at least one hash",
             reason="receipt-path-empty",
             hint=(
-                "A log that begins with an entry of its own has none; "
-                "Policy(lenient_receipts=True) takes it."
+                "The log has only one entry. A log that starts with an entry of its own avoids "
+                "this; Policy(lenient_receipts=True) accepts it."
             ),
         )
     roots = {proof.root(leaf) for proof in receipt.inclusions}
     if len(roots) > 1:
         raise InvalidStatement(
-            "the proofs of a receipt lead to different roots", reason="receipt-root"
+            "the receipt's proofs lead to different roots", reason="receipt-root"
         )
     return roots.pop()
 
@@ -219,7 +216,7 @@ def check_consistency_receipt(
     parsed = parse_receipt(receipt)
     if len(parsed.consistencies) != 1 or parsed.inclusions:
         raise InvalidStatement(
-            "a receipt that proves something else than that a log only grew", reason="receipt-kind"
+            "the receipt does not prove that a log only grew", reason="receipt-kind"
         )
     (proof,) = parsed.consistencies
     root = proof.root(older_root)
@@ -239,7 +236,7 @@ def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[Publi
         else:
             return key
     raise first_error or InvalidStatement(
-        "no key to verify a receipt with", reason="receipt-untrusted"
+        "no trusted log key to verify the receipt with", reason="receipt-untrusted"
     )
 
 
@@ -249,11 +246,9 @@ def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, dateti
         claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
     except InvalidStatement as error:
         raise InvalidStatement(
-            f"the log says in a receipt: {error.message}", reason=f"receipt-{error.reason}"
+            f"invalid claims in a receipt: {error.message}", reason=f"receipt-{error.reason}"
         ) from error
     issuer, subject, time = claims.get(CLAIM_ISS), claims.get(CLAIM_SUB), claims.get(CLAIM_IAT)
     if issuer is None or subject is None:
-        raise InvalidStatement(
-            "a receipt that does not name its log", reason="receipt-claims-missing"
-        )
+        raise InvalidStatement("the receipt does not name its log", reason="receipt-claims-missing")
     return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None

@@ -91,9 +91,9 @@ def check_signed_record(
         _check_subject_digest(message, payload)
         if record is None:
             if policy.needs_record or policy.schema_version is not None:
-                raise InvalidStatement("what was signed is no record", reason="not-a-record")
+                raise InvalidStatement("the signed file is not a record", reason="not-a-record")
             checks.add_undecided(
-                "record", "what was signed is no record: a native session, or something else"
+                "record", "the signed file is not a record, but a native session or another file"
             )
             return None
         original = convert_to_original_version(record, json=encoding == "json")
@@ -136,26 +136,29 @@ def _check_trace_metadata(
         or not metadata.keys() <= _REQUIRED_METADATA | _OPTIONAL_METADATA
     ):
         raise InvalidStatement(
-            "trace-metadata does not have the members it must have", reason="metadata-malformed"
+            "trace-metadata has missing or unknown members", reason="metadata-malformed"
         )
     digest = _compute_digest(payload)
     hash_algorithm = metadata.get("content-hash-alg", _CONTENT_HASH_ALG)
     if hash_algorithm != _CONTENT_HASH_ALG or metadata.get("content-hash", digest) != digest:
         raise InvalidStatement(
-            "trace-metadata names another content hash", reason="metadata-mismatch"
+            "trace-metadata names a different content hash", reason="metadata-mismatch"
         )
     expected = _rebuild_trace_metadata(payload, record)
     if expected is None:
-        checks.add_undecided("metadata", "not signed, and there is nothing to compare it with")
+        checks.add_undecided(
+            "metadata", "not checked: the signed file is neither a record nor a known session"
+        )
         return
     compared = _REQUIRED_METADATA | {"timestamp-end"}
     for name in sorted(compared & (metadata.keys() | expected.keys())):
-        if metadata.get(name) != expected.get(name):
+        claimed, actual = metadata.get(name), expected.get(name)
+        if claimed != actual:
             raise InvalidStatement(
-                f"trace-metadata says {name} {metadata.get(name)!r}, not {expected.get(name)!r}",
+                f"trace-metadata: {name} is {claimed!r}, expected {actual!r}",
                 reason="metadata-mismatch",
             )
-    checks.add_passed("metadata", "as what was signed says")
+    checks.add_passed("metadata", "matches the signed content")
 
 
 def _rebuild_trace_metadata(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -181,7 +184,7 @@ def _check_subject_digest(message: Sign1, payload: bytes) -> None:
     subject = _get_subject(message)
     expected = f"{_DIGEST_URN_PREFIX}{_compute_digest(payload)}"
     if subject.startswith(_DIGEST_URN_PREFIX) and subject != expected:
-        raise InvalidStatement("the statement is about other bytes", reason="subject-mismatch")
+        raise InvalidStatement("the statement is about a different file", reason="subject-mismatch")
 
 
 def _get_subject(message: Sign1) -> str:
@@ -203,25 +206,30 @@ def _check_valid_record(
     if report.findings:
         first = report.findings[0]
         raise InvalidStatement(
-            f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid"
+            f"the record is invalid: {first.pointer or '/'}: {first.found}", reason="record-invalid"
         )
     if policy.schema_version is not None and parse_major_version(version) != policy.schema_version:
         raise InvalidStatement(
-            f"version {version}, not {policy.schema_version}", reason="schema-version"
+            f"the record has version {version}, expected {policy.schema_version}",
+            reason="schema-version",
         )
     if is_made_by_vacr(original) and original.get("id") != compute_record_id(
         cast("Record", original)
     ):
-        raise InvalidStatement("the record's id is not that of its content", reason="record-id")
+        raise InvalidStatement(
+            "the record was modified: its id does not match its content", reason="record-id"
+        )
     _check_subject_id(message, record)
-    checks.add_passed("record", f"valid by version {record['version']}, id {record.get('id')}")
+    checks.add_passed("record", f"valid, version {record['version']}, id {record.get('id')}")
 
 
 def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
     subject = _get_subject(message)
     expected = f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
     if subject.startswith(_RECORD_URN_PREFIX) and subject != expected:
-        raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
+        raise InvalidStatement(
+            "the statement is about a different record", reason="subject-mismatch"
+        )
 
 
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
@@ -247,12 +255,11 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         # them escape this check.
         raise InvalidStatement(
             (
-                f"recorded by another program or version ({version}), not by vacr "
-                f"{__version__}: it "
-                "cannot be made again"
+                f"cannot convert the source again: the record is by another program or version "
+                f"({version}), and this is vacr {__version__}"
             ),
             reason="source-undecided",
-            hint="Compare it by the program that recorded it, or verify without --source.",
+            hint="Verify with the program that recorded it, or without --source.",
         )
     variants = list_unattributed_variants(record) if "file-attribution" in record else [record]
     expected = {_encode_without_id(variant) for variant in variants}
@@ -264,11 +271,13 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         ]
     except VacrError as error:
         raise InvalidStatement(
-            f"the source cannot be read: {error}", reason="source-unreadable"
+            f"cannot read the source: {error}", reason="source-unreadable"
         ) from error
     if not any(_encode_without_id(candidate) in expected for candidate in converted):
-        raise InvalidStatement("another record comes out of the source", reason="source-mismatch")
-    checks.add_passed("source", "the same record comes out of it")
+        raise InvalidStatement(
+            "converting the source again gives a different record", reason="source-mismatch"
+        )
+    checks.add_passed("source", "converting it again gives the same record")
 
 
 def _encode_without_id(record: Any) -> bytes:
@@ -296,7 +305,7 @@ def check_evidence(
     """
     if policy.evidence is None:
         if evidence is not None or HEADER_EVIDENCE in message.unprotected:
-            checks.add_undecided("evidence", "there is some, and it was not asked for")
+            checks.add_undecided("evidence", "not checked: the policy does not require evidence")
         return
     # Imported here, so that a verification without evidence does not load the code for it.
     from vacr.evidence import check_evidence_requirement, find_attached_message, find_journal_head

@@ -137,7 +137,7 @@ class Check:
 
     name: str
     outcome: str
-    told: str
+    finding: str
     reason: str = ""
 
 
@@ -217,12 +217,16 @@ def check_algorithm(message: Sign1, policy: Policy) -> int:
         InvalidStatement: it is missing, unprotected, unknown, or not allowed by the policy.
     """
     if HEADER_ALG in message.unprotected:
-        raise InvalidStatement("the algorithm is not protected", reason="alg-unprotected")
+        raise InvalidStatement(
+            "the algorithm is not signed: it is in the unprotected header", reason="alg-unprotected"
+        )
     if HEADER_ALG not in message.protected:
-        raise InvalidStatement("no algorithm is named", reason="alg-missing")
+        raise InvalidStatement("the statement names no algorithm", reason="alg-missing")
     algorithm = get_algorithm(message.protected[HEADER_ALG])
     if algorithm.number not in policy.algorithms:
-        raise InvalidStatement(f"{algorithm.name} is not allowed", reason="alg-not-allowed")
+        raise InvalidStatement(
+            f"the policy does not allow {algorithm.name}", reason="alg-not-allowed"
+        )
     return algorithm.number
 
 
@@ -234,7 +238,9 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
     """
     if not policy.keys and not policy.roots:
         raise InvalidStatement(
-            "nobody is trusted", reason="no-trust", hint="Name a key or a certificate with --trust."
+            "no trusted key given",
+            reason="no-trust",
+            hint="Add --trust KEY, or --trust CERTIFICATE.",
         )
     chain = _parse_certificate_chain(message)
     certified_key = chain[0].public_key() if chain else None
@@ -252,22 +258,22 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
         return [_check_certified_signer(message, chain, algorithm, policy)]
     if candidates:
         raise InvalidStatement(
-            "the key is trusted without a certificate, which has no usage",
+            "the policy requires a key usage, but the trusted key has no certificate to state it",
             reason="extended-key-usage",
         )
     if any(matches_key_id(key, key_id) for key in policy.keys):
         raise InvalidStatement(
-            f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key"
+            f"{ALGORITHMS[algorithm].name} cannot be used with this kind of key", reason="alg-key"
         )
     problem = (
-        "the chain leads to nobody who is trusted"
+        "the certificate chain does not lead to a trusted root"
         if chain
-        else "no trusted key takes this algorithm"
+        else "no trusted key works with the statement's algorithm"
     )
     raise InvalidStatement(
         problem,
         reason="untrusted",
-        hint="Name the signer's key, or the root of the chain, with --trust.",
+        hint="Add --trust with the signer's key, or with the root of the chain.",
     )
 
 
@@ -278,17 +284,14 @@ def _check_certified_signer(
     # RFC 9360: an authority may have certified the same key for another owner, too.
     if not {HEADER_X5CHAIN, HEADER_X5T} & message.protected.keys():
         raise InvalidStatement(
-            (
-                "neither the chain nor the hash of its first certificate is protected: anybody "
-                "may have put it there"
-            ),
+            "the certificate chain is not signed: anyone may have added it",
             reason="x5chain-unprotected",
         )
     path = check_certificate_chain(chain, policy.roots, policy.extended_key_usage)
     key = chain[0].public_key()
     if not ALGORITHMS[algorithm].fits(key):
         raise InvalidStatement(
-            f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind",
+            f"{ALGORITHMS[algorithm].name} cannot be used with the certificate's key",
             reason="alg-key",
         )
     return TrustedSigner(key, tuple(path))
@@ -300,7 +303,9 @@ def _parse_certificate_chain(message: Sign1) -> list[x509.Certificate]:
         if HEADER_X5CHAIN in headers:
             chain = parse_x5chain(headers[HEADER_X5CHAIN])
     if HEADER_X5T in message.unprotected:
-        raise InvalidStatement("x5t is not protected", reason="x5t-unprotected")
+        raise InvalidStatement(
+            "x5t is not signed: it is in the unprotected header", reason="x5t-unprotected"
+        )
     if chain and HEADER_X5T in message.protected:
         check_x5t(message.protected[HEADER_X5T], chain[0])
     return chain
@@ -337,18 +342,18 @@ def check_signature(
         else:
             return candidate
     if first_error is not None and first_error.reason == "signature":
-        first_error.hint = _describe_missing_key(message, candidates)
-    raise first_error or InvalidStatement("no key to verify with", reason="untrusted")
+        first_error.hint = _suggest_signature_cause(message, candidates)
+    raise first_error or InvalidStatement("no trusted key to verify with", reason="untrusted")
 
 
-def _describe_missing_key(message: Sign1, candidates: list[TrustedSigner]) -> str:
-    """Name the key in `kid` if no candidate has it: most likely the verifier lacks that key."""
+def _suggest_signature_cause(message: Sign1, candidates: list[TrustedSigner]) -> str:
+    """Suggest why a signature does not verify: another key signed, or the content changed."""
     key_id = message.protected.get(HEADER_KID)
     if type(key_id) is not bytes:
         return ""
     if any(matches_key_id(candidate.key, key_id) for candidate in candidates):
-        return ""
-    return f"It names another key as the one that signed it: key {key_id.hex()[:16]}."
+        return "The statement names this key: it or the file changed after signing, or is forged."
+    return f"The statement names another key as its signer: key {key_id.hex()[:16]}."
 
 
 def check_carried_key(message: Sign1, signer: TrustedSigner) -> None:
@@ -360,7 +365,7 @@ def check_carried_key(message: Sign1, signer: TrustedSigner) -> None:
     key = find_kccs_key(message)
     if key is not None and not _is_same_key(key, signer.key):
         raise InvalidStatement(
-            "the statement carries another key than the one that signed it", reason="kccs-mismatch"
+            "the statement carries a different key than its signer's", reason="kccs-mismatch"
         )
 
 
@@ -375,7 +380,7 @@ def check_certificate_chain(
     for certificate, issuer in pairwise(chain):
         if certificate.issuer != issuer.subject:
             raise InvalidStatement(
-                "x5chain is not in order: a certificate is not followed by its issuer's",
+                "the certificate chain is out of order: the issuer must follow each certificate",
                 reason="x5chain-order",
             )
     path = _find_path_to_root(list(chain), roots)
@@ -406,7 +411,9 @@ def _find_path_to_root(
             except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
                 continue
             return [*chain, root]
-    raise InvalidStatement("the chain does not lead to a trusted certificate", reason="untrusted")
+    raise InvalidStatement(
+        "the certificate chain does not lead to a trusted root", reason="untrusted"
+    )
 
 
 def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
@@ -414,7 +421,7 @@ def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certific
         certificate.verify_directly_issued_by(issuer)
     except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise InvalidStatement(
-            "a certificate that its issuer has not signed", reason="x5chain-signature"
+            "a certificate in the chain is not signed by its issuer", reason="x5chain-signature"
         ) from error
 
 
@@ -428,19 +435,16 @@ def _check_extensions(certificate: x509.Certificate) -> None:
         constrained = _find_extension(certificate, x509.NameConstraints) is not None
     except ValueError as error:
         raise InvalidStatement(
-            f"a certificate whose extensions cannot be read: {error}", reason="x5chain-malformed"
+            f"cannot read the extensions of a certificate: {error}", reason="x5chain-malformed"
         ) from error
     if unknown:
         raise InvalidStatement(
-            (
-                "a certificate with a critical extension that is not understood: "
-                f"{unknown[0].dotted_string}"
-            ),
+            f"a certificate has an unsupported critical extension: {unknown[0].dotted_string}",
             reason="x5chain-critical",
         )
     if constrained:
         raise InvalidStatement(
-            "a certificate with name constraints, which are not understood",
+            "a certificate has name constraints, and vacr does not support them",
             reason="name-constraints",
         )
 
@@ -449,19 +453,23 @@ def _check_signer_certificate(certificate: x509.Certificate, usage: str | None) 
     constraints = _find_extension(certificate, x509.BasicConstraints)
     if constraints is not None and constraints.ca:
         raise InvalidStatement(
-            "the signer's certificate is an authority's", reason="signer-is-authority"
+            "the signer's certificate belongs to an authority, not to a signer",
+            reason="signer-is-authority",
         )
     keys = _find_extension(certificate, x509.KeyUsage)
     if keys is not None and not (keys.digital_signature or keys.content_commitment):
-        raise InvalidStatement("the signer's certificate is not for signatures", reason="key-usage")
+        raise InvalidStatement(
+            "the signer's certificate does not allow signatures", reason="key-usage"
+        )
     usages = _list_extended_key_usages(certificate)
     if usage is not None and usage not in usages:
         raise InvalidStatement(
-            f"the signer's certificate is not for {usage}", reason="extended-key-usage"
+            f"the signer's certificate does not allow the usage {usage}",
+            reason="extended-key-usage",
         )
     if usages and not usages & {_CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
         raise InvalidStatement(
-            "the signer's certificate is for other things than signing", reason="extended-key-usage"
+            "the signer's certificate does not allow signing", reason="extended-key-usage"
         )
 
 
@@ -472,24 +480,28 @@ def _check_authority_certificate(
     constraints = _find_extension(certificate, x509.BasicConstraints)
     if constraints is None or not constraints.ca:
         raise InvalidStatement(
-            "a certificate in the chain that is no authority's", reason="not-an-authority"
+            "a certificate in the chain does not belong to an authority", reason="not-an-authority"
         )
     if constraints.path_length is not None and authorities_below > constraints.path_length:
-        raise InvalidStatement("the chain is longer than an authority allows", reason="path-length")
+        raise InvalidStatement(
+            "the certificate chain is longer than an authority allows", reason="path-length"
+        )
     keys = _find_extension(certificate, x509.KeyUsage)
     if keys is not None and not keys.key_cert_sign:
         raise InvalidStatement(
-            "an authority whose key may not sign certificates", reason="key-usage"
+            "an authority in the chain is not allowed to sign certificates", reason="key-usage"
         )
     usages = _list_extended_key_usages(certificate)
     if usages and not usages & {_CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage}:
         raise InvalidStatement(
-            "an authority that is for other things than signing", reason="authority-key-usage"
+            "an authority in the chain is not allowed to certify signers",
+            reason="authority-key-usage",
         )
     key = certificate.public_key()
     if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
         raise InvalidStatement(
-            f"an authority with a key of {key.key_size} bits", reason="authority-key-weak"
+            f"the key of an authority in the chain is too short: {key.key_size} bits",
+            reason="authority-key-weak",
         )
 
 
@@ -508,11 +520,12 @@ def check_validity_period(path: Sequence[x509.Certificate], time: datetime) -> N
         start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if time < start:
             raise InvalidStatement(
-                f"a certificate is not valid before {format_time(start)}", reason="not-yet-valid"
+                f"a certificate in the chain is not valid before {format_time(start)}",
+                reason="not-yet-valid",
             )
         if time > end:
             raise InvalidStatement(
-                f"a certificate was valid until {format_time(end)}", reason="expired"
+                f"a certificate in the chain expired at {format_time(end)}", reason="expired"
             )
 
 

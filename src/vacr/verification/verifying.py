@@ -14,7 +14,7 @@ a failed check raises, and the return value holds only checked content.
     >>> verify(sign(b"data", signer), policy, payload=b"other data", now=now)
     Traceback (most recent call last):
     ...
-    vacr.verification.trust.VerificationFailed: the bytes are not those that were signed
+    vacr.verification.trust.VerificationFailed: the file changed after it was signed
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _run_checks(
     signer = _find_signer(message, policy, payload, checks)
     with checks.run("content"):
         content = check_content(message, profile, payload)
-        checks.add_passed("content", f"{len(content)} bytes, as they were signed")
+        checks.add_passed("content", f"{len(content)} bytes, unchanged since signing")
     with checks.run("claims"):
         claims = check_claims(message, policy, signer, now)
         checks.add_passed("claims", describe_issuer(claims, policy))
@@ -184,7 +184,7 @@ def _find_signer(
     with checks.run("trust"):
         check_carried_key(message, signer)
         checks.add_passed("trust", str(signer))
-        checks.add_passed("signature", f"{len(message.signature)} bytes")
+        checks.add_passed("signature", f"valid, {len(message.signature)} bytes")
     return signer
 
 
@@ -196,7 +196,7 @@ def _check_timestamps(
         HEADER_COSE_THEN_TIMESTAMP in message.protected
         or HEADER_TIMESTAMP_THEN_COSE in message.unprotected
     ):
-        raise InvalidStatement("a timestamp in the wrong header", reason="timestamp-malformed")
+        raise InvalidStatement("the timestamp is in the wrong header", reason="timestamp-malformed")
     stamped_data = {}
     if HEADER_TIMESTAMP_THEN_COSE in message.protected:
         stamped_payload = message.payload if message.payload is not None else payload
@@ -206,9 +206,9 @@ def _check_timestamps(
     if stamped_data and not policy.timestamp_roots:
         if policy.needs_timestamp:
             raise InvalidStatement(
-                "no timestamp authority is trusted", reason="timestamp-untrusted"
+                "no trusted timestamp authority given", reason="timestamp-untrusted"
             )
-        checks.add_undecided("timestamp", "there is one, and no authority is trusted")
+        checks.add_undecided("timestamp", "not checked: no trusted timestamp authority given")
         return None
     signed_at = None
     for label, data in stamped_data.items():
@@ -218,7 +218,7 @@ def _check_timestamps(
             signed_at = time  # The other kind proves only that the payload existed.
         checks.add_passed("timestamp", format_time(time))
     if policy.needs_timestamp and signed_at is None:
-        raise InvalidStatement("no timestamp of the signature", reason="timestamp-missing")
+        raise InvalidStatement("the signature has no timestamp", reason="timestamp-missing")
     return signed_at
 
 

@@ -189,7 +189,7 @@ def parse_nonce(text: str) -> bytes:
     try:
         nonce = bytes.fromhex(text)
     except ValueError as error:
-        hint = "Take the one that whoever asks for evidence gave; openssl rand -hex 32 makes one."
+        hint = "Use the verifier's challenge. To create one: openssl rand -hex 32"
         raise UsageError("the nonce is not hexadecimal", hint=hint) from error
     check_nonce(nonce)
     return nonce

@@ -320,7 +320,7 @@ def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
 
 
 def _build_check_document(check: Check) -> dict[str, str]:
-    document = {"name": check.name, "outcome": check.outcome, "told": check.told}
+    document = {"name": check.name, "outcome": check.outcome, "told": check.finding}
     if check.reason:
         document["reason"] = check.reason
     return document

@@ -461,7 +461,7 @@ def _build_check_document(check: Check) -> dict[str, str]:
     # A carried key proves only that somebody has the other half of it.
     if check.name == "trust" and check.outcome == CHECK_PASSED:
         return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
-    return {"name": check.name, "outcome": check.outcome, "told": check.told}
+    return {"name": check.name, "outcome": check.outcome, "told": check.finding}
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
