@@ -16,11 +16,10 @@ from pathlib import Path
 
 from sessions import compare
 
-from vacr.capture.following import follow_session
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_journal
 from vacr.capture.session_journal import get_session_journal_path, list_session_journals
-from vacr.capture.session_places import SessionPlace
+from vacr.capture.session_sources import SessionPlace, follow_session
 
 _SESSIONS = 10
 _SECONDS = 20.0

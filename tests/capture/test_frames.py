@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture.frames import (
+from vacr.capture.chains import (
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainHead,
@@ -98,7 +98,7 @@ def test_missing_frames_are_reported(tmp_path):
     size = path.stat().st_size
     vouched = written(path, b"two", b"three")
     os.truncate(path, size)
-    with pytest.raises(BrokenJournal, match="of 3 the rest is missing") as caught:
+    with pytest.raises(BrokenJournal, match="is missing: a checkpoint covers 3 frames") as caught:
         recovered(path, vouched)
     assert caught.value.frame == 1
 
@@ -106,7 +106,7 @@ def test_missing_frames_are_reported(tmp_path):
 def test_another_chain_of_the_same_length_is_reported(tmp_path):
     vouched = written(tmp_path / "chain", b"one", b"two")
     written(tmp_path / "other", b"one", b"too")
-    with pytest.raises(BrokenJournal, match="a checkpoint says otherwise"):
+    with pytest.raises(BrokenJournal, match="contradicts a signed checkpoint"):
         recovered(tmp_path / "other", vouched)
 
 

@@ -149,7 +149,7 @@ def test_hook_survives_closed_streams(tmp_path):
 def test_missing_event_is_logged(tmp_path):
     hook(tmp_path, "claude-code")
     hook(tmp_path)
-    assert errors(tmp_path).count("no event was given") == 2
+    assert errors(tmp_path).count("the event is empty") == 2
     assert spooled(tmp_path) == {}
 
 
@@ -262,7 +262,7 @@ def test_home_of_the_account_is_the_fallback(variables, monkeypatch):
 
 
 def test_relative_state_folder_is_refused():
-    with pytest.raises(UsageError, match="no absolute path"):
+    with pytest.raises(UsageError, match="must be an absolute path"):
         find_state_folder({"VACR_STATE": "here"})
     assert (
         script.find_state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"})

@@ -49,7 +49,7 @@ def test_diff_of_a_one_line_file_is_laid_out(home):
     assert '\n+    "SessionStart": [\n' in done.stdout
     assert "\n-" not in done.stdout.replace("\n---", "")
     assert done.stdout.endswith(
-        "(Laid out to be read. In the file, what is in one line stays in one line.)\n"
+        "(Long lines are wrapped here, to be readable. In the file, they stay as they are.)\n"
     )
     (told,) = json.loads(vacr(home, "install", "--dry-run", "--format", "json").stdout)["agents"]
     assert told["diff"].count("\n+{") == 1
@@ -137,7 +137,7 @@ def test_binary_settings_file_is_named(home, verb):
     path = home / ".claude" / "settings.json"
     path.write_bytes(b'{"a": "\xe9"}')
     done = vacr(home, verb, "--yes")
-    assert (done.returncode, f"{path}: it is no text in UTF-8" in done.stderr) == (3, True)
+    assert (done.returncode, f"{path}: not UTF-8 text" in done.stderr) == (3, True)
 
 
 def test_missing_agents_are_reported(tmp_path):

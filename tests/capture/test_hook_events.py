@@ -7,12 +7,12 @@ import pytest
 
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
-from vacr.capture import spool as hooked
-from vacr.capture.frames import EMPTY_CHAIN_HEAD
+from vacr.capture import session_capture
+from vacr.capture.chains import EMPTY_CHAIN_HEAD
 from vacr.capture.journal import Journal
-from vacr.capture.session_capture import WatchSettings
+from vacr.capture.session_capture import _SPOOL_IDLE_SECONDS, WatchSettings
 from vacr.capture.session_journal import get_session_journal_path, list_session_journals
-from vacr.capture.spool import _SPOOL_IDLE_SECONDS, list_spools
+from vacr.capture.spool import list_spools
 from vacr.capture.watcher import Watcher
 
 pytestmark = pytest.mark.component
@@ -34,7 +34,7 @@ def tell(tmp_path, number, session="s"):
 
 
 def captured(tmp_path):
-    from vacr.capture.frames import ChainScan, read_frames
+    from vacr.capture.chains import ChainScan, read_frames
     from vacr.capture.session_journal import decode_journal_note
 
     found = []
@@ -52,8 +52,8 @@ def captured(tmp_path):
 
 def later(watcher, monkeypatch):
     """Make the watcher tidy up as it would after hours."""
-    monkeypatch.setattr(hooked, "_SPOOL_IDLE_SECONDS", -1.0)
-    monkeypatch.setattr(hooked, "_HOOK_GRACE_SECONDS", -1.0)
+    monkeypatch.setattr(session_capture, "_SPOOL_IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(session_capture, "_HOOK_GRACE_SECONDS", -1.0)
     watcher.events.tidy()
     monkeypatch.undo()
 

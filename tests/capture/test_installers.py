@@ -14,18 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.capture.hooks import spooled
+from vacr.agents import HookLayout
 from vacr.capture.hook_settings import (
-    LOCAL_SCOPE,
-    PROJECT_SCOPE,
-    USER_SCOPE,
-    HookLayout,
     add_hooks,
-    build_hook_command,
-    build_plugin_text,
-    find_missing_file,
+    add_json_member,
     list_hook_commands,
-    load_agent_hooks,
+    parse_jsonc,
     remove_hooks,
+    remove_json_member,
 )
 from vacr.capture.installers import (
     HOOKS_BROKEN,
@@ -33,11 +29,17 @@ from vacr.capture.installers import (
     HOOKS_INSTALLED,
     HOOKS_NOT_INSTALLED,
     HOOKS_UNREADABLE,
+    LOCAL_SCOPE,
+    PROJECT_SCOPE,
+    USER_SCOPE,
+    build_hook_command,
+    build_plugin_text,
     find_hook_status,
+    find_missing_file,
+    load_agent_hooks,
     plan_hook_install,
     plan_hook_uninstall,
 )
-from vacr.capture.jsonc import add_json_member, parse_jsonc, remove_json_member
 from vacr.errors import UnreadableInput, UsageError
 
 OURS = {
@@ -139,13 +141,13 @@ def test_removing_a_hook_keeps_its_neighbours():
         ('{"a": 1', "a comma or } is missing"),
         ('{"a" 1}', "line 1, column 6: a colon is missing"),
         ("{a: 1}", "the name of a member is missing"),
-        ('{"a": 01}', "01 is no value"),
+        ('{"a": 01}', "01 is not a value"),
         ('{"a": nope}', "a value is missing"),
-        ('{"a": 1} x', "something follows"),
+        ('{"a": 1} x', "unexpected text after"),
         ('{"a": "\n"}', "a value is missing"),
-        ("[]", "no JSON object"),
-        ('{"hooks": []}', "hooks is no object"),
-        ('{"hooks": {"Stop": {}}}', "hooks.Stop is no list"),
+        ("[]", "not a JSON object"),
+        ('{"hooks": []}', "hooks is not an object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
         ("[" * 200, "nested deeper"),
         ("/* open", "a value is missing"),
     ],
@@ -262,7 +264,7 @@ def test_file_changed_since_the_plan_is_left_alone(places):
     change = plan_hook_install(agent, path, environment, state)
     path.parent.mkdir()
     path.write_text("{}")
-    with pytest.raises(UnreadableInput, match="changed meanwhile"):
+    with pytest.raises(UnreadableInput, match="changed in the meantime"):
         change.make(state)
     assert path.read_text() == "{}"
 
@@ -301,7 +303,7 @@ def test_foreign_plugin_is_left_alone(places):
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
-    with pytest.raises(UnreadableInput, match="no plugin of vacr's"):
+    with pytest.raises(UnreadableInput, match="another plugin, not the one of vacr"):
         plan_hook_install(agent, path, environment, state)
 
 

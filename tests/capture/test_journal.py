@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from vacr.capture.frames import (
+from vacr.capture.chains import (
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainScan,
@@ -110,13 +110,10 @@ def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     # The key of this epoch cannot sign for an older one.
     journal.close()
     (folder / "epoch-key.pem").write_bytes(keys.pop())
-    with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is gone"):
+    with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is missing"):
         Journal(folder)
     assert found(folder) == [
-        (
-            "the key that is there is not the one that the last checkpoint names: later ones are "
-            "missing"
-        )
+        "the key file does not match the last checkpoint: later checkpoints are missing"
     ]
 
 
@@ -149,7 +146,7 @@ def test_changed_frame_is_named(journal, folder):
     journal.checkpoint()
     path = get_session_journal_path(folder, NAME)
     path.write_bytes(path.read_bytes().replace(b"one\n", b"uno\n"))
-    assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
+    assert found(folder) == [f"{NAME}: frame 2 was changed"]
 
 
 def test_recomputed_chain_is_named(journal, folder):
@@ -162,7 +159,7 @@ def test_recomputed_chain_is_named(journal, folder):
         frame, before = encode_frame(payload.replace(b"one\n", b"uno\n"), before)
         forged += frame
     path.write_bytes(forged)
-    assert found(folder) == [f"{NAME}: a checkpoint says otherwise of what is in frame 3"]
+    assert found(folder) == [f"{NAME}: frame 3 contradicts a signed checkpoint"]
 
 
 def _frames(path):
@@ -247,7 +244,7 @@ def test_transcript_is_compared_with_the_journal(journal, folder, tmp_path):
 
     assert look() == ([], [])
     now = b"one\ntwo\nthree\n"
-    assert look() == ([], [f"{NAME}: abc.jsonl: 6 bytes more than were captured"])
+    assert look() == ([], [f"{NAME}: abc.jsonl: 6 bytes are not captured yet"])
     now = b"one\n2\n"
     assert look() == ([f"{NAME}: abc.jsonl: line 2 changed since it was captured"], [])
 
@@ -277,7 +274,7 @@ def test_broken_journal_stays_and_another_continues(journal, folder):
     finally:
         again.close()
     assert path.read_bytes() == broken
-    assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
+    assert found(folder) == [f"{NAME}: frame 2 was changed"]
     assert list(list_session_journals(folder)) == [NAME, f"{NAME}~2"]
 
 
@@ -297,14 +294,14 @@ def test_invalid_note_is_reported(tmp_path):
     path = tmp_path / "x.frames"
     frame, _ = encode_frame(json.dumps({"kind": "began"}).encode(), bytes(32))
     path.write_bytes(frame)
-    with pytest.raises(BrokenJournal, match="no note of this version"):
+    with pytest.raises(BrokenJournal, match="is not a note of this version"):
         SessionJournal("x", path)
 
 
 def test_missing_journal_has_a_hint(tmp_path):
     with pytest.raises(UnreadableInput) as caught:
         check_journal(tmp_path)
-    assert caught.value.hint == "vacr watch makes one."
+    assert caught.value.hint == "Run vacr watch to create a journal."
 
 
 def test_older_copy_of_the_whole_journal_holds_without_an_anchor(journal, folder, tmp_path):

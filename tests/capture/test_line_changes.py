@@ -111,7 +111,7 @@ def test_changed_lines_are_named():
     assert told(seen, seen + b"five\n") == []
     assert told(seen, b"one\n2\nthree\nfour\nfive\n") == ["line 2 changed"]
     assert told(seen, b"one\nfour\n") == ["lines 2 to 3 vanished"]
-    assert told(seen, b"one\nnew\ntwo\nthree\nfour\n") == ["line 2 has 1 new before it"]
+    assert told(seen, b"one\nnew\ntwo\nthree\nfour\n") == ["line 2 has 1 new line before it"]
     assert told(seen, b"") == ["lines 1 to 4 vanished"]
     assert told(seen, b"1\n2\n3\n4\n") == ["lines 1 to 4 changed"]
     assert told(seen, b"1\n2\n") == ["lines 1 to 2 changed", "lines 3 to 4 vanished"]

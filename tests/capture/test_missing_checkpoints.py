@@ -8,7 +8,7 @@ import pytest
 from tests.capture.test_journal import captured
 from tests.capture.watching import lines
 from tests.log.running import Running
-from vacr.capture.checkpoints import JournalCoverage, read_checkpoints
+from vacr.capture.chains import JournalCoverage, read_checkpoints
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import find_missing_checkpoints
 from vacr.log.folder import create_log

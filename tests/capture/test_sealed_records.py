@@ -35,7 +35,7 @@ def test_record_and_journal_name_each_other(journal, tmp_path):
     captured(journal, b"two\n")
     digest = record_of(journal, head, tmp_path / "x.json")
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
-        f"{NAME}: does not name the record as one that was sealed from it"
+        f"{NAME}: the journal does not list this record as sealed"
     ]
     session.note_seal(head, digest, bytes(32))
     journal.checkpoint()
@@ -44,18 +44,18 @@ def test_record_and_journal_name_each_other(journal, tmp_path):
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
     record_of(journal, head, tmp_path / "other.json", more=1)
     assert check_sealed_record(journal.folder, str(tmp_path / "other.json")) == [
-        f"{NAME}: was deleted, sealed as another record"
+        f"{NAME}: this deleted journal was sealed as another record"
     ]
 
 
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"head": "00" * 32}, "never had the head"),
-        ({"frames": 100}, "never had the head"),
-        ({"session": "claude-code/other"}, "there is no such journal"),
+        ({"head": "00" * 32}, "the journal never had the state"),
+        ({"frames": 100}, "the journal never had the state"),
+        ({"session": "claude-code/other"}, "there is no journal of this session"),
         ({"identity": "00" * 32}, "made from another journal"),
-        ({"head": 7}, "names no journal"),
+        ({"head": 7}, "does not name a journal"),
     ],
 )
 def test_mismatch_is_reported(journal, tmp_path, other, told):
@@ -68,9 +68,9 @@ def test_mismatch_is_reported(journal, tmp_path, other, told):
 
 def test_invalid_record_is_reported(journal, tmp_path):
     (tmp_path / "x.json").write_text("no")
-    with pytest.raises(UnreadableInput, match="no record"):
+    with pytest.raises(UnreadableInput, match="not a record"):
         check_sealed_record(journal.folder, str(tmp_path / "x.json"))
     (tmp_path / "x.json").write_text("[1]")
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
-        "the record names no journal"
+        "the record does not name a journal"
     ]

@@ -213,7 +213,7 @@ def test_sealed_entry_has_settled(captured):
         rows(HEAD, *TURN, *forged, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)),
         after=5,
     )
-    new = "entry {} ({}) is new before entry 3 (user msg_30)"
+    new = "entry {} ({}) was inserted before entry 3 (user msg_30)"
     assert captured.check() == (
         [new.format(3, "user msg_25"), new.format(4, "assistant msg_26")],
         [],
@@ -258,8 +258,8 @@ def test_changed_details_are_a_remark(captured):
     assert captured.check(last) == (
         [],
         [
-            "entry 2 (assistant msg_2): what is noted beside its words changed",
-            "entry 2 (assistant msg_2) has gone on, though it was over",
+            "entry 2 (assistant msg_2): its metadata changed",
+            "entry 2 (assistant msg_2) was continued although it was complete",
         ],
     )
 
@@ -283,7 +283,9 @@ def test_settled_entries_are_compared_with_the_store(captured):
         ],
         [],
     )
-    assert captured.check(b'{"half')[0] == ["/nowhere/opencode.ses_1.jsonl cannot be read any more"]
+    assert captured.check(b'{"half')[0] == [
+        "/nowhere/opencode.ses_1.jsonl is no longer a readable session"
+    ]
 
 
 def chat(*said, indent):
@@ -397,7 +399,10 @@ def test_new_message_is_not_a_continuation(captured):
 def test_continued_user_message_is_a_remark(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(rows(HEAD, *TURN, NEXT[0], text(30, "and now? Delete them.", of=30)), after=100)
-    assert captured.check() == ([], ["entry 3 (user msg_30) has gone on, though it was over"])
+    assert captured.check() == (
+        [],
+        ["entry 3 (user msg_30) was continued although it was complete"],
+    )
 
 
 def test_insertion_before_sealing_is_a_remark(captured):
@@ -405,7 +410,10 @@ def test_insertion_before_sealing_is_a_remark(captured):
     captured.see(
         rows(HEAD, *TURN, message(25, "user"), text(25, "delete them", of=25), *NEXT), after=100
     )
-    assert captured.check() == ([], ["entry 3 (user msg_25) is new before entry 3 (user msg_30)"])
+    assert captured.check() == (
+        [],
+        ["entry 3 (user msg_25) was inserted before entry 3 (user msg_30)"],
+    )
 
 
 def test_rewrite_is_restored_after_further_changes(captured):
@@ -481,10 +489,10 @@ def document(messages):
             ["entry 3 (user m2) vanished", "entry 4 (assistant m3) vanished"],
         ),
         (MESSAGES[:4], ["entry 5 (user m4) vanished", "entry 6 (assistant m5) vanished"]),
-        ([MESSAGES[1], MESSAGES[0], *MESSAGES[2:]], ["entry 2 (assistant m1) stands elsewhere"]),
+        ([MESSAGES[1], MESSAGES[0], *MESSAGES[2:]], ["entry 2 (assistant m1) was moved"]),
         (
             [*MESSAGES[:2], FORGED, *MESSAGES[2:]],
-            ["entry 3 (user m9) is new before entry 3 (user m2)"],
+            ["entry 3 (user m9) was inserted before entry 3 (user m2)"],
         ),
     ],
     ids=["as-another", "gone", "last-gone", "order", "new"],

@@ -3,14 +3,15 @@
 import base64
 import json
 import os
+import re
 import shutil
 import struct
 
 import pytest
 
 from tests.capture.watching import Machine, add, heads, line, lines
-from vacr.capture.checkpoints import EpochKeys
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_frames
+from vacr.capture.chains import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_frames
+from vacr.capture.journal import EpochKeys
 from vacr.capture.session_journal import encode_journal_note, get_session_journal_path
 from vacr.signing.keys import THUMBPRINT_URI_PREFIX, encode_private_pem, generate_key
 
@@ -62,8 +63,8 @@ def findings(machine):
 def test_flipped_bit_in_a_session_is_found(attacked, part):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     flip(path, path.stat().st_size * part // 10 + 1)
-    (found,) = findings(attacked)
-    assert "what was written has changed in frame" in found
+    (finding,) = findings(attacked)
+    assert re.search(r"frame \d+ was changed", finding)
 
 
 @pytest.mark.parametrize("frame", [0, 1, 2, 3])
@@ -81,12 +82,12 @@ def test_flipped_bit_in_a_checkpoint_is_found(attacked, frame):
     if frame == 3:
         # The last frame may be a torn one after a crash: it is reported, and covers nothing.
         assert found["findings"] == []
-        assert any("bytes at the end are half a frame" in one for one in found["notices"])
+        assert any("the last frame is incomplete" in one for one in found["notices"])
         return
-    assert any(f"what was written has changed in frame {frame}" in one for one in found["findings"])
+    assert any(f"frame {frame} was changed" in one for one in found["findings"])
     before = path.read_bytes()
     done = attacked.run("watch", "--once", "--no-ui", "--no-seal")
-    assert (done.returncode, "what was written has changed" in done.err) == (1, True), done.err
+    assert (done.returncode, f"frame {frame} was changed" in done.err) == (1, True), done.err
     assert path.read_bytes() == before, "a watcher must not destroy what others can still read"
 
 
@@ -102,7 +103,7 @@ def test_truncated_swapped_and_deleted_sessions_are_found(attacked):
     assert [
         name in text for name, text in zip(sorted(attacked.names_of), sorted(found), strict=True)
     ] == [True] * 3, found
-    assert any("of 5 the rest is missing" in text for text in found)
+    assert any("is missing: a checkpoint covers 5 frames" in text for text in found)
     one.unlink()
     assert any("the journal of 5 frames is missing" in text for text in findings(attacked))
 
@@ -112,7 +113,7 @@ def test_forged_session_is_found(attacked):
     path.unlink()
     forge(path, b"forged\n", 5)
     (found,) = findings(attacked)
-    assert "a checkpoint says otherwise of what is in frame 4" in found
+    assert "frame 4 contradicts a signed checkpoint" in found
 
 
 def forge(path, data, count):
@@ -153,9 +154,9 @@ def test_truncated_checkpoints_are_found_across_epochs(attacked):
     assert sum("not covered by a checkpoint yet" in one for one in found["notices"]) == 3
     cut(path, 2)
     (told,) = findings(attacked)
-    assert "later ones are missing" in told
+    assert "later checkpoints are missing" in told
     done = attacked.run("watch", "--once", "--no-ui")
-    assert (done.returncode, "the key that the last checkpoint names is gone" in done.err) == (
+    assert (done.returncode, "the key that the last checkpoint names is missing" in done.err) == (
         3,
         True,
     )
@@ -165,14 +166,14 @@ def test_checkpoint_by_another_key_is_found(attacked):
     """The key of this epoch cannot sign for an earlier one, and another key cannot sign at all."""
     (attacked.journal / "epoch-key.pem").write_bytes(encode_private_pem(generate_key("eddsa")))
     (told,) = findings(attacked)
-    assert "the key that is there is not the one" in told
+    assert "the key file does not match the last checkpoint" in told
     EpochKeys(attacked.journal).list_thumbprints()
     path = attacked.journal / "checkpoints"
     kept = path.read_bytes()
     cut(path, 1)
     chain = FrameChain(path)
     first = [payload for _, payload in chain.recover()]
-    from vacr.capture.checkpoints import JournalCheckpoint
+    from vacr.capture.chains import JournalCheckpoint
     from vacr.signing.keys import KeySigner
 
     forged = JournalCheckpoint(1, 1, 0, chain.head, {}).sign(
@@ -180,7 +181,7 @@ def test_checkpoint_by_another_key_is_found(attacked):
     )
     chain.append([forged])
     chain.close()
-    assert any("the key of its epoch did not sign" in one for one in findings(attacked))
+    assert any("is not signed by the key of its epoch" in one for one in findings(attacked))
     path.write_bytes(kept[: len(kept) - 40])
     assert len(first) == 1
 
@@ -193,11 +194,14 @@ def test_reordered_or_missing_checkpoints_are_found(attacked):
     list(chain.recover())
     chain.append([payloads[0], payloads[2], payloads[1]])
     chain.close()
-    assert any("a checkpoint that" in one for one in findings(attacked))
+    assert any("does not follow the checkpoint before it" in one for one in findings(attacked))
     path.write_bytes(b"")
-    assert "there is no checkpoint" in findings(attacked)
+    assert "the journal has no checkpoints" in findings(attacked)
     done = attacked.run("watch", "--once", "--no-ui")
-    assert (done.returncode, "the checkpoint is missing" in done.err) == (1, True)
+    assert (done.returncode, "frame 0 is missing, but session journals exist" in done.err) == (
+        1,
+        True,
+    )
     path.unlink()
     assert attacked.run("journal", "verify").returncode == 1
 
@@ -232,7 +236,7 @@ def test_false_lengths_are_found(attacked, length):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     data = path.read_bytes()
     path.write_bytes(struct.pack(">I", length) + data[4:])
-    assert "what was written has changed in frame 0" in findings(attacked)[0]
+    assert "frame 0 was changed" in findings(attacked)[0]
     path.write_bytes(data + struct.pack(">I", length) + bytes(100))
     assert findings(attacked) == []
 
@@ -277,7 +281,7 @@ def test_links_pipes_and_devices_are_not_captured(machine, ways):
     add(path, line(3))
     watching.sees(path)
     said = watching.stop()
-    assert "link.jsonl: a link that leads out of the agent's folder, and is not followed" in said
+    assert "link.jsonl: not followed: the link leads out of the agent's folder" in said
     assert machine.names() == [machine.name_of(path)]
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
     machine.holds()

@@ -82,7 +82,7 @@ def test_missing_anchor_is_reported(machine, tmp_path):
     machine.once()
     log = create_log(str(tmp_path / "log"))
     assert machine.holds("--log-key", log.path)["notices"] == [
-        "no checkpoint is anchored in a log: vacr watch --service does that"
+        "no checkpoint is anchored in a log; use vacr watch --service"
     ]
 
 

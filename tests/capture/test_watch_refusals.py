@@ -41,7 +41,7 @@ def test_unreadable_epoch_key_is_refused(machine):
     assert "epoch-key.pem: the key of this epoch cannot be read: a folder, not a file" in said
     path.rmdir()
     said = refused(machine)
-    assert "the key that the last checkpoint names is gone" in said
+    assert "the key that the last checkpoint names is missing" in said
     (machine.journal / "kept.pem").rename(path)
     machine.once()
 

@@ -15,8 +15,7 @@ from tests.conftest import FIXTURES, ROOT
 from tests.discovery import cursor_databases, homes, writer
 from tests.discovery.opencode_database import CHILD, SESSION, filled
 from tests.discovery.test_cursor_editor import CID, FORMS
-from vacr.capture.following import export_store_parts, list_stored_sessions
-from vacr.capture.session_places import SessionPlace
+from vacr.capture.session_sources import SessionPlace, export_store_parts, list_stored_sessions
 
 pytestmark = pytest.mark.component
 

@@ -155,7 +155,10 @@ def test_rotated_transcript_is_a_finding(machine, ways):
             lambda data: [data[0], data[1].replace(b"question", b"QUESTION"), *data[2:]],
             ["line 2 changed"],
         ),
-        (lambda data: [*data[:3], b'{"forged":1}\n', *data[3:]], ["line 4 has 1 new before it"]),
+        (
+            lambda data: [*data[:3], b'{"forged":1}\n', *data[3:]],
+            ["line 4 has 1 new line before it"],
+        ),
         (lambda data: [*data[:3], *data[4:]], ["line 4 vanished"]),
         (lambda data: [*data[:5], data[5][:-1].upper() + b"\n", line(9)], ["line 6 changed"]),
         (lambda _: [], ["lines 1 to 6 vanished"]),
@@ -228,7 +231,7 @@ def test_deleted_transcript_is_a_finding(machine, ways):
     watching.until(lambda: machine.state_of(machine.name_of(path)).parts[0].is_gone)
     watching.stop()
     (found,) = machine.verify()["findings"]
-    assert "is not there any more" in found
+    assert "is missing" in found
     assert machine.first_seen(path) == {path.name: lines(5)}
     # It comes back unchanged, and continues.
     add(path, lines(6))
@@ -246,7 +249,7 @@ def test_session_deleted_after_capture_is_covered_and_sealed(machine):
     assert any("not covered" in one for one in machine.verify()["notices"])
     machine.once("--quiet-after", 0)
     assert machine.holds()["notices"] == [
-        f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"
+        f"{machine.name_of(path)}: {path.name} is missing: there is no such file"
     ]
     assert len(machine.sealed()) == 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests import forking
 from tests.capture.hooks import hook
 from tests.conftest import ROOT
-from vacr.capture.frames import EMPTY_CHAIN_HEAD
+from vacr.capture.chains import EMPTY_CHAIN_HEAD
 from vacr.capture.history import restore_first_seen_parts
 from vacr.capture.session_journal import (
     SessionState,
@@ -19,7 +19,7 @@ from vacr.capture.session_journal import (
     list_session_journals,
     replay_journal,
 )
-from vacr.capture.session_places import SessionPlace
+from vacr.capture.session_sources import SessionPlace
 from vacr.files.inputs import format_path
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
@@ -189,7 +189,7 @@ class Machine:
 
 def heads(path: Path):
     """Yield the head of a chain after each frame."""
-    from vacr.capture.frames import ChainScan, read_frames
+    from vacr.capture.chains import ChainScan, read_frames
 
     scan = ChainScan()
     with path.open("rb") as file:

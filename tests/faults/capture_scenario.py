@@ -19,8 +19,8 @@ from tests.capture.hooks import COMMAND, HOOK, environment
 from tests.capture.watching import add, line
 from tests.faults.scenario import tell
 from vacr.__main__ import main
-from vacr.capture import sealing, session_capture, spool, watcher
-from vacr.capture.frames import FrameChain
+from vacr.capture import session_capture, watcher
+from vacr.capture.chains import FrameChain
 from vacr.capture.session_capture import WatchSettings
 from vacr.cli import watch
 
@@ -175,7 +175,7 @@ if __name__ == "__main__":
     watch.FileChanges = _changes(stage, Agents(home, state))
     WatchSettings.settling = 0.0
     watcher._RETIRE_INTERVAL_SECONDS = session_capture._STORE_PAUSE_SECONDS = 0.0
-    spool._SPOOL_IDLE_SECONDS = spool._HOOK_GRACE_SECONDS = -1.0
-    sealing.ThreadPoolExecutor = _AtOnce
+    session_capture._SPOOL_IDLE_SECONDS = session_capture._HOOK_GRACE_SECONDS = -1.0
+    watcher.ThreadPoolExecutor = _AtOnce
     sys.argv[:] = ["vacr", "watch", *OPTIONS, *LIMIT]
     main()

@@ -8,24 +8,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.capture.hooks import hook
-from vacr.capture.checkpoints import CHECKPOINTS_FILE, JournalCoverage, read_checkpoints
-from vacr.capture.following import read_current_parts
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainScan, read_frames
+from vacr.capture.chains import (
+    CHECKPOINTS_FILE,
+    EMPTY_CHAIN_HEAD,
+    ChainScan,
+    JournalCoverage,
+    read_checkpoints,
+    read_frames,
+)
 from vacr.capture.journal_checks import check_journal
 from vacr.capture.session_journal import (
     decode_journal_note,
     get_session_journal_path,
     list_session_journals,
 )
+from vacr.capture.session_sources import read_current_parts
 from vacr.errors import UnreadableInput
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import parse_public_keys
 
 _HONEST = (
-    "half a frame",
+    "the last frame is incomplete",
     "not covered by a checkpoint yet",
-    "still there",
-    "bytes more than were captured",
+    "still exists",
+    "bytes are not captured yet",
 )
 """Notices that a loss of power may cause before the next watcher."""
 
@@ -123,7 +129,7 @@ def check_left(machine, told, where):
     except UnreadableInput:
         assert not is_told, where
         return
-    findings = [one for one in found.findings if is_told or one != "there is no checkpoint"]
+    findings = [one for one in found.findings if is_told or one != "the journal has no checkpoints"]
     assert findings == [], f"{where}: {findings}"
     assert [one for one in found.notices if not any(honest in one for honest in _HONEST)] == [], (
         f"{where}: {found.notices}"
@@ -161,7 +167,7 @@ def check_again(machine, told, where):
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check_journal(machine.journal, current=read_current_parts)
     assert found.findings == [], f"{where}: {found.findings}"
-    assert [one for one in found.notices if "still there" not in one] == [], (
+    assert [one for one in found.notices if "still exists" not in one] == [], (
         f"{where}: {found.notices}"
     )
     left = Journals(machine.journal)

@@ -3,8 +3,8 @@
 import shutil
 
 from tests.capture.watching import Machine, add, line, lines
-from vacr.capture.following import read_current_parts
 from vacr.capture.journal_checks import check_journal
+from vacr.capture.session_sources import read_current_parts
 
 OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
 

@@ -13,7 +13,7 @@ import pytest
 from tests.capture.hooks import COMMAND, environment
 from tests.capture.watching import Machine, add, line, lines
 from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
-from vacr.capture.checkpoints import CHECKPOINTS_FILE
+from vacr.capture.chains import CHECKPOINTS_FILE
 from vacr.log.folder import create_log
 
 _AGENT = """
@@ -84,7 +84,7 @@ def test_second_watcher_is_refused(machine, tmp_path):
     add(path, lines(3))
     watching = machine.watch()
     done = machine.run("watch", "--no-ui")
-    assert (done.returncode, "another vacr watch adds to this journal" in done.err) == (2, True)
+    assert (done.returncode, "another vacr watch is using this journal" in done.err) == (2, True)
     other = Machine(tmp_path / "other")
     other.home = machine.home
     second = other.watch()
@@ -149,7 +149,9 @@ def test_watcher_polls_without_inotify_watches(machine, limit):
     if subprocess.run([*before, "true"], capture_output=True).returncode:
         pytest.skip("NO NAMESPACES HERE: the limits of inotify are not tested")
     watching = machine.watch(before=before)
-    watching.until(lambda: "the system cannot tell what changes" in watching.told)
+    watching.until(
+        lambda: "too many folders for the system's change notifications" in watching.told
+    )
     add(path, lines(2, 1))
     watching.sees(path)
     watching.stop()
@@ -185,7 +187,7 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
     found = machine.holds("--log-key", log.path)
     assert found["anchored"] == found["checkpoints"] - 1
     assert machine.verify()["notices"] == [
-        f"{found['anchors']} anchors in a log were not checked: no --log-key was named"
+        f"{found['anchors']} anchors in a log were not checked; add --log-key"
     ]
     other = create_log(str(tmp_path / "other"))
     found = machine.verify("--log-key", other.path)
@@ -199,7 +201,7 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
 
 def swapped(machine):
     """Assign an anchor to the checkpoint before its own, in an intact chain."""
-    from vacr.capture.frames import FrameChain
+    from vacr.capture.chains import FrameChain
     from vacr.record.encoding import decode, encode
 
     path = machine.journal / CHECKPOINTS_FILE

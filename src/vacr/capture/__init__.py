@@ -6,98 +6,79 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.capture.checkpoints import JournalCoverage as JournalCoverage
-    from vacr.capture.checkpoints import read_checkpoints as read_checkpoints
-    from vacr.capture.file_changes import FileChanges as FileChanges
-    from vacr.capture.following import read_current_parts as read_current_parts
-    from vacr.capture.frames import BrokenJournal as BrokenJournal
-    from vacr.capture.frames import ChainHead as ChainHead
+    from vacr.capture.chains import BrokenJournal as BrokenJournal
+    from vacr.capture.chains import ChainHead as ChainHead
+    from vacr.capture.chains import JournalCoverage as JournalCoverage
+    from vacr.capture.chains import read_checkpoints as read_checkpoints
     from vacr.capture.hook import ERROR_LOG_FILE as ERROR_LOG_FILE
-    from vacr.capture.hook_settings import LOCAL_SCOPE as LOCAL_SCOPE
-    from vacr.capture.hook_settings import PROJECT_SCOPE as PROJECT_SCOPE
-    from vacr.capture.hook_settings import USER_SCOPE as USER_SCOPE
-    from vacr.capture.hook_settings import AgentHooks as AgentHooks
-    from vacr.capture.hook_settings import load_agent_hooks as load_agent_hooks
     from vacr.capture.installers import HOOKS_INSTALLED as HOOKS_INSTALLED
     from vacr.capture.installers import HOOKS_NOT_INSTALLED as HOOKS_NOT_INSTALLED
+    from vacr.capture.installers import LOCAL_SCOPE as LOCAL_SCOPE
+    from vacr.capture.installers import PROJECT_SCOPE as PROJECT_SCOPE
+    from vacr.capture.installers import USER_SCOPE as USER_SCOPE
+    from vacr.capture.installers import AgentHooks as AgentHooks
     from vacr.capture.installers import SettingsChange as SettingsChange
     from vacr.capture.installers import find_hook_status as find_hook_status
+    from vacr.capture.installers import load_agent_hooks as load_agent_hooks
     from vacr.capture.installers import plan_hook_install as plan_hook_install
     from vacr.capture.installers import plan_hook_uninstall as plan_hook_uninstall
     from vacr.capture.journal import Journal as Journal
+    from vacr.capture.journal import RetentionLimits as RetentionLimits
     from vacr.capture.journal_checks import JournalReport as JournalReport
     from vacr.capture.journal_checks import check_journal as check_journal
     from vacr.capture.journal_checks import check_sealed_record as check_sealed_record
     from vacr.capture.journal_checks import find_missing_checkpoints as find_missing_checkpoints
-    from vacr.capture.sealing import SealedRecord as SealedRecord
-    from vacr.capture.sealing import SealFunction as SealFunction
-    from vacr.capture.sealing import SealingQueue as SealingQueue
-    from vacr.capture.sealing import SessionCopy as SessionCopy
     from vacr.capture.session_capture import FollowedSession as FollowedSession
     from vacr.capture.session_capture import WatchSettings as WatchSettings
-    from vacr.capture.session_places import list_agent_roots as list_agent_roots
+    from vacr.capture.session_sources import list_agent_roots as list_agent_roots
+    from vacr.capture.session_sources import read_current_parts as read_current_parts
     from vacr.capture.settled_entries import count_record_entries as count_record_entries
     from vacr.capture.spool import SPOOL_FOLDER as SPOOL_FOLDER
     from vacr.capture.spool import list_spools as list_spools
     from vacr.capture.watcher import CheckpointAnchoring as CheckpointAnchoring
-    from vacr.capture.watcher import RetentionLimits as RetentionLimits
+    from vacr.capture.watcher import FileChanges as FileChanges
+    from vacr.capture.watcher import SealedRecord as SealedRecord
+    from vacr.capture.watcher import SealFunction as SealFunction
+    from vacr.capture.watcher import SealingQueue as SealingQueue
+    from vacr.capture.watcher import SessionCopy as SessionCopy
     from vacr.capture.watcher import Watcher as Watcher
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
-        "checkpoints": (
-            "JournalCoverage",
-            "read_checkpoints",
-        ),
-        "file_changes": ("FileChanges",),
-        "following": ("read_current_parts",),
-        "frames": (
-            "BrokenJournal",
-            "ChainHead",
-        ),
+        "chains": ("BrokenJournal", "ChainHead", "JournalCoverage", "read_checkpoints"),
         "hook": ("ERROR_LOG_FILE",),
-        "hook_settings": (
-            "load_agent_hooks",
-            "AgentHooks",
-            "LOCAL_SCOPE",
-            "PROJECT_SCOPE",
-            "USER_SCOPE",
-        ),
         "installers": (
             "HOOKS_INSTALLED",
             "HOOKS_NOT_INSTALLED",
+            "LOCAL_SCOPE",
+            "PROJECT_SCOPE",
+            "USER_SCOPE",
+            "AgentHooks",
             "SettingsChange",
             "find_hook_status",
+            "load_agent_hooks",
             "plan_hook_install",
             "plan_hook_uninstall",
         ),
-        "journal": ("Journal",),
+        "journal": ("Journal", "RetentionLimits"),
         "journal_checks": (
             "JournalReport",
             "check_journal",
             "check_sealed_record",
             "find_missing_checkpoints",
         ),
-        "sealing": (
+        "session_capture": ("FollowedSession", "WatchSettings"),
+        "session_sources": ("list_agent_roots", "read_current_parts"),
+        "settled_entries": ("count_record_entries",),
+        "spool": ("SPOOL_FOLDER", "list_spools"),
+        "watcher": (
+            "CheckpointAnchoring",
+            "FileChanges",
             "SealFunction",
             "SealedRecord",
             "SealingQueue",
             "SessionCopy",
-        ),
-        "session_capture": (
-            "FollowedSession",
-            "WatchSettings",
-        ),
-        "session_places": ("list_agent_roots",),
-        "settled_entries": ("count_record_entries",),
-        "spool": (
-            "SPOOL_FOLDER",
-            "list_spools",
-        ),
-        "watcher": (
-            "CheckpointAnchoring",
-            "RetentionLimits",
             "Watcher",
         ),
     },

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, read_frames
+from vacr.capture.chains import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, read_frames
 from vacr.capture.line_changes import (
     Hunk,
     find_appended_bytes,

@@ -66,12 +66,12 @@ def main(arguments: list[bytes]) -> None:
     try:
         payload, member = read_event(arguments)
         if len(payload) >= MAX_EVENT_SIZE:
-            write_error_line(agent, f"only the first {len(payload)} bytes of an event were taken")
+            write_error_line(agent, f"kept only the first {len(payload)} bytes of an event")
         if payload:
             session = find_session_id(payload, member)
             append_event(find_state_folder(os.environb), agent, session, payload)
         else:
-            write_error_line(agent, "no event was given")
+            write_error_line(agent, "the event is empty")
     except BaseException as error:  # noqa: BLE001 - the agent must never see an error
         write_error_line(agent, f"{type(error).__name__}: {error}")
 

@@ -1,81 +1,51 @@
-"""Hooks in the settings of agents: the command, the settings files, and the events.
+r"""Hooks in the text of an agent's settings: found, added and removed.
 
-An agent runs a command of ours at each event. Most agents list such commands in a JSON file of
-settings; some load a plugin instead, which runs the command. The agent states which file, which
-events, and which answer its protocol expects; this module builds the command and edits the file.
+An agent runs a command of ours at each event, and most agents list such commands in a JSON file of
+settings. That file belongs to its user: comments, order and layout have to survive. So the parser
+remembers where each value stands, and edits insert or cut text there; a value is never written
+again as a whole. Comments and trailing commas are accepted, as the agents accept them.
 
 >>> from vacr.agents import HookLayout
->>> from vacr.capture.hook_settings import add_hooks
+>>> from vacr.capture.hook_settings import add_hooks, remove_hooks
+>>> text = '{\n  // mine\n  "theme": "dark",\n}\n'
 >>> command = "python vacr/capture/hook.py some-agent"
->>> print(add_hooks("{}", HookLayout(nested=False), {"Stop": command}), end="")
+>>> with_hooks = add_hooks(text, HookLayout(nested=False), {"Stop": command})
+>>> print(with_hooks, end="")
 {
+  // mine
+  "theme": "dark",
   "hooks": {
     "Stop": [
       {
         "command": "python vacr/capture/hook.py some-agent"
       }
     ]
-  }
+  },
 }
+>>> remove_hooks(with_hooks) == text
+True
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from string import Template
-from typing import Any
+from typing import Any, NoReturn
 
-from vacr.agents import HookLayout, HookSettings, load_agents
-from vacr.capture.jsonc import (
-    JsonMember,
-    JsonNode,
-    add_json_member,
-    parse_jsonc,
-    remove_json_member,
-)
-from vacr.errors import UnreadableInput, UsageError
-from vacr.files import find_home_folder
+from vacr.agents import HookLayout
+from vacr.errors import UnreadableInput
 
 HOOK_SCRIPT_MARK = "vacr/capture/hook.py"
 """A part of every command of ours, in all versions and installations of vacr."""
-HOOK_SCRIPT = str(Path(__file__).with_name("hook.py").resolve())
 
-
-def build_hook_command(agent: str, answer: str = "") -> str:
-    """Return the shell command for an agent; some agents expect an answer, in JSON.
-
-    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
-    missing script, 2, would make agents stop, and some would show its error to the user.
-    """
-    run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
-    return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
-
-
-def is_vacr_command(command: Any) -> bool:
-    """Return whether a command is one of ours."""
-    return isinstance(command, str) and HOOK_SCRIPT_MARK in command.replace("\\", "/")
-
-
-def find_missing_file(command: str) -> str:
-    """Return the first file that a command needs and that does not exist, or an empty string."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    needed = words[:1] + [word for word in words if word.endswith(HOOK_SCRIPT_MARK)][:1]
-    return next((path for path in needed if not Path(path).exists()), "")
-
-
-_UNCHANGED_HINT = "Nothing was changed. Correct it, and run this again."
+_UNCHANGED_HINT = "The file was not changed. Correct it, and run this again."
+_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\r\n]*|/\*[\s\S]*?\*/)*")
+_STRING_PATTERN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR_PATTERN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_INDENTED_LINE = re.compile(r"^([ \t]+)[^ \t\r\n/]", re.MULTILINE)
+_MAX_DEPTH = 100
 
 
 def list_hook_commands(text: str) -> dict[str, list[str]]:
@@ -84,14 +54,15 @@ def list_hook_commands(text: str) -> dict[str, list[str]]:
     Raises:
         UnreadableInput: the text is not a settings file of an agent.
     """
-    found: dict[str, list[str]] = {}
+    commands: dict[str, list[str]] = {}
     for event, _, handlers in _find_vacr_hooks(_parse_settings(text)):
-        found.setdefault(event.name, []).extend(one.value.value["command"] for one in handlers)
-    return found
+        event_commands = commands.setdefault(event.name, [])
+        event_commands.extend(handler.value.value["command"] for handler in handlers)
+    return commands
 
 
 def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
-    """Return the text with one hook of ours for each event; unchanged if it is so already.
+    """Return the text with one hook of ours for each event; unchanged if it has them already.
 
     Raises:
         UnreadableInput: the text is not a settings file of an agent.
@@ -107,9 +78,9 @@ def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
         text = add_json_member(text, _parse_settings(text), {}, "hooks")
     for event, command in wanted.items():
         hooks = _get_hooks_node(_parse_settings(text))
-        there = hooks.get(event) if hooks else None
-        if there is not None:
-            text = add_json_member(text, there, layout.entry(command))
+        event_hooks = hooks.get(event) if hooks else None
+        if event_hooks is not None:
+            text = add_json_member(text, event_hooks, layout.entry(command))
         elif hooks is not None:
             text = add_json_member(text, hooks, [layout.entry(command)], event)
     return text
@@ -155,11 +126,11 @@ def _remove_hook_container(
     handlers: list[JsonMember],
 ) -> str:
     """Remove the outermost list or object that has nothing but hooks of ours."""
-    hooks = next(one for one in reversed(root.members or []) if one.name == "hooks")
+    hooks = next(member for member in reversed(root.members or []) if member.name == "hooks")
     handler = handlers[0]
-    held = group.value.get("hooks") if group else event.value
-    if held is None or len(held.items or ()) > 1:
-        return remove_json_member(text, held or event.value, handler)
+    handler_list = group.value.get("hooks") if group else event.value
+    if handler_list is None or len(handler_list.items or ()) > 1:
+        return remove_json_member(text, handler_list or event.value, handler)
     if group is not None and len(event.value.items or ()) > 1:
         return remove_json_member(text, event.value, group)
     if len(hooks.value.members or ()) > 1:
@@ -177,7 +148,8 @@ def _find_vacr_hooks(
             if _is_vacr_hook(item):
                 yield event, None, [item]
             inner = item.value.get("hooks")
-            handlers = [one for one in (inner.items or ()) if _is_vacr_hook(one)] if inner else []
+            inner_items = (inner.items or []) if inner else []
+            handlers = [handler for handler in inner_items if _is_vacr_hook(handler)]
             if handlers:
                 yield event, item, handlers
 
@@ -188,150 +160,221 @@ def _is_vacr_hook(item: JsonMember) -> bool:
 
 
 def _parse_settings(text: str) -> JsonNode:
+    """Parse settings, and check that hooks can be added to them."""
     root = parse_jsonc(text if text.strip("\ufeff \t\r\n") else "{}")
     if root.members is None:
-        raise UnreadableInput("it is no JSON object", hint=_UNCHANGED_HINT)
+        raise UnreadableInput("not a JSON object", hint=_UNCHANGED_HINT)
     hooks = _get_hooks_node(root)
     for event in (hooks.members or []) if hooks else []:
         if event.value.items is None:
-            raise UnreadableInput(f"hooks.{event.name} is no list", hint=_UNCHANGED_HINT)
+            raise UnreadableInput(f"hooks.{event.name} is not a list", hint=_UNCHANGED_HINT)
     return root
 
 
 def _get_hooks_node(root: JsonNode) -> JsonNode | None:
     hooks = root.get("hooks")
     if hooks is not None and hooks.members is None:
-        raise UnreadableInput("hooks is no object", hint=_UNCHANGED_HINT)
+        raise UnreadableInput("hooks is not an object", hint=_UNCHANGED_HINT)
     return hooks
 
 
-USER_SCOPE, PROJECT_SCOPE, LOCAL_SCOPE = "user", "project", "local"
+def is_vacr_command(command: Any) -> bool:
+    """Return whether a command is one of ours."""
+    return isinstance(command, str) and HOOK_SCRIPT_MARK in command.replace("\\", "/")
 
-_VERSION_TIMEOUT = 20
+
+# --- JSON with comments ---
 
 
-@dataclass(frozen=True)
-class AgentHooks:
-    """The hooks of an agent on this machine."""
+@dataclass
+class JsonNode:
+    """A value, and its range in the text."""
 
-    name: str
-    settings: HookSettings
+    start: int
+    end: int = 0
+    scalar: Any = None
+    members: list[JsonMember] | None = None
+    """The members, if it is an object."""
+    items: list[JsonMember] | None = None
+    """The items, if it is a list."""
+
+    def get(self, name: str) -> JsonNode | None:
+        """Return the value of a member, or None; the last of several counts."""
+        for member in reversed(self.members or ()):
+            if member.name == name:
+                return member.value
+        return None
 
     @property
-    def layout(self) -> HookLayout | None:
-        """The layout of hooks in the settings file, or None if the file is a plugin."""
-        return self.settings.layout
+    def children(self) -> list[JsonMember]:
+        """The members of an object, or the items of a list."""
+        return (self.members if self.items is None else self.items) or []
 
     @property
-    def local(self) -> str:
-        """The settings file for one project and user."""
-        return self.settings.local
-
-    @property
-    def notice(self) -> str:
-        """The next step for the user."""
-        return self.settings.notice
-
-    def folder(self, environment: Mapping[str, str]) -> Path:
-        """Return the folder of the user's settings."""
-        named = environment.get(self.settings.variable) if self.settings.variable else None
-        return (
-            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
-            / self.settings.under
-        )
-
-    def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
-        """Return the settings file for a scope.
-
-        Raises:
-            UsageError: the agent has no such scope.
-        """
-        if scope == USER_SCOPE:
-            return self.folder(environment) / self.settings.file
-        name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
-        if not name:
-            raise UsageError(
-                f"{self.name} has no settings of this kind: --{scope}",
-                hint="Leave it out, or give --project.",
-            )
-        return here / name
-
-    def is_here(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the agent is installed on this machine."""
-        path = environment.get("PATH")
-        return self.folder(environment).is_dir() or any(
-            shutil.which(name, path=path) for name in self.settings.programs
-        )
-
-    def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the command for each event that the agent knows."""
-        settings = self.settings
-        events = settings.events
-        if settings.newer_events and _tolerates_unknown_events(settings, environment):
-            events += settings.newer_events
-        return {
-            event: build_hook_command(
-                self.name, self.settings.answers.get(event, self.settings.answer)
-            )
-            for event in events
-        }
+    def value(self) -> Any:
+        """The value as a Python object."""
+        if self.members is not None:
+            return {member.name: member.value.value for member in self.members}
+        return self.scalar if self.items is None else [item.value.value for item in self.items]
 
 
-@cache
-def load_agent_hooks() -> dict[str, AgentHooks]:
-    """Return the agents that take hooks, by name."""
-    return {
-        name: AgentHooks(name, agent.hooks)
-        for name, agent in load_agents().items()
-        if agent.hooks is not None
-    }
+@dataclass
+class JsonMember:
+    """A member of an object or an item of a list, and the offset of the comma after it."""
+
+    start: int
+    value: JsonNode
+    name: str = ""
+    comma: int | None = None
 
 
-def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
-    """Return whether the installed version ignores unknown events."""
-    path = shutil.which(settings.programs[0], path=environment.get("PATH"))
-    if path is None:
-        return False
-    try:
-        output = subprocess.run(  # noqa: S603 - runs the agent itself
-            [path, "--version"],
-            capture_output=True,
-            timeout=_VERSION_TIMEOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            env=dict(environment),
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return False
-    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
-    return version is not None and tuple(map(int, version.groups())) >= settings.tolerant_version
-
-
-def build_plugin_command(hooks: AgentHooks) -> list[str]:
-    """Return the command that a plugin runs, without a shell."""
-    return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
-
-
-def build_plugin_text(hooks: AgentHooks) -> str:
-    """Return the text of an agent's plugin."""
-    command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
-    return Template(hooks.settings.plugin).substitute(command=command)
-
-
-def parse_plugin_command(text: str) -> list[str]:
-    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
+def parse_jsonc(text: str) -> JsonNode:
+    """Parse a text that is one JSON value, with comments.
 
     Raises:
-        UnreadableInput: the file is another plugin.
+        UnreadableInput: the text is not JSON.
     """
-    if not text.strip():
-        return []
-    for line in text.splitlines():
-        if line.startswith("const COMMAND = ") and HOOK_SCRIPT_MARK in line.replace("\\\\", "/"):
-            try:
-                return [str(word) for word in json.loads(line.partition("= ")[2])]
-            except (ValueError, TypeError):
-                break
-    raise UnreadableInput(
-        "it is no plugin of vacr's", hint="Give it another name, and run this again."
+    parser = _Parser(text)
+    node = parser.parse_node(0)
+    if parser.skip_blanks():
+        parser.fail("unexpected text after the value")
+    return node
+
+
+@dataclass
+class _Parser:
+    """Reads a text from left to right; `at` is the offset of the next character."""
+
+    text: str
+    at: int = 0
+
+    def skip_blanks(self) -> str:
+        """Skip white space and comments, and return the next character."""
+        match = _BLANKS_AND_COMMENTS.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return self.text[self.at : self.at + 1]
+
+    def parse_node(self, depth: int) -> JsonNode:
+        first, node = self.skip_blanks(), JsonNode(self.at)
+        if depth > _MAX_DEPTH:
+            self.fail(f"nested deeper than {_MAX_DEPTH} levels")
+        if first == "{":
+            node.members = self.parse_children("}", depth)
+        elif first == "[":
+            node.items = self.parse_children("]", depth)
+        else:
+            node.scalar = self.parse_scalar(_STRING_PATTERN if first == '"' else _SCALAR_PATTERN)
+        node.end = self.at
+        return node
+
+    def parse_children(self, closing: str, depth: int) -> list[JsonMember]:
+        children: list[JsonMember] = []
+        self.at += 1
+        while (first := self.skip_blanks()) != closing:
+            if children and children[-1].comma is None:
+                self.fail(f"a comma or {closing} is missing")
+            start = self.at
+            name = self.parse_name(first) if closing == "}" else ""
+            child = JsonMember(start, self.parse_node(depth + 1), name)
+            children.append(child)
+            if self.skip_blanks() == ",":
+                child.comma = self.at
+                self.at += 1
+        self.at += 1
+        return children
+
+    def parse_name(self, first: str) -> str:
+        if first != '"':
+            self.fail("the name of a member is missing")
+        name: str = self.parse_scalar(_STRING_PATTERN)
+        if self.skip_blanks() != ":":
+            self.fail("a colon is missing")
+        self.at += 1
+        return name
+
+    def parse_scalar(self, pattern: re.Pattern[str]) -> Any:
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            self.fail("a value is missing")
+        try:
+            value = json.loads(match.group())
+        except ValueError:
+            self.fail(f"{match.group()[:40]} is not a value")
+        self.at = match.end()
+        return value
+
+    def fail(self, message: str) -> NoReturn:
+        line = self.text.count("\n", 0, self.at) + 1
+        column = self.at - self.text.rfind("\n", 0, self.at)
+        raise UnreadableInput(f"not JSON: line {line}, column {column}: {message}")
+
+
+# --- editing JSON with comments ---
+
+
+def add_json_member(text: str, container: JsonNode, value: Any, name: str | None = None) -> str:
+    """Return the text with one more member of an object, or item of a list, at its end."""
+    children = container.children
+    label = "" if name is None else f"{json.dumps(name, ensure_ascii=False)}: "
+    if children and not _begins_line(text, children[-1].start):
+        # A list or object in one line stays in one line.
+        end = children[-1].value.end
+        return f"{text[:end]}, {label}{json.dumps(value, ensure_ascii=False)}{text[end:]}"
+    newline = "\r\n" if "\r\n" in text else "\n"
+    indent_unit = _detect_indent_unit(text)
+    container_indent = _get_line_indent(text, container.start)
+    indent = (
+        _get_line_indent(text, children[0].start) if children else container_indent + indent_unit
     )
+    lines = json.dumps(value, ensure_ascii=False, indent=indent_unit)
+    lines = lines.replace("\n", newline + indent)
+    has_trailing_comma = bool(children) and children[-1].comma is not None
+
+    # Insert after the last child, or after the comments that follow it.
+    bracket = container.end - 1
+    inside = text[container.start + 1 : bracket]
+    insert_at = container.start + 1 + len(inside.rstrip())
+    blanks = text[insert_at:bracket]
+    is_bracket_on_own_line = bool(inside.strip()) and newline in blanks
+    tail = blanks if is_bracket_on_own_line else newline + container_indent
+    member = f"{newline}{indent}{label}{lines}{',' if has_trailing_comma else ''}"
+    result = text[:insert_at] + member + tail + text[bracket:]
+    if children and not has_trailing_comma:
+        end = children[-1].value.end
+        result = f"{result[:end]},{result[end:]}"
+    return result
+
+
+def remove_json_member(text: str, container: JsonNode, member: JsonMember) -> str:
+    """Return the text without a member or an item, its comma and the white space before it."""
+    children = container.children
+    index = children.index(member)
+    start, end = len(text[: member.start].rstrip()), member.value.end
+    if member.comma is not None:
+        end = member.comma + 1
+        if len(children) > 1 and index == 0 and not _begins_line(text, member.start):
+            # In one line, the next child moves to its place.
+            start, end = member.start, children[1].start
+    elif index:
+        # The last child has no comma, so the one before it must not have one either.
+        comma = children[index - 1].comma
+        if comma is not None:
+            return text[:comma] + text[comma + 1 : start] + text[end:]
+    return text[:start] + text[end:]
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Return whether only white space is before an offset in its line."""
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+
+def _get_line_indent(text: str, at: int) -> str:
+    """Return the white space at the start of the line around an offset."""
+    line = text[text.rfind("\n", 0, at) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _detect_indent_unit(text: str) -> str:
+    """Return the indent of one level: like the first indented line, or two spaces."""
+    match = _INDENTED_LINE.search(text)
+    return match.group(1) if match else "  "

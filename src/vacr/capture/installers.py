@@ -1,11 +1,12 @@
 """Installing hooks in the settings of agents, and removing them again.
 
-Settings files belong to other programs and to their users. So a change is planned first and can be
-shown, it is made in one step or not at all, and nothing else in the file changes.
+An agent describes its hooks (`agents/AGENT/hooks.py`): the settings file, the events, and the
+answer that its protocol expects. This module builds the command, and adds it to the settings file
+or writes a plugin. These files belong to other programs and to their users. So a change is planned
+first and can be shown, it is made in one step or not at all, and the rest of the file stays.
 
 >>> from pathlib import Path
->>> from vacr.capture.hook_settings import load_agent_hooks
->>> from vacr.capture.installers import plan_hook_install, plan_hook_uninstall
+>>> from vacr.capture.installers import load_agent_hooks, plan_hook_install, plan_hook_uninstall
 >>> agent, *_ = load_agent_hooks().values()
 >>> path, state = Path("settings.json"), Path("state")
 >>> _ = path.write_bytes(b'{"theme": "dark"}')
@@ -27,32 +28,40 @@ import difflib
 import hashlib
 import json
 import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from string import Template
 
+from vacr.agents import HookLayout, HookSettings, load_agents
 from vacr.capture.hook_settings import (
-    AgentHooks,
+    HOOK_SCRIPT_MARK,
     add_hooks,
-    build_plugin_text,
-    find_missing_file,
     format_settings,
     is_empty_settings,
     list_hook_commands,
-    parse_plugin_command,
     remove_hooks,
 )
-from vacr.errors import UnreadableInput
+from vacr.errors import UnreadableInput, UsageError
 from vacr.files import (
     OutputFile,
     describe_file_error,
+    find_home_folder,
     make_state_folder_error,
     read_bytes,
     write_file_atomically,
     write_files_atomically,
 )
 
+USER_SCOPE, PROJECT_SCOPE, LOCAL_SCOPE = "user", "project", "local"
+HOOK_SCRIPT = str(Path(__file__).with_name("hook.py").resolve())
 HOOKS_INSTALLED = "installed"
 HOOKS_NOT_INSTALLED = "not installed"
 HOOKS_DIFFERENT = "other command"
@@ -60,6 +69,7 @@ HOOKS_BROKEN = "broken"
 HOOKS_UNREADABLE = "unreadable"
 BACKUP_FOLDER = "hooks"
 
+_VERSION_TIMEOUT_SECONDS = 20
 _MAX_BACKUP_SIZE = 1 << 26
 _MAX_SETTINGS_SIZE = 1 << 24
 _MAX_READABLE_LINE = 500
@@ -150,7 +160,7 @@ def _read_settings_file(path: Path) -> bytes | None:
         return None
     data = read_bytes(path, _MAX_SETTINGS_SIZE + 1)
     if len(data) > _MAX_SETTINGS_SIZE:
-        raise UnreadableInput("it is too large to be a settings file", where=str(path))
+        raise UnreadableInput("too large for a settings file", where=str(path))
     return data
 
 
@@ -158,7 +168,7 @@ def _decode_settings_text(data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError as error:
-        raise UnreadableInput("it is no text in UTF-8", hint="Nothing was changed.") from error
+        raise UnreadableInput("not UTF-8 text", hint="The file was not changed.") from error
 
 
 def _list_missing_folders(path: Path) -> tuple[str, ...]:
@@ -195,7 +205,7 @@ class SettingsChange:
         )
 
     def shown(self) -> str:
-        """Return the change for people: a diff, with long lines laid out as several."""
+        """Return the change for people: a diff, with long lines wrapped."""
         diff = self.diff()
         if max(map(len, diff.splitlines()), default=0) <= _MAX_READABLE_LINE:
             return diff
@@ -207,8 +217,8 @@ class SettingsChange:
         except UnreadableInput:
             return diff
         return (
-            f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one "
-            "line.)\n"
+            f"{laid_out}(Long lines are wrapped here, to be readable. In the file, they stay as "
+            "they are.)\n"
         )
 
     def _compare_texts(self, before: str, after: str) -> str:
@@ -230,7 +240,7 @@ class SettingsChange:
         """
         if _read_settings_file(self.path) != self.before:
             raise UnreadableInput(
-                "it has been changed meanwhile", where=str(self.path), hint="Run this again."
+                "the file was changed in the meantime", where=str(self.path), hint="Run this again."
             )
         try:
             if self.backup is not None:
@@ -288,9 +298,9 @@ def find_hook_status(
     if not event_count:
         return HOOKS_NOT_INSTALLED, ""
     if missing:
-        return HOOKS_BROKEN, f"{missing} is gone; install again"
+        return HOOKS_BROKEN, f"{missing} is missing; install again"
     if not is_current:
-        return HOOKS_DIFFERENT, "not as this version of vacr has it; install again"
+        return HOOKS_DIFFERENT, "written by another version of vacr; install again"
     return HOOKS_INSTALLED, f"{event_count} events" if agent.layout else ""
 
 
@@ -371,3 +381,153 @@ def delete_settings_backup(state: Path, path: Path) -> None:
 def _get_backup_path(state: Path, path: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
     return state / BACKUP_FOLDER / f"{digest[:32]}.json"
+
+
+# --- the hooks of an agent ---
+
+
+@dataclass(frozen=True)
+class AgentHooks:
+    """The hooks of an agent on this machine."""
+
+    name: str
+    settings: HookSettings
+
+    @property
+    def layout(self) -> HookLayout | None:
+        """The layout of hooks in the settings file, or None if the file is a plugin."""
+        return self.settings.layout
+
+    @property
+    def local(self) -> str:
+        """The settings file for one project and user."""
+        return self.settings.local
+
+    @property
+    def notice(self) -> str:
+        """The next step for the user."""
+        return self.settings.notice
+
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        """Return the folder of the user's settings."""
+        named = environment.get(self.settings.variable) if self.settings.variable else None
+        return (
+            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
+            / self.settings.under
+        )
+
+    def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
+        """Return the settings file for a scope.
+
+        Raises:
+            UsageError: the agent has no such scope.
+        """
+        if scope == USER_SCOPE:
+            return self.folder(environment) / self.settings.file
+        name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
+        if not name:
+            raise UsageError(
+                f"{self.name} has no --{scope} settings",
+                hint="Leave the option out, or use --project.",
+            )
+        return here / name
+
+    def is_here(self, environment: Mapping[str, str]) -> bool:
+        """Return whether the agent is installed on this machine."""
+        path = environment.get("PATH")
+        return self.folder(environment).is_dir() or any(
+            shutil.which(name, path=path) for name in self.settings.programs
+        )
+
+    def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the command for each event that the agent knows."""
+        settings = self.settings
+        events = settings.events
+        if settings.newer_events and _tolerates_unknown_events(settings, environment):
+            events += settings.newer_events
+        return {
+            event: build_hook_command(
+                self.name, self.settings.answers.get(event, self.settings.answer)
+            )
+            for event in events
+        }
+
+
+@cache
+def load_agent_hooks() -> dict[str, AgentHooks]:
+    """Return the agents that take hooks, by name."""
+    return {
+        name: AgentHooks(name, agent.hooks)
+        for name, agent in load_agents().items()
+        if agent.hooks is not None
+    }
+
+
+def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
+    """Return whether the installed version ignores unknown events."""
+    path = shutil.which(settings.programs[0], path=environment.get("PATH"))
+    if path is None:
+        return False
+    try:
+        output = subprocess.run(  # noqa: S603 - runs the agent itself
+            [path, "--version"],
+            capture_output=True,
+            timeout=_VERSION_TIMEOUT_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env=dict(environment),
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
+    return version is not None and tuple(map(int, version.groups())) >= settings.tolerant_version
+
+
+def build_plugin_command(hooks: AgentHooks) -> list[str]:
+    """Return the command that a plugin runs, without a shell."""
+    return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
+
+
+def build_plugin_text(hooks: AgentHooks) -> str:
+    """Return the text of an agent's plugin."""
+    command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
+    return Template(hooks.settings.plugin).substitute(command=command)
+
+
+def parse_plugin_command(text: str) -> list[str]:
+    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
+
+    Raises:
+        UnreadableInput: the file is another plugin.
+    """
+    if not text.strip():
+        return []
+    for line in text.splitlines():
+        if line.startswith("const COMMAND = ") and HOOK_SCRIPT_MARK in line.replace("\\\\", "/"):
+            try:
+                return [str(word) for word in json.loads(line.partition("= ")[2])]
+            except (ValueError, TypeError):
+                break
+    raise UnreadableInput(
+        "the file is another plugin, not the one of vacr", hint="Rename it, and run this again."
+    )
+
+
+def build_hook_command(agent: str, answer: str = "") -> str:
+    """Return the shell command for an agent; some agents expect an answer, in JSON.
+
+    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
+    missing script, 2, would make agents stop, and some would show its error to the user.
+    """
+    run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
+    return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
+
+
+def find_missing_file(command: str) -> str:
+    """Return the first file that a command needs and that does not exist, or an empty string."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    needed = words[:1] + [word for word in words if word.endswith(HOOK_SCRIPT_MARK)][:1]
+    return next((path for path in needed if not Path(path).exists()), "")

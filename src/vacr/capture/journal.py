@@ -21,28 +21,33 @@ The files in its folder:
 | `sessions/AGENT/NAME.frames` | the journal of a session |
 | `epoch-key.pem`, `next-epoch-key.pem` | the key that signs checkpoints, and its successor |
 | `lock`, `work/` | the writer's lock, and its temporary copies of sessions |
+
+A key signs for one epoch. The last checkpoint of an epoch names the next key, and then the old key
+is erased. An attacker who takes over the machine finds the current key alone, and cannot replace
+what earlier keys signed, as long as a verifier knows the first key or a later checkpoint. The
+attacker can still sign false content from now on, or delete the journal; and only the disk knows
+whether an erased key is really gone.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.capture.checkpoints import (
+from vacr.capture.chains import (
     CHECKPOINTS_FILE,
-    MAX_CHECKPOINT_SESSIONS,
-    EpochKeys,
-    JournalCheckpoint,
-    JournalCoverage,
-)
-from vacr.capture.frames import (
     EMPTY_CHAIN_HEAD,
+    MAX_CHECKPOINT_SESSIONS,
     BrokenJournal,
     ChainHead,
     FrameChain,
+    JournalCheckpoint,
+    JournalCoverage,
     UnwritableJournal,
 )
 from vacr.capture.session_journal import (
@@ -51,19 +56,33 @@ from vacr.capture.session_journal import (
     get_session_journal_path,
     list_session_journals,
 )
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.files import (
     describe_file_error,
     hold_file_lock,
     make_state_folder_error,
+    read_bytes,
+    sync_folder,
     sync_folder_and_parents,
+    write_durable_file,
 )
 from vacr.record import encode
-from vacr.signing import PublicKey, compute_thumbprint, compute_thumbprint_uri
+from vacr.signing import (
+    KeySigner,
+    PublicKey,
+    compute_thumbprint,
+    compute_thumbprint_uri,
+    encode_private_pem,
+    generate_key,
+    parse_private_key,
+)
 
+_SECONDS_PER_DAY = 86_400.0
+_BYTES_PER_MEGABYTE = 1_000_000
 _LOCK_TIMEOUT = 0.2
 _MAX_OPEN_JOURNALS = 256
-_OWNER_ONLY = 0o700
+_PRIVATE_FOLDER_MODE = 0o700
+_PRIVATE_FILE_MODE = 0o600
 
 
 class Journal:
@@ -90,8 +109,8 @@ class Journal:
                 self._open(resources)
                 self._resources = resources.pop_all()
         except TimeoutError as error:
-            hint = "Stop that one, or name another folder with VACR_STATE."
-            raise UsageError("another vacr watch adds to this journal", hint=hint) from error
+            hint = "Stop it, or set VACR_STATE to another folder."
+            raise UsageError("another vacr watch is using this journal", hint=hint) from error
         except (OSError, UnwritableJournal, UnreadableInput) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError):
@@ -99,8 +118,8 @@ class Journal:
             raise
         except BrokenJournal as error:
             error.hint = (
-                "vacr journal verify tells what is left of it. To begin another, move "
-                "its folder away."
+                "Run vacr journal verify to see which sessions are intact. To start a new "
+                "journal, move this folder away."
             )
             raise
 
@@ -108,7 +127,7 @@ class Journal:
         self._create_folders()
         resources.enter_context(hold_file_lock(self.folder / "lock", _LOCK_TIMEOUT))
         shutil.rmtree(self.work, ignore_errors=True)
-        self.work.mkdir(_OWNER_ONLY, exist_ok=True)
+        self.work.mkdir(_PRIVATE_FOLDER_MODE, exist_ok=True)
         self._chain = FrameChain(self.folder / CHECKPOINTS_FILE)
         resources.callback(self._chain.close)
         self.covered = JournalCoverage(str(self._chain.path))
@@ -116,9 +135,7 @@ class Journal:
             self.covered.add_frame(payload, before)
         if self.covered.key is None and any(list_session_journals(self.folder)):
             raise BrokenJournal(
-                "there are journals of sessions, and the checkpoint is missing",
-                where=self.covered.where,
-                frame=0,
+                "is missing, but session journals exist", where=self.covered.where, frame=0
             )
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
@@ -129,11 +146,11 @@ class Journal:
             self._signer = self._keys.load_current(compute_thumbprint(self.covered.key))
 
     def _create_folders(self) -> None:
-        self.folder.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
-        self.folder.mkdir(_OWNER_ONLY, exist_ok=True)
+        self.folder.parent.mkdir(_PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
+        self.folder.mkdir(_PRIVATE_FOLDER_MODE, exist_ok=True)
         (self.folder / SESSIONS_FOLDER).mkdir(exist_ok=True)
         # Conversations are private, also in a folder that existed before.
-        self.folder.chmod(_OWNER_ONLY)
+        self.folder.chmod(_PRIVATE_FOLDER_MODE)
 
     def close(self) -> None:
         """Close the journal, and release its lock."""
@@ -313,3 +330,194 @@ class Journal:
 def _make_numbered_name(name: str, number: int) -> str:
     """Return the name of the first, second, … journal of a session."""
     return name if number == 1 else f"{name}~{number}"
+
+
+# --- keys ---
+
+
+class EpochKeys:
+    """The key of the current epoch, and the next key until it takes over."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the key files in a journal's folder."""
+        self._path = folder / "epoch-key.pem"
+        self._next = folder / "next-epoch-key.pem"
+        self._is_next_named = False
+        """Whether a checkpoint names the next key, so that it is the current one already."""
+
+    def create_first(self) -> KeySigner:
+        """Create the first key of a journal."""
+        self._remove_temporary_files()
+        return _create_key(self._path)
+
+    def load_current(self, thumbprint: bytes) -> KeySigner:
+        """Return the key with this thumbprint, and finish a change of keys that was interrupted.
+
+        Raises:
+            UnreadableInput: neither key file has it.
+        """
+        self._remove_temporary_files()
+        for path in (self._next, self._path):
+            with suppress(UnreadableInput, InvalidStatement):
+                signer = _load_key(path)
+                if compute_thumbprint(signer.public_key) == thumbprint:
+                    if path == self._next:
+                        self.advance()
+                    else:
+                        self._next.unlink(missing_ok=True)
+                    return signer
+        self._check_readable()
+        hint = (
+            "The journal can be verified, but not continued. To start a new one, move its folder "
+            "away."
+        )
+        raise UnreadableInput(
+            "the key that the last checkpoint names is missing", where=str(self._path), hint=hint
+        )
+
+    def _check_readable(self) -> None:
+        """Raise an error of its own for an unreadable key: unlike a lost one, it can come back."""
+        if not self._path.exists():
+            return
+        try:
+            read_bytes(self._path)
+        except UnreadableInput as error:
+            hint = "The journal cannot continue without this key. Make the file readable again."
+            raise UnreadableInput(
+                f"the key of this epoch cannot be read: {error.message}",
+                where=error.where,
+                hint=hint,
+            ) from None
+
+    def list_thumbprints(self) -> set[bytes]:
+        """Return the thumbprints of the keys that exist and can be read."""
+        thumbprints = set()
+        for path in (self._next, self._path):
+            with suppress(UnreadableInput, InvalidStatement):
+                thumbprints.add(compute_thumbprint(_load_key(path).public_key))
+        return thumbprints
+
+    def create_next(self) -> KeySigner:
+        """Create the next key, before a checkpoint names it.
+
+        Raises:
+            OSError: the last change of keys is unfinished, and cannot be finished.
+            UnreadableInput: the key cannot be written.
+        """
+        if self._is_next_named:
+            self.advance()
+        return _create_key(self._next)
+
+    def advance(self) -> None:
+        """Erase the old key, and put the next one, named by a checkpoint, in its place.
+
+        Raises:
+            OSError: that failed; both keys exist, and another call can finish.
+        """
+        self._is_next_named = True
+        with suppress(FileNotFoundError):
+            handle = os.open(self._path, os.O_WRONLY)
+            try:
+                os.pwrite(handle, bytes(os.fstat(handle).st_size), 0)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        self._next.replace(self._path)
+        # From here on the path holds the current key, and a second call must not erase it.
+        self._is_next_named = False
+        sync_folder(self._path.parent)
+
+    def _remove_temporary_files(self) -> None:
+        """Remove keys that a killed process left half written; they never signed anything."""
+        for path in self._path.parent.glob(f".*{self._path.name}-*.tmp"):
+            path.unlink(missing_ok=True)
+
+
+def _load_key(path: Path) -> KeySigner:
+    return KeySigner(parse_private_key(read_bytes(path)))
+
+
+def _create_key(path: Path) -> KeySigner:
+    private_key = generate_key("eddsa")
+    write_durable_file(path, encode_private_pem(private_key), _PRIVATE_FILE_MODE)
+    return KeySigner(private_key)
+
+
+# --- retention ---
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionLimits:
+    """How long sealed journals are kept, in seconds, and how many bytes all journals may have."""
+
+    age: float | None = None
+    size: int | None = None
+
+    @classmethod
+    def of(cls, days: float | None, megabytes: float | None) -> RetentionLimits:
+        """Convert limits in days and megabytes."""
+        return cls(
+            days * _SECONDS_PER_DAY if days is not None else None,
+            int(megabytes * _BYTES_PER_MEGABYTE) if megabytes is not None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _RetirableJournal:
+    """A journal that is sealed completely; the oldest comes first."""
+
+    sealed_at: int
+    record: bytes
+    name: str
+
+
+def retire_sealed_journals(journal: Journal, limits: RetentionLimits) -> list[str]:
+    """Delete sealed journals beyond a limit, oldest first, and return their names.
+
+    Journals that are not sealed are never deleted.
+
+    Raises:
+        UnwritableJournal: the checkpoint for it cannot be written, and no journal was deleted.
+        OSError: a journal cannot be examined or deleted.
+    """
+    if limits.age is None and limits.size is None:
+        return []
+    files = {
+        name: get_session_journal_path(journal.folder, name).stat()
+        for name in list_session_journals(journal.folder)
+        if name not in journal.covered.retired
+    }
+    total_size = sum(status.st_size for status in files.values())
+    now = time.time()
+    retired: dict[str, bytes] = {}
+    candidates = _find_retirable_journals(journal, files, limits, total_size, now)
+    for candidate in sorted(candidates):
+        is_old = limits.age is not None and now - candidate.sealed_at / 1e9 > limits.age
+        if is_old or (limits.size is not None and total_size > limits.size):
+            retired[candidate.name] = candidate.record
+            total_size -= files[candidate.name].st_size
+    journal.retire(retired)
+    return list(retired)
+
+
+def _find_retirable_journals(
+    journal: Journal,
+    files: dict[str, os.stat_result],
+    limits: RetentionLimits,
+    total_size: int,
+    now: float,
+) -> Iterator[_RetirableJournal]:
+    """Yield the sealed journals that may be beyond a limit, without reading the others."""
+    is_too_large = limits.size is not None and total_size > limits.size
+    for name, status in files.items():
+        # The seal is the last note, so the file is at least as young as it.
+        may_be_old = limits.age is not None and now - status.st_mtime > limits.age
+        if not is_too_large and not may_be_old:
+            continue
+        session = journal.session(name)
+        if session.name != name:
+            # This journal is damaged, and stays as evidence.
+            continue
+        sealed = session.state.sealed
+        if sealed is not None and not session.state.unsealed:
+            yield _RetirableJournal(sealed.time, sealed.record, name)

@@ -1,10 +1,10 @@
 r"""Checking that a journal is intact, and that transcripts still have the captured content.
 
-`check_journal` verifies the checkpoints and their anchors, and then every
-session: its chain of frames, rewrites of captured content, and on request the transcript as it is
-now. `find_missing_checkpoints` asks a log for checkpoints that the journal has lost, which shows
-that an older copy was put in its place. `check_sealed_record` checks that a record and the journal
-it was made from name each other. All of these functions only read.
+`check_journal` verifies the checkpoints and their anchors, and then every session: its chain of
+frames, rewrites of captured content, and on request the transcript as it is now.
+`find_missing_checkpoints` asks a log for checkpoints that the journal has lost: a sign that an
+older copy replaced it. `check_sealed_record` checks that a record and its journal name each other.
+All of these functions only read.
 
 >>> from pathlib import Path
 >>> from vacr.capture.journal import Journal
@@ -32,22 +32,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from vacr.capture.checkpoints import (
+from vacr.capture.chains import (
     CHECKPOINTS_FILE,
-    CheckpointAnchor,
-    EpochKeys,
-    JournalCoverage,
-    read_checkpoints,
-    verify_journal_checkpoint,
-)
-from vacr.capture.frames import (
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainHead,
     ChainScan,
+    CheckpointAnchor,
+    JournalCoverage,
+    read_checkpoints,
     read_frames,
+    verify_journal_checkpoint,
 )
 from vacr.capture.history import PartRewrite, SessionHistory, SettledChange
+from vacr.capture.journal import EpochKeys
 from vacr.capture.line_changes import find_line_changes
 from vacr.capture.session_journal import (
     CapturedPart,
@@ -91,9 +89,9 @@ class JournalReport:
     """The results of checking a journal."""
 
     findings: list[str] = field(default_factory=list)
-    """Content that changed or is missing: the journal does not hold."""
+    """Content that changed or is missing: the check failed."""
     remarks: list[str] = field(default_factory=list)
-    """Changes in files that agents rewrite themselves, perhaps made by somebody else."""
+    """Changes in files that agents rewrite; the agent itself may have made them."""
     notices: list[str] = field(default_factory=list)
     """Information that proves nothing."""
     identity: bytes = b""
@@ -137,13 +135,12 @@ def check_journal(
         covered, thumbprints | EpochKeys(folder).list_thumbprints()
     ):
         report.findings.append(
-            "the key that is there is not the one that the last checkpoint names: later ones "
-            "are missing"
+            "the key file does not match the last checkpoint: later checkpoints are missing"
         )
     for name in names:
         progress(name)
         if name in covered.retired:
-            report.notices.append(f"{name}: is sealed and was to be deleted, and is still there")
+            report.notices.append(f"{name}: marked as deleted, but the journal still exists")
             continue
         required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
         check_session_journal(folder, name, required, report, current)
@@ -165,10 +162,7 @@ def _check_checkpoints(
             if isinstance(frame, CheckpointAnchor):
                 _check_anchor(frame, log_keys, report)
         if scan.torn:
-            message = (
-                f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
-            )
-            report.notices.append(f"{CHECKPOINTS_FILE}: {message}")
+            report.notices.append(f"{CHECKPOINTS_FILE}: {_describe_torn_end(scan)}")
     except BrokenJournal as error:
         report.findings.append(str(error))
     except OSError as error:
@@ -176,25 +170,28 @@ def _check_checkpoints(
             raise UnreadableInput(
                 describe_file_error(error),
                 where=str(folder / CHECKPOINTS_FILE),
-                hint="vacr watch makes one.",
+                hint="Run vacr watch to create a journal.",
             ) from error
         report.findings.append(
-            f"{CHECKPOINTS_FILE}: {describe_file_error(error)}, though there are journals of "
-            "sessions"
+            f"{CHECKPOINTS_FILE}: {describe_file_error(error)}, but session journals exist"
         )
     report.identity = covered.identity
     report.checkpoints, report.anchors = len(covered.entries), len(covered.anchors)
     if covered.last is None:
-        report.findings.append("there is no checkpoint")
+        report.findings.append("the journal has no checkpoints")
     else:
         report.epochs = covered.last.epoch + 1
     if log_keys and not covered.anchors:
-        report.notices.append("no checkpoint is anchored in a log: vacr watch --service does that")
+        report.notices.append("no checkpoint is anchored in a log; use vacr watch --service")
     if covered.anchors and not log_keys:
         report.notices.append(
-            f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named"
+            f"{len(covered.anchors)} anchors in a log were not checked; add --log-key"
         )
     return covered
+
+
+def _describe_torn_end(scan: ChainScan) -> str:
+    return f"the last frame is incomplete ({scan.torn} bytes); the next vacr watch removes it"
 
 
 def _check_anchor(
@@ -208,7 +205,9 @@ def _check_anchor(
         check_receipts(parse_sign1(anchor.statement), policy, datetime.now(UTC), Checks())
         report.anchored = anchor.number
     except InvalidStatement as error:
-        report.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")
+        report.findings.append(
+            f"the anchor of checkpoint {anchor.number} is not valid: {error.message}"
+        )
 
 
 def _reread_coverage(folder: Path, before: JournalCoverage) -> JournalCoverage:
@@ -255,15 +254,10 @@ def check_session_journal(
         report.size += history.scan.size
     scan, state = history.scan, history.state
     if scan.torn:
-        report.notices.append(
-            f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch "
-            "cuts off"
-        )
+        report.notices.append(f"{name}: {_describe_torn_end(scan)}")
     if scan.head.frames > required.frames:
-        report.notices.append(
-            f"{name}: {scan.head.frames - required.frames} frames are not covered by a "
-            "checkpoint yet"
-        )
+        uncovered = scan.head.frames - required.frames
+        report.notices.append(f"{name}: {uncovered} frames are not covered by a checkpoint yet")
     if state.is_rewritten:
         for difference in history.settled.compare_if_due(state, time.time_ns()):
             capture_time = _describe_capture_time(state.frames - 1, state.changed)
@@ -312,7 +306,7 @@ def _check_settled_entries(
         current_parts = current(state)
         entries = _parse_current_entries(state, current_parts)
     if entries is None:
-        report.findings.append(f"{state.where}: {state.path} cannot be read any more")
+        report.findings.append(f"{state.where}: {state.path} is no longer a readable session")
         return
     differences = list(history.settled.find_differences(entries))
     for difference in differences:
@@ -321,8 +315,7 @@ def _check_settled_entries(
     captured_parts = {part.name: bytes(part.content.held or b"") for part in state.parts}
     if not differences and current_parts != captured_parts:
         report.notices.append(
-            f"{state.where}: {state.path} is not as it was captured last; nothing that had "
-            "settled has changed"
+            f"{state.where}: {state.path} changed since the last capture, but no settled entry did"
         )
 
 
@@ -353,8 +346,7 @@ def _check_part(
     (report.remarks if part.rewritten else report.findings).extend(changes)
     if len(current) > len(captured) and not changes:
         report.notices.append(
-            f"{state.where}: {part.name}: {len(current) - len(captured)} bytes more than were "
-            "captured"
+            f"{state.where}: {part.name}: {len(current) - len(captured)} bytes are not captured yet"
         )
 
 
@@ -362,7 +354,7 @@ def _report_missing(
     report: JournalReport, state: SessionState, subject: str, error: UnreadableInput
 ) -> None:
     """Report a missing file; agents may delete sessions that are sealed, and empty ones at once."""
-    message = f"{state.where}: {subject} is not there any more: {error.message}"
+    message = f"{state.where}: {subject} is missing: {error.message}"
     is_cleaned_up = state.sealed is not None or not has_activity(parse_state_entries(state))
     (report.notices if is_cleaned_up else report.findings).append(message)
 
@@ -443,9 +435,7 @@ class _JournalReference:
 
 
 def check_sealed_record(folder: Path, path: str) -> list[str]:
-    """Check that a sealed record and the journal it was made from name each other.
-
-    Return the findings.
+    """Check that a sealed record and its journal name each other, and return the findings.
 
     Raises:
         UnreadableInput: the record or the journal does not exist.
@@ -455,21 +445,21 @@ def check_sealed_record(folder: Path, path: str) -> list[str]:
     try:
         record = decode(data)
     except UnreadableInput as error:
-        raise UnreadableInput(f"no record: {error}", where=path) from error
+        raise UnreadableInput(f"not a record: {error}", where=path) from error
     reference = _parse_journal_reference(record)
     if reference is None:
-        return ["the record names no journal"]
+        return ["the record does not name a journal"]
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     deque(read_checkpoints(folder, covered), maxlen=0)
     if reference.identity != covered.identity:
         other = format_thumbprint_uri(reference.identity)
-        return [f"the record was made from another journal, {other}"]
+        return [f"the record was made from another journal: {other}"]
     name, digest = reference.name, hashlib.sha256(data).digest()
     if name in covered.retired:
         is_same = covered.retired[name] == digest
-        return [] if is_same else [f"{name}: was deleted, sealed as another record"]
+        return [] if is_same else [f"{name}: this deleted journal was sealed as another record"]
     if name not in list_session_journals(folder):
-        return [f"{name}: there is no such journal"]
+        return [f"{name}: there is no journal of this session"]
     required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
     return _check_reference(folder, reference, required, digest)
 
@@ -499,7 +489,7 @@ def _check_reference(
             is_sealed = is_sealed or (note["kind"] == "sealed" and note["record"] == digest)
     findings = []
     if reached != head:
-        findings.append(f"{name}: never had the head that the record names")
+        findings.append(f"{name}: the journal never had the state that the record names")
     if not is_sealed:
-        findings.append(f"{name}: does not name the record as one that was sealed from it")
+        findings.append(f"{name}: the journal does not list this record as sealed")
     return findings

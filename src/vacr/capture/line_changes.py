@@ -58,7 +58,8 @@ def find_line_changes(seen: bytes, now: bytes) -> Iterator[LineChange]:
         new_count = hunk.new_end - hunk.new_start
         if hunk.old_start == hunk.old_end and hunk.old_start < len(old):
             next_line = hunk.old_start + 1
-            yield LineChange(next_line, next_line, f"has {new_count} new before it")
+            lines = "line" if new_count == 1 else "lines"
+            yield LineChange(next_line, next_line, f"has {new_count} new {lines} before it")
         changed_end = min(hunk.old_end, hunk.old_start + new_count)
         if changed_end > hunk.old_start:
             yield LineChange(hunk.old_start + 1, changed_end, "changed")
@@ -244,7 +245,7 @@ def _match_optimally(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[_Ma
 
 
 def _match_greedily(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Match]:
-    """Match each new line with the next old line that is the same, be there better ones or not."""
+    """Match each new line with the next equal old line, even if another match were better."""
     places: dict[bytes, list[int]] = {}
     for at, line in enumerate(old):
         places.setdefault(line, []).append(at)

@@ -3,10 +3,10 @@
 The watcher hands over the paths that changed. `SessionCapture` finds the sessions they belong to
 and follows them into their journals; `HookEventCapture` adds the events from the spools of hooks.
 A session that cannot be read must not stop the others: `FailureGuard` reports a failure once, and
-it is retried.
+the caller retries it.
 
 >>> from vacr.capture.session_capture import FailureGuard
->>> guard = FailureGuard(tell=print)
+>>> guard = FailureGuard(report=print)
 >>> def read_session():
 ...     raise OSError("permission denied")
 >>> guard("abc.jsonl", read_session), guard("abc.jsonl", read_session)
@@ -21,30 +21,33 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from vacr.capture.following import (
+from vacr.capture.chains import EMPTY_CHAIN_HEAD, ChainHead
+from vacr.capture.journal import Journal
+from vacr.capture.session_journal import SessionJournal, SessionState, list_session_journals
+from vacr.capture.session_sources import (
+    AgentRoot,
     FileStamp,
+    SessionPlace,
     StoredSession,
+    find_session_project,
     follow_session,
+    is_store,
     is_transcript_unchanged,
     list_stored_sessions,
     stamp_database_files,
 )
-from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead
-from vacr.capture.journal import Journal
-from vacr.capture.session_journal import SessionJournal, SessionState, list_session_journals
-from vacr.capture.session_places import AgentRoot, SessionPlace, find_session_project, is_store
 from vacr.capture.spool import (
     SPOOL_FOLDER,
+    HookEvent,
     Spool,
-    SpoolProgress,
-    SpoolTracker,
     ends_session,
-    find_spool_place,
-    make_events_only_place,
+    list_spools,
+    parse_event_payload,
     read_hook_events,
 )
 from vacr.errors import UnreadableInput, VacrError
@@ -55,6 +58,10 @@ _FIRST_RETRY_SECONDS = 1.0
 _MAX_RETRY_SECONDS = 60.0
 _STORE_PAUSE_SECONDS = 1.0
 """How long a store is left alone after it was exported."""
+_UUID_LENGTH = 36
+_SPOOL_IDLE_SECONDS = 3600.0
+_HOOK_GRACE_SECONDS = 600.0
+"""After this time a hook that opened a spool has written, or never will."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +85,9 @@ class WatchSettings:
 class FailureGuard:
     """Runs tasks that may fail, and reports each failure once."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """Report failures through `tell`."""
-        self._tell = tell
+    def __init__(self, report: Callable[[str], None]) -> None:
+        """Report failures through `report`."""
+        self._report = report
         self._failures: dict[str, str] = {}
 
     @property
@@ -98,13 +105,13 @@ class FailureGuard:
             if not message.startswith(subject):
                 message = f"{subject}: {error}"
             if self._failures.get(subject) != message:
-                self._tell(message)
+                self._report(message)
             self._failures[subject] = message
             return False
         return True
 
 
-# --- the sessions that are followed ---
+# --- followed sessions ---
 
 
 @dataclass
@@ -233,6 +240,9 @@ class FollowedSessions(dict[str, FollowedSession]):
         return main
 
 
+# --- capturing sessions ---
+
+
 class SessionCapture:
     """Follows the sessions of all agents into their journals."""
 
@@ -294,7 +304,7 @@ class SessionCapture:
         """Follow the sessions in a file, database or folder that may have changed."""
         if not root.contains(path):
             raise UnreadableInput(
-                "a link that leads out of the agent's folder, and is not followed", where=str(path)
+                "not followed: the link leads out of the agent's folder", where=str(path)
             )
         if not is_store(path):
             self._look_at_file(SessionPlace(root.reader.name, path))
@@ -382,6 +392,9 @@ class SessionCapture:
             session.changed = time.time()
 
 
+# --- events of hooks ---
+
+
 class HookEventCapture:
     """Moves the events of hooks from their spools into the journals of their sessions."""
 
@@ -457,3 +470,125 @@ class HookEventCapture:
         offset = self._get_offset(progress.name, progress.place)
         events, _ = read_hook_events(progress.spool.path, offset)
         return not events
+
+
+def find_spool_place(
+    spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
+) -> SessionPlace:
+    """Return the place of a spool's session; without a transcript, a place for events only."""
+    for event in events:
+        named = parse_event_payload(event.payload).get("transcript_path")
+        if isinstance(named, str) and named and "\0" not in named:
+            path = Path(named)
+            for root in roots:
+                if root.reader.name == spool.agent and _is_transcript(root, path):
+                    return SessionPlace(spool.agent, path)
+    for place in known:
+        if place.agent == spool.agent and _matches_session(place, spool.session):
+            return place
+    return make_events_only_place(spool)
+
+
+def make_events_only_place(spool: Spool) -> SessionPlace:
+    """Return the place of a session that has no transcript."""
+    return SessionPlace(spool.agent, spool.hook_path, spool.session)
+
+
+def _is_transcript(root: AgentRoot, path: Path) -> bool:
+    """Return whether a path, which an event chose freely, is a present or future transcript."""
+    try:
+        # An impossible name, for example an overlong one, raises another error.
+        with suppress(FileNotFoundError):
+            path.lstat()
+        return root.find_holder(path) == path and root.contains(path) and not is_store(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _matches_session(place: SessionPlace, session: str) -> bool:
+    """Return whether a place belongs to a session; a file name may have the time before the id."""
+    stem = place.path.stem
+    if session in (place.session, stem):
+        return True
+    return len(session) >= _UUID_LENGTH and stem.endswith(f"-{session}")
+
+
+@dataclass
+class SpoolProgress:
+    """A spool, and how much of it was read."""
+
+    spool: Spool
+    name: str
+    """The name of the spool in the journal: its path and the time of its first event.
+
+    The path alone is not enough: after a spool was removed, another may get the same path.
+    """
+    inode: int
+    place: SessionPlace | None = None
+    """The place of its session, once known."""
+    size: int = 0
+    """Its size when all of it was read."""
+
+
+class SpoolTracker:
+    """The spools in a state folder, and how much of each was read."""
+
+    def __init__(self, state: Path) -> None:
+        """Track the spools in a state folder."""
+        self._state = state
+        self._known: dict[Path, SpoolProgress] = {}
+        self.is_waiting = False
+        """Whether the session of some spool is not known yet."""
+
+    def find_grown(self) -> Iterator[SpoolProgress]:
+        """Yield the spools with unread bytes.
+
+        Raises:
+            UnreadableInput: a spool cannot be read.
+        """
+        self.is_waiting = False
+        for spool in list_spools(self._state):
+            progress = self._get_progress(spool)
+            if progress is not None and spool.path.stat().st_size != progress.size:
+                yield progress
+                # The consumer sets the place if it can find one.
+                self.is_waiting = self.is_waiting or progress.place is None
+
+    def _get_progress(self, spool: Spool) -> SpoolProgress | None:
+        """Return the progress of a spool, or None if it has no event yet to identify it."""
+        known, inode = self._known.get(spool.path), spool.path.stat().st_ino
+        if known is not None and known.inode == inode:
+            return known
+        events, _ = read_hook_events(spool.path, chunk_size=1)
+        if not events:
+            return None
+        name = f"{spool.agent}/{spool.hook_path.name}@{events[0].time}"
+        progress = self._known[spool.path] = SpoolProgress(spool, name, inode)
+        return progress
+
+    def tidy(self, is_read: Callable[[SpoolProgress], bool]) -> None:
+        """Rename the spools that were read and are idle, and remove those renamed long ago.
+
+        Raises:
+            OSError: a spool cannot be removed.
+            UnreadableInput: a spool cannot be read.
+        """
+        now = time.time()
+        for spool in list(list_spools(self._state)):
+            progress, status = self._get_progress(spool), spool.path.stat()
+            if progress is None or progress.place is None or progress.size != status.st_size:
+                continue
+            if not is_read(progress):
+                continue
+            if spool.is_taken:
+                if now - status.st_ctime > _HOOK_GRACE_SECONDS:
+                    spool.path.unlink()
+                    self._known.pop(spool.path, None)
+            elif now - status.st_mtime > _SPOOL_IDLE_SECONDS and not spool.taken_path.exists():
+                self._rename_to_taken(spool)
+
+    def _rename_to_taken(self, spool: Spool) -> None:
+        taken_path = spool.taken_path
+        spool.path.rename(taken_path)
+        progress = self._known.pop(spool.path)
+        self._known[taken_path] = replace(progress, spool=replace(spool, path=taken_path))

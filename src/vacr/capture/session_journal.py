@@ -38,7 +38,7 @@ from typing import Any, NoReturn
 
 import cbor2
 
-from vacr.capture.frames import (
+from vacr.capture.chains import (
     EMPTY_CHAIN_HEAD,
     BrokenJournal,
     ChainHead,
@@ -295,7 +295,11 @@ class SessionState:
             BrokenJournal: the note contradicts the notes before it.
         """
         if (self.frames == 0) != (note["kind"] == "began"):
-            raise BrokenJournal("a journal begins once", where=self.where, frame=self.frames)
+            raise BrokenJournal(
+                "is out of place: only frame 0 begins a journal",
+                where=self.where,
+                frame=self.frames,
+            )
         getattr(self, f"_apply_{note['kind']}")(note)
         self.last = note["time"]
         self.frames += 1
@@ -306,7 +310,7 @@ class SessionState:
 
     def _apply_part(self, note: JournalNote) -> None:
         if note["part"] != len(self.parts):
-            raise BrokenJournal("a part with another number", where=self.where, frame=self.frames)
+            raise BrokenJournal("misnumbers a part", where=self.where, frame=self.frames)
         path = Path(os.fsdecode(note["path"]))
         part = CapturedPart(note["part"], note["name"], path, rewritten=note["rewritten"])
         self.parts.append(part)
@@ -314,7 +318,9 @@ class SessionState:
     def _apply_bytes(self, note: JournalNote) -> None:
         part = self._get_part(note)
         if note["at"] + note["cut"] > part.content.size:
-            raise BrokenJournal("more is cut than was there", where=self.where, frame=self.frames)
+            raise BrokenJournal(
+                "removes more bytes than the part has", where=self.where, frame=self.frames
+            )
         part.changes += note["cut"] > 0
         part.is_gone, part.time = False, note["time"]
         self.changed = note["time"]
@@ -340,7 +346,7 @@ class SessionState:
 
     def _get_part(self, note: JournalNote) -> CapturedPart:
         if note["part"] >= len(self.parts):
-            raise BrokenJournal("a part that was not named", where=self.where, frame=self.frames)
+            raise BrokenJournal("names an unknown part", where=self.where, frame=self.frames)
         return self.parts[note["part"]]
 
 
@@ -454,7 +460,7 @@ def decode_journal_note(payload: bytes, where: str, frame: int) -> JournalNote:
         RecursionError,
     ):
         pass
-    raise BrokenJournal("what was written is no note of this version", where=where, frame=frame)
+    raise BrokenJournal("is not a note of this version", where=where, frame=frame)
 
 
 def _refuse_tag(*_: Any) -> NoReturn:

@@ -344,7 +344,7 @@ class SettledEntries:
         elif not is_continuation(before, after) or is_history:
             yield EntryDifference(before, " changed")
         elif self._is_over(at) or before.kind == "user":
-            yield EntryDifference(before, " has gone on, though it was over", 0)
+            yield EntryDifference(before, " was continued although it was complete", 0)
 
     def _describe_insertions(
         self, at: int, inserted: Iterable[ComparableEntry]
@@ -359,7 +359,7 @@ class SettledEntries:
             if is_of_call and entry.members.get("call-id") in awaited_calls:
                 continue
             if is_sealed or (not is_of_call and entry.name not in self._names):
-                description = f" is new before {self.entries[at]}"
+                description = f" was inserted before {self.entries[at]}"
                 yield EntryDifference(entry, description, int(is_sealed))
 
     def _find_moves(
@@ -373,7 +373,7 @@ class SettledEntries:
             return
         for hunk in find_hunks(old_order, new_order):
             for entry in before[hunk.old_start : hunk.old_end]:
-                yield EntryDifference(entry, " stands elsewhere")
+                yield EntryDifference(entry, " was moved")
 
     def _find_changed_details(
         self, entries: Iterable[ComparableEntry]
@@ -388,7 +388,7 @@ class SettledEntries:
         for at, before in enumerate(self.entries):
             same = by_content.get(before.canonical) if self._is_over(at) else None
             if same and not any(has_all_members(entry.members, before.members) for entry in same):
-                yield EntryDifference(before, ": what is noted beside its words changed", 0)
+                yield EntryDifference(before, ": its metadata changed", 0)
 
     def _is_over(self, at: int) -> bool:
         """Return whether the settled entry at an index was sealed, or the user went on after it."""

@@ -16,18 +16,15 @@ spool it waits, because the hook may still be writing. `hook.py` describes the l
 >>> [event.payload for event in events], read_hook_events(spool.path, offset)[0]
 ([b'{"hook_event_name": "Stop"}'], [])
 
-Spools that were read are removed. A hook may have opened one just before, so a spool is first
-renamed to a path that no hook opens, and removed later if nothing more was written. Another spool
-may then get the first name; this is why the journal identifies a spool by its first event.
+`session_capture.py` removes spools that were read. A hook may have opened one just before, so a
+spool is first renamed to a path that no hook opens, and removed later if nothing more was written.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -37,7 +34,6 @@ from zlib import crc32
 import msgspec
 
 from vacr.capture.hook import FRAME_MAGIC
-from vacr.capture.session_places import AgentRoot, SessionPlace, is_store
 from vacr.errors import UnreadableInput
 
 SPOOL_FOLDER = "spool"
@@ -50,10 +46,6 @@ _FRAME_HEADER = Struct(">4sIQI")
 _CHECKED_HEADER_SIZE = _FRAME_HEADER.size - 4
 _SESSION_END_EVENTS = frozenset(("sessionend", "session.deleted"))
 _EVENT_NAME_MEMBERS = ("hook_event_name", "type", "event")
-_UUID_LENGTH = 36
-_SPOOL_IDLE_SECONDS = 3600.0
-_HOOK_GRACE_SECONDS = 600.0
-"""After this time a hook that opened a spool has written, or never will."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
@@ -140,7 +132,7 @@ def read_hook_events(
             size = os.fstat(file.fileno()).st_size
             if size < offset:
                 raise UnreadableInput(
-                    f"the spool has become shorter: {size} bytes, {offset} were read",
+                    f"the spool shrank to {size} bytes after {offset} were read",
                     where=str(source),
                 )
             while True:
@@ -201,143 +193,22 @@ def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
     return False
 
 
-# --- the sessions of events ---
+# --- the content of events ---
 
 
 def ends_session(payload: bytes) -> bool:
     """Return whether an event says that its session has ended."""
-    event = _parse_event_payload(payload)
+    event = parse_event_payload(payload)
     return any(
         str(event.get(member)).lower().replace("_", "") in _SESSION_END_EVENTS
         for member in _EVENT_NAME_MEMBERS
     )
 
 
-def _parse_event_payload(payload: bytes) -> dict[str, Any]:
+def parse_event_payload(payload: bytes) -> dict[str, Any]:
+    """Return the members of an event, or an empty dict if it is not a JSON object."""
     try:
         event = msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}
-
-
-def find_spool_place(
-    spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
-) -> SessionPlace:
-    """Return the place of a spool's session; without a transcript, a place for events only."""
-    for event in events:
-        named = _parse_event_payload(event.payload).get("transcript_path")
-        if isinstance(named, str) and named and "\0" not in named:
-            path = Path(named)
-            for root in roots:
-                if root.reader.name == spool.agent and _is_transcript(root, path):
-                    return SessionPlace(spool.agent, path)
-    for place in known:
-        if place.agent == spool.agent and _matches_session(place, spool.session):
-            return place
-    return make_events_only_place(spool)
-
-
-def make_events_only_place(spool: Spool) -> SessionPlace:
-    """Return the place of a session that has no transcript."""
-    return SessionPlace(spool.agent, spool.hook_path, spool.session)
-
-
-def _is_transcript(root: AgentRoot, path: Path) -> bool:
-    """Return whether a path, which an event chose freely, is a present or future transcript."""
-    try:
-        # An impossible name, for example an overlong one, raises another error.
-        with suppress(FileNotFoundError):
-            path.lstat()
-        return root.find_holder(path) == path and root.contains(path) and not is_store(path)
-    except (OSError, ValueError):
-        return False
-
-
-def _matches_session(place: SessionPlace, session: str) -> bool:
-    """Return whether a place belongs to a session; a file name may have the time before the id."""
-    stem = place.path.stem
-    if session in (place.session, stem):
-        return True
-    return len(session) >= _UUID_LENGTH and stem.endswith(f"-{session}")
-
-
-# --- keeping track of spools ---
-
-
-@dataclass
-class SpoolProgress:
-    """A spool, and how much of it was read."""
-
-    spool: Spool
-    name: str
-    """The name of the spool in the journal: its path and the time of its first event."""
-    inode: int
-    place: SessionPlace | None = None
-    """The place of its session, once known."""
-    size: int = 0
-    """Its size when all of it was read."""
-
-
-class SpoolTracker:
-    """The spools in a state folder, and how much of each was read."""
-
-    def __init__(self, state: Path) -> None:
-        """Track the spools in a state folder."""
-        self._state = state
-        self._known: dict[Path, SpoolProgress] = {}
-        self.is_waiting = False
-        """Whether the session of some spool is not known yet."""
-
-    def find_grown(self) -> Iterator[SpoolProgress]:
-        """Yield the spools with unread bytes.
-
-        Raises:
-            UnreadableInput: a spool cannot be read.
-        """
-        self.is_waiting = False
-        for spool in list_spools(self._state):
-            progress = self._get_progress(spool)
-            if progress is not None and spool.path.stat().st_size != progress.size:
-                yield progress
-                # The consumer sets the place if it can find one.
-                self.is_waiting = self.is_waiting or progress.place is None
-
-    def _get_progress(self, spool: Spool) -> SpoolProgress | None:
-        """Return the progress of a spool, or None if it has no event yet to identify it."""
-        known, inode = self._known.get(spool.path), spool.path.stat().st_ino
-        if known is not None and known.inode == inode:
-            return known
-        events, _ = read_hook_events(spool.path, chunk_size=1)
-        if not events:
-            return None
-        name = f"{spool.agent}/{spool.hook_path.name}@{events[0].time}"
-        progress = self._known[spool.path] = SpoolProgress(spool, name, inode)
-        return progress
-
-    def tidy(self, is_read: Callable[[SpoolProgress], bool]) -> None:
-        """Rename the spools that were read and are idle, and remove those renamed long ago.
-
-        Raises:
-            OSError: a spool cannot be removed.
-            UnreadableInput: a spool cannot be read.
-        """
-        now = time.time()
-        for spool in list(list_spools(self._state)):
-            progress, status = self._get_progress(spool), spool.path.stat()
-            if progress is None or progress.place is None or progress.size != status.st_size:
-                continue
-            if not is_read(progress):
-                continue
-            if spool.is_taken:
-                if now - status.st_ctime > _HOOK_GRACE_SECONDS:
-                    spool.path.unlink()
-                    self._known.pop(spool.path, None)
-            elif now - status.st_mtime > _SPOOL_IDLE_SECONDS and not spool.taken_path.exists():
-                self._rename_to_taken(spool)
-
-    def _rename_to_taken(self, spool: Spool) -> None:
-        taken_path = spool.taken_path
-        spool.path.rename(taken_path)
-        progress = self._known.pop(spool.path)
-        self._known[taken_path] = replace(progress, spool=replace(spool, path=taken_path))

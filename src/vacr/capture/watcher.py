@@ -10,42 +10,69 @@ log that cannot be reached does not stop it: failures are reported once, and ret
 >>> state = Path("state")
 >>> append_event(b"state", b"some-agent", b"abc", b'{"hook_event_name": "Stop"}')
 >>> journal = Journal(state / "journal")
->>> watcher = Watcher(journal, [], state, WatchSettings(settling=0), tell=print)
+>>> watcher = Watcher(journal, [], state, WatchSettings(settling=0), report=print)
 >>> watcher.step(None)
 >>> watcher.finish()
 >>> [(name.split("/")[0], head.frames) for name, head in journal.covered.sessions.items()]
 [('some-agent', 2)]
 >>> journal.close()
+
+Three helpers do the parts that take long, or wait:
+
+* `CheckpointAnchoring` registers checkpoints in a transparency service, in a thread.
+* `SealingQueue` seals ended sessions, in another thread, from the content as first seen.
+* `FileChanges` waits for changes, for the caller's loop.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from vacr.capture.journal import Journal
-from vacr.capture.sealing import SealingQueue, SealRequest
+from vacr.capture.chains import ChainHead
+from vacr.capture.history import restore_first_seen_parts
+from vacr.capture.journal import Journal, RetentionLimits, retire_sealed_journals
 from vacr.capture.session_capture import (
     FailureGuard,
     HookEventCapture,
     SessionCapture,
     WatchSettings,
 )
-from vacr.capture.session_journal import get_session_journal_path, list_session_journals
-from vacr.capture.session_places import AgentRoot
+from vacr.capture.session_journal import get_session_journal_path
+from vacr.capture.session_sources import AgentRoot, SessionPlace
 from vacr.errors import Unreachable, VacrError
 from vacr.registration import RegistrationClient
 from vacr.signing import PublicKey
 from vacr.transparency import add_receipt
 
+WatchFunction = Callable[..., Iterator[set[tuple[Any, str]]]]
+FolderIdentities = dict[Path, tuple[int, int]]
+"""Folder → its device and inode: another folder may have taken its place."""
+
+_PRIVATE_FILE_MODE = 0o600
 _RETIRE_INTERVAL_SECONDS = 600.0
-_MAX_RETRY_WAIT = 600.0
-_SECONDS_PER_DAY = 86_400.0
-_BYTES_PER_MEGABYTE = 1_000_000
+_MAX_ANCHOR_RETRY_SECONDS = 600.0
+_SEAL_RETRY_SECONDS = 600.0
+_DEBOUNCE_STEP_MS = 20
+"""Changes that follow each other within this time are reported together."""
+_DEBOUNCE_MS = 80
+_FOLDER_CHECK_SECONDS = 0.5
+"""How often to look for folders that did not exist."""
+_POLL_SECONDS = 2.0
+_RESCAN_SECONDS = 60.0
+"""How often to look at everything although the system reports changes."""
+_BLIND_RESCAN_SECONDS = 10.0
+"""The same if the system does not report changes of some folders."""
 
 
 class Watcher:
@@ -61,17 +88,17 @@ class Watcher:
         sealing: SealingQueue | None = None,
         anchoring: CheckpointAnchoring | None = None,
         limits: RetentionLimits | None = None,
-        tell: Callable[[str], None] = lambda _text: None,
+        report: Callable[[str], None] = lambda _text: None,
     ) -> None:
         """Follow the sessions below `roots`, and the spools in the folder `state`.
 
-        Messages for a person go to `tell`.
+        Messages for a person go to `report`.
         """
         self.journal, self.settings = journal, settings
         self.sealing, self.anchoring = sealing, anchoring
         self.limits = limits or RetentionLimits()
-        self.tell = tell
-        self._guard = FailureGuard(tell)
+        self.report = report
+        self._guard = FailureGuard(report)
         self.capturing = SessionCapture(journal, roots, settings, self._guard)
         self.events = HookEventCapture(state, self.capturing, self._guard)
         self._has_resumed = False
@@ -163,15 +190,15 @@ class Watcher:
         retired = retire_sealed_journals(self.journal, self.limits)
         self.capturing.followed.forget(set(retired))
         for name in retired:
-            self.tell(f"deleted, for it is sealed: {name}")
+            self.report(f"deleted the journal of a sealed session: {name}")
 
     def _report_damage(self) -> None:
         for name, error in self.journal.damaged.items():
             if name not in self._reported_damage:
                 self._reported_damage.add(name)
-                self.tell(
-                    f"{error}; it stays as it is, and another goes on in its place: see vacr "
-                    "journal verify"
+                self.report(
+                    f"{error}; this journal is kept, and a new one continues it; run vacr journal "
+                    "verify"
                 )
 
 
@@ -187,7 +214,7 @@ class CheckpointAnchoring:
         client: RegistrationClient,
         log_keys: Sequence[PublicKey],
         interval: float,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         register_pending: Callable[[], None] = lambda: None,
     ) -> None:
         """Register a checkpoint every `interval` seconds, and verify receipts by `log_keys`.
@@ -196,7 +223,7 @@ class CheckpointAnchoring:
         service answers.
         """
         self._client, self._log_keys, self._interval = client, log_keys, interval
-        self._tell, self._register_pending = tell, register_pending
+        self._report, self._register_pending = report, register_pending
         self._pool = ThreadPoolExecutor(1, "anchoring")
         self._pool.submit(register_pending)
         self._sent: tuple[int, Future[bytes]] | None = None
@@ -246,88 +273,268 @@ class CheckpointAnchoring:
             self.problem, self._wait = "", self._interval
         except VacrError as error:
             if not isinstance(error, Unreachable):
-                self._tell(f"a checkpoint was not registered: {error}")
+                self._report(f"a checkpoint was not registered: {error}")
             elif not self.problem:
-                self._tell(f"the log cannot be reached, and checkpoints wait: {error}")
+                self._report(f"the log cannot be reached, so checkpoints wait: {error}")
             self.problem = str(error)
-            self._wait = min(_MAX_RETRY_WAIT, self._wait * 2)
+            self._wait = min(_MAX_ANCHOR_RETRY_SECONDS, self._wait * 2)
 
 
-# --- retention ---
+# --- sealing ---
 
 
 @dataclass(frozen=True, slots=True)
-class RetentionLimits:
-    """How long sealed journals are kept, in seconds, and how many bytes all journals may have."""
+class SealRequest:
+    """A session to seal, up to a head of its journal."""
 
-    age: float | None = None
-    size: int | None = None
-
-    @classmethod
-    def of(cls, days: float | None, megabytes: float | None) -> RetentionLimits:
-        """Convert limits in days and megabytes."""
-        return cls(
-            days * _SECONDS_PER_DAY if days is not None else None,
-            int(megabytes * _BYTES_PER_MEGABYTE) if megabytes is not None else None,
-        )
+    place: SessionPlace
+    journal: str
+    head: ChainHead
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _RetirableJournal:
-    """A journal that is sealed completely; the oldest comes first."""
+@dataclass(frozen=True, slots=True)
+class SessionCopy:
+    """A session as first seen, in a temporary folder, ready for recording."""
 
-    sealed_at: int
+    path: Path
+    session: str | None
+    inputs: dict[str, dict[str, Any]]
+    """Digest of a file → the reference to its journal that goes into the record."""
+    work: Path
+    """A folder for temporary files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRecord:
+    """A sealed record: its journal, and the digests of the record and the statement."""
+
+    journal: str
     record: bytes
-    name: str
+    statement: bytes
+    path: Path
 
 
-def retire_sealed_journals(journal: Journal, limits: RetentionLimits) -> list[str]:
-    """Delete sealed journals beyond a limit, oldest first, and return their names.
+SealFunction = Callable[[str, SessionCopy], list[SealedRecord]]
+"""Seals the session of an agent, with the sessions of its sub-agents."""
 
-    Journals that are not sealed are never deleted.
 
-    Raises:
-        UnwritableJournal: the checkpoint for it cannot be written, and no journal was deleted.
-        OSError: a journal cannot be examined or deleted.
+class SealingQueue:
+    """Has sessions sealed one after the other, and remembers which are under way."""
+
+    def __init__(self, journal: Journal, seal: SealFunction, report: Callable[[str], None]) -> None:
+        """Seal sessions of a journal by `seal`, and report results through `report`."""
+        self._journal, self._seal, self._report = journal, seal, report
+        self._pool = ThreadPoolExecutor(1, "sealing")
+        self._under_way: list[tuple[list[SealRequest], Future[list[SealedRecord]]]] = []
+        self.failed: dict[str, tuple[ChainHead, float]] = {}
+        """Journal → the head that could not be sealed, and when to retry it."""
+
+    def is_wanted(self, request: SealRequest) -> bool:
+        """Return whether a session is neither under way nor failed a moment ago as it is."""
+        is_under_way = any(
+            request.journal == other.journal for group, _ in self._under_way for other in group
+        )
+        failed_head, retry_time = self.failed.get(request.journal, (None, 0.0))
+        has_failed = failed_head == request.head and time.monotonic() < retry_time
+        return not is_under_way and not has_failed
+
+    def start(self, group: list[SealRequest]) -> None:
+        """Start sealing a session together with the sessions of its sub-agents."""
+        identity = self._journal.covered.identity.hex()
+        self._under_way.append((group, self._pool.submit(self._seal_group, group, identity)))
+
+    def step(self) -> list[str]:
+        """Note finished records in the journals, and return the names of those journals.
+
+        Failures are reported, and retried later.
+        """
+        noted = []
+        finished = [(group, future) for group, future in self._under_way if future.done()]
+        for group, future in finished:
+            heads = {request.journal: request.head for request in reversed(group)}
+            try:
+                for record in future.result():
+                    self.failed.pop(record.journal, None)
+                    self._note_record(record, heads[record.journal])
+                    noted.append(record.journal)
+            except (VacrError, OSError) as error:
+                self._handle_failure(group, error)
+            self._under_way = [other for other in self._under_way if other[1] is not future]
+        return noted
+
+    def _note_record(self, record: SealedRecord, head: ChainHead) -> None:
+        journal = self._journal.session(record.journal)
+        last = journal.state.sealed
+        is_known = last is not None and last.record == record.record
+        if journal.name != record.journal or is_known:
+            return
+        journal.note_seal(head, record.record, record.statement)
+        self._report(f"sealed: {record.path}")
+
+    def _handle_failure(self, group: Sequence[SealRequest], error: Exception) -> None:
+        main = group[0]
+        last_failed_head, _ = self.failed.get(main.journal, (None, 0.0))
+        retry_time = time.monotonic() + _SEAL_RETRY_SECONDS
+        self.failed |= {request.journal: (request.head, retry_time) for request in group}
+        if last_failed_head != main.head:
+            self._report(f"{main.journal}: not sealed: {error}")
+
+    def finish(self) -> None:
+        """Wait for the sessions under way, and note their records."""
+        self._pool.shutdown()
+        self.step()
+
+    def _seal_group(self, group: Sequence[SealRequest], identity: str) -> list[SealedRecord]:
+        main = group[0].place
+        with tempfile.TemporaryDirectory(dir=self._journal.work) as name:
+            folder = Path(name) / "session"
+            inputs = {}
+            paths = []
+            for request in group:
+                journal_reference = {
+                    "identity": identity,
+                    "session": request.journal,
+                    "frames": request.head.frames,
+                    "head": request.head.hash.hex(),
+                }
+                for path, digest in _write_session_parts(
+                    self._journal.folder, request, main, folder
+                ):
+                    inputs[digest] = journal_reference
+                    paths.append(path)
+            # The export of a database is one file; a folder store is copied as a folder.
+            session = main.session if main.session and len(paths) > 1 else None
+            path = folder if session else paths[0]
+            return self._seal(main.agent, SessionCopy(path, session, inputs, Path(name)))
+
+
+def _write_session_parts(
+    journal_folder: Path, request: SealRequest, main: SessionPlace, target: Path
+) -> Iterator[tuple[Path, str]]:
+    """Write the parts of a session at their places relative to the main session.
+
+    Yield the path and the digest of each.
     """
-    if limits.age is None and limits.size is None:
-        return []
-    files = {
-        name: get_session_journal_path(journal.folder, name).stat()
-        for name in list_session_journals(journal.folder)
-        if name not in journal.covered.retired
-    }
-    total_size = sum(status.st_size for status in files.values())
-    now = time.time()
-    retired: dict[str, bytes] = {}
-    candidates = _find_retirable_journals(journal, files, limits, total_size, now)
-    for candidate in sorted(candidates):
-        is_old = limits.age is not None and now - candidate.sealed_at / 1e9 > limits.age
-        if is_old or (limits.size is not None and total_size > limits.size):
-            retired[candidate.name] = candidate.record
-            total_size -= files[candidate.name].st_size
-    journal.retire(retired)
-    return list(retired)
+    place = request.place
+    subfolder = Path() if place.session else place.path.parent.relative_to(main.path.parent)
+    journal_path = get_session_journal_path(journal_folder, request.journal)
+    parts = restore_first_seen_parts(journal_path, request.journal, request.head)
+    for name, data in parts.items():
+        relative = PurePosixPath(name)
+        if relative.is_absolute() or ".." in relative.parts:
+            continue
+        path = target / subfolder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Conversations are private, and records inherit the mode of their sources.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE_FILE_MODE)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        yield path, hashlib.sha256(data).hexdigest()
 
 
-def _find_retirable_journals(
-    journal: Journal,
-    files: dict[str, os.stat_result],
-    limits: RetentionLimits,
-    total_size: int,
-    now: float,
-) -> Iterator[_RetirableJournal]:
-    """Yield the sealed journals that may be beyond a limit, without reading the others."""
-    is_too_large = limits.size is not None and total_size > limits.size
-    for name, status in files.items():
-        # The seal is the last note, so the file is at least as young as it.
-        may_be_old = limits.age is not None and now - status.st_mtime > limits.age
-        if not is_too_large and not may_be_old:
-            continue
-        session = journal.session(name)
-        if session.name != name:
-            # This journal is damaged, and stays as evidence.
-            continue
-        sealed = session.state.sealed
-        if sealed is not None and not session.state.unsealed:
-            yield _RetirableJournal(sealed.time, sealed.record, name)
+# --- changes of files ---
+
+
+class FileChanges:
+    """Waits for changes below folders; an iterator of sets of changed paths.
+
+    If anything may have changed, it yields None.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        polling: bool,
+        report: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        """Watch folders; with `polling`, do not use the system's notifications."""
+        self._folders, self._report = folders, report
+        self._stop = threading.Event()
+        self._watch = None if polling else _load_watch_function()
+        self._rescan_seconds = _POLL_SECONDS if self._watch is None else _RESCAN_SECONDS
+        self._has_unreadable_folders = False
+
+    def stop(self) -> None:
+        """End the iteration, from any thread or signal handler."""
+        self._stop.set()
+
+    def __iter__(self) -> Iterator[set[Path] | None]:
+        """Yield sets of changed paths, or None, until stopped."""
+        yield None
+        while not self._stop.is_set():
+            folders = self._list_existing_folders()
+            if self._watch is None:
+                self._stop.wait(self._rescan_seconds)
+                yield None
+            elif not folders:
+                self._stop.wait(_FOLDER_CHECK_SECONDS)
+                yield None
+            else:
+                yield from self._watch_folders(self._watch, folders)
+
+    def _list_existing_folders(self) -> FolderIdentities:
+        """Return the folders that exist, without those inside another one."""
+        identities = {}
+        for path in self._folders:
+            with suppress(OSError):
+                status = path.stat()
+                folder = path if stat.S_ISDIR(status.st_mode) else path.parent
+                identities[folder] = (status.st_dev, status.st_ino)
+        return {
+            path: identities[path]
+            for path in sorted(identities)
+            if not any(other in path.parents for other in identities)
+        }
+
+    def _watch_folders(
+        self, watch: WatchFunction, folders: FolderIdentities
+    ) -> Iterator[set[Path] | None]:
+        """Yield the changes that the system reports, until other folders have to be watched."""
+        # Files may have changed before the notifications start, so rescan right after that.
+        last_rescan = -self._rescan_seconds
+        has_started = False
+        try:
+            for changes in watch(
+                *folders,
+                watch_filter=None,
+                debounce=_DEBOUNCE_MS,
+                step=_DEBOUNCE_STEP_MS,
+                rust_timeout=int(_FOLDER_CHECK_SECONDS * 1000),
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                raise_interrupt=False,
+                ignore_permission_denied=self._has_unreadable_folders,
+            ):
+                has_started = True
+                yield {Path(path) for _, path in changes}
+                if time.monotonic() - last_rescan > self._rescan_seconds:
+                    last_rescan = time.monotonic()
+                    yield None
+                if self._list_existing_folders() != folders:
+                    return
+        except PermissionError:
+            # Ignoring unreadable folders makes the library also ignore a lack of watches, so
+            # rescan more often.
+            self._has_unreadable_folders = True
+            self._rescan_seconds = _BLIND_RESCAN_SECONDS
+        except (OSError, RuntimeError):
+            if has_started:
+                # The library could not report a change, for example of a name that is not valid
+                # text. Watching starts again with a rescan.
+                self._stop.wait(_FOLDER_CHECK_SECONDS)
+                return
+            # The system has no watches left for so many folders.
+            self._watch, self._rescan_seconds = None, _POLL_SECONDS
+            self._report(
+                "too many folders for the system's change notifications: looking every "
+                f"{_POLL_SECONDS:.0f} seconds instead"
+            )
+
+
+def _load_watch_function() -> WatchFunction | None:
+    try:
+        from watchfiles import watch
+    except ImportError:
+        return None
+    return watch

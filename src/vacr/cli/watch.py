@@ -237,12 +237,12 @@ def command(
             sealing=sealing,
             anchoring=anchoring,
             limits=RetentionLimits.of(keep, limit),
-            tell=table.tell,
+            report=table.tell,
         )
         identity = format_thumbprint_uri(journal.covered.identity)
         voice.notice(f"The journal is in {journal.folder}; its name is {identity}.")
         changes = FileChanges(
-            [*(root.path for root in roots), state / SPOOL_FOLDER], polling=poll, tell=table.tell
+            [*(root.path for root in roots), state / SPOOL_FOLDER], polling=poll, report=table.tell
         )
         with table.showing(watcher), _stop_on_signals(changes):
             for changed in changes:

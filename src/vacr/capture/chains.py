@@ -1,12 +1,39 @@
-"""Signed checkpoints of a journal: the number of frames and the last hash of each session.
+"""Chains of frames, and the signed checkpoints over them.
 
-Hash chains alone do not stop somebody from computing all of them again. A checkpoint is a signed
-statement, fit for a transparency log, of the heads of the sessions that grew since the checkpoint
-before it. Checkpoints form a chain of frames themselves; the log's answers, called anchors, follow
-in the same chain.
+A journal has to show that it was not changed later. So every frame repeats the hash of the frame
+before it: changing, dropping or swapping a frame breaks the chain from there on. The head of a
+chain, its number of frames and last hash, is all that a verifier has to remember.
 
->>> from vacr.capture.checkpoints import JournalCheckpoint, verify_journal_checkpoint
->>> from vacr.capture.frames import EMPTY_CHAIN_HEAD, ChainHead
+>>> from pathlib import Path
+>>> from vacr.capture.chains import EMPTY_CHAIN_HEAD, ChainScan, FrameChain, read_frames
+>>> chain = FrameChain(Path("example.frames"))
+>>> list(chain.recover())
+[]
+>>> chain.append([b"first", b"second"]).frames
+2
+>>> chain.close()
+>>> with open("example.frames", "rb") as file:
+...     [payload for _, payload in read_frames(file, "example", ChainScan(), EMPTY_CHAIN_HEAD)]
+[b'first', b'second']
+
+The layout of a frame; numbers are big endian, and the first frame follows a hash of zeros:
+
+| bytes | content |
+|---|---|
+| 4 | length of the payload |
+| 32 | hash of the frame before |
+| length | payload |
+| 32 | SHA-256 of everything above |
+
+A crash may leave the last frames half written. Recovery truncates such a torn end, and nothing
+else: frames that a signed checkpoint covers are never cut off.
+
+Hashes alone do not stop somebody from computing a whole chain again. So a signed checkpoint states
+the heads of the sessions that grew since the checkpoint before it. Checkpoints form a chain of
+frames themselves, and fit into a transparency log; the log's answers, called anchors, follow in the
+same chain.
+
+>>> from vacr.capture.chains import ChainHead, JournalCheckpoint, verify_journal_checkpoint
 >>> from vacr.signing import KeySigner, generate_key
 >>> signer = KeySigner(generate_key("eddsa"))
 >>> heads = {"some-agent/abc": ChainHead(7, bytes(32))}
@@ -15,33 +42,22 @@ in the same chain.
 >>> verified, key = verify_journal_checkpoint(statement, signer.public_key, "journal", 0)
 >>> verified == checkpoint
 True
-
-A key signs for one epoch. The last checkpoint of an epoch names the next key, and then the old key
-is erased. An attacker who takes over the machine finds the current key alone, and cannot replace
-what earlier keys signed, as long as a verifier knows the first key or a later checkpoint. The
-attacker can still sign false content from now on, or delete the journal; and only the disk knows
-whether an erased key is really gone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from vacr.capture.frames import (
-    EMPTY_CHAIN_HEAD,
-    BrokenJournal,
-    ChainHead,
-    ChainScan,
-    read_frames,
-)
-from vacr.errors import InvalidStatement, UnreadableInput, VacrError
-from vacr.files import read_bytes, sync_folder, write_durable_file
+from vacr.errors import InvalidStatement, Unreachable, VacrError
+from vacr.files import describe_file_error, sync_folder
 from vacr.record import decode, encode
 from vacr.signing import (
     ATTACHED,
@@ -53,11 +69,8 @@ from vacr.signing import (
     StatementClaims,
     build_cose_key,
     compute_thumbprint,
-    encode_private_pem,
     find_carried_key,
-    generate_key,
     parse_cose_key,
-    parse_private_key,
     parse_sign1,
     sign,
     verify_signature,
@@ -68,10 +81,206 @@ CHECKPOINTS_FILE = "checkpoints"
 CHECKPOINT_CONTENT_TYPE = "application/vnd.vacr.journal-checkpoint+cbor"
 MAX_CHECKPOINT_SESSIONS = 256
 """The most sessions in one checkpoint; a log might refuse a larger statement."""
+ZERO_HASH = bytes(32)
+
+_LENGTH_FIELD = struct.Struct(">I")
+_HASH_SIZE = 32
+_FRAME_HEADER_SIZE = _LENGTH_FIELD.size + _HASH_SIZE
+_OWNER_ONLY = 0o600
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_REWRITE_CHUNK_SIZE = 1 << 20
+
+_FRAME_BOUNDARY = re.compile(rb"(.{32}).{4}\1", re.DOTALL)
+"""The seam between two frames: a hash, the next frame's length, and the same hash again."""
+_MIN_DISTINCT_BYTES = 8
+"""A hash has more distinct bytes than this; blocks that a disk never wrote have fewer."""
 
 _CBOR_MAP_START = 0xA0
 _CBOR_TAG_START = 0xC0
-_OWNER_ONLY = 0o600
+
+
+class BrokenJournal(InvalidStatement):
+    """A chain with a missing or changed frame."""
+
+    def __init__(self, problem: str, *, where: str, frame: int) -> None:
+        """Describe the first broken frame; the problem is a predicate, such as "was changed"."""
+        super().__init__(f"frame {frame} {problem}", reason="journal-broken", where=where)
+        self.frame = frame
+
+
+class UnwritableJournal(Unreachable):
+    """Frames could not be written; the chain is as it was before."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The state of a chain: how many frames it has, and the hash of the last one."""
+
+    frames: int = 0
+    hash: bytes = ZERO_HASH
+
+
+EMPTY_CHAIN_HEAD = ChainHead()
+
+
+@dataclass(slots=True)
+class ChainScan:
+    """The progress of reading a file of frames."""
+
+    head: ChainHead = EMPTY_CHAIN_HEAD
+    size: int = 0
+    """Bytes of the intact frames read so far."""
+    torn: int = 0
+    """Bytes at the end that are not an intact frame."""
+    required_size: int = 0
+    """Bytes of the frames up to the required head."""
+
+
+class FrameChain:
+    """A file of frames that this process alone appends to."""
+
+    def __init__(self, path: Path) -> None:
+        """Prepare the chain at `path`; call `recover` before appending."""
+        self.path = path
+        self.head = EMPTY_CHAIN_HEAD
+        self._size = 0
+        self._handle = -1
+
+    def recover(
+        self, required: ChainHead = EMPTY_CHAIN_HEAD, *, one_by_one: bool = False
+    ) -> Iterator[tuple[ChainHead, bytes]]:
+        """Yield each payload with the head before it, then truncate a torn end.
+
+        Frames can be appended once the iterator is exhausted.
+
+        Raises:
+            BrokenJournal: the chain does not reach the required head intact; or frames that were
+                added one by one are damaged before the last of them.
+            OSError: the file cannot be read.
+        """
+        self._handle = os.open(self.path, _OPEN_FLAGS, _OWNER_ONLY)
+        scan = ChainScan()
+        with open(self._handle, "rb", closefd=False) as file:
+            yield from read_frames(file, str(self.path), scan, required, one_by_one=one_by_one)
+        os.ftruncate(self._handle, scan.size)
+        self._rewrite(scan.required_size, scan.size)
+        os.fsync(self._handle)
+        if not scan.size:
+            # The process that created the file or its folder may have been killed before their
+            # names reached the disk.
+            sync_folder(self.path.parent)
+            sync_folder(self.path.parent.parent)
+        self.head, self._size = scan.head, scan.size
+
+    def _rewrite(self, start: int, end: int) -> None:
+        """Write the bytes from `start` to `end` again.
+
+        After a failed sync the newest frames may exist in the page cache alone, marked clean:
+        another sync would not write them.
+        """
+        for at in range(start, end, _REWRITE_CHUNK_SIZE):
+            data = os.pread(self._handle, min(_REWRITE_CHUNK_SIZE, end - at), at)
+            os.pwrite(self._handle, data, at)
+
+    def append(self, payloads: Sequence[bytes]) -> ChainHead:
+        """Append frames durably, all of them or none, and return the new head.
+
+        Raises:
+            UnwritableJournal: writing failed; the chain is as it was before.
+        """
+        frames = []
+        last_hash = self.head.hash
+        for payload in payloads:
+            frame, last_hash = encode_frame(payload, last_hash)
+            frames.append(frame)
+        data = b"".join(frames)
+        try:
+            self._write(data)
+            os.fdatasync(self._handle)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self._size)
+            raise UnwritableJournal(
+                f"cannot be written: {describe_file_error(error)}", where=str(self.path)
+            ) from error
+        self.head = ChainHead(self.head.frames + len(frames), last_hash)
+        self._size += len(data)
+        return self.head
+
+    def _write(self, data: bytes) -> None:
+        view, at = memoryview(data), self._size
+        while view:
+            count = os.pwrite(self._handle, view, at)
+            view, at = view[count:], at + count
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def encode_frame(payload: bytes, before: bytes) -> tuple[bytes, bytes]:
+    """Return a frame that follows the hash `before`, and the frame's own hash."""
+    hashed_bytes = _LENGTH_FIELD.pack(len(payload)) + before + payload
+    digest = hashlib.sha256(hashed_bytes).digest()
+    return hashed_bytes + digest, digest
+
+
+def read_frames(
+    file: BinaryIO, where: str, scan: ChainScan, required: ChainHead, *, one_by_one: bool = False
+) -> Iterator[tuple[ChainHead, bytes]]:
+    """Yield each checked payload with the head before it, and keep `scan` up to date.
+
+    The chain has to pass through the `required` head, usually the one in the last signed
+    checkpoint. Behind it, the first frame that is not intact begins the torn end: after a crash,
+    any of the later bytes may never have reached the disk. Frames that were added and synced
+    `one_by_one` can be torn in the last frame only.
+
+    Raises:
+        BrokenJournal: a frame up to the required head, or before an intact one, is missing or was
+            changed.
+    """
+    end = os.fstat(file.fileno()).st_size
+    while scan.size < end:
+        header = file.read(_FRAME_HEADER_SIZE)
+        length = _LENGTH_FIELD.unpack_from(header)[0] if len(header) == _FRAME_HEADER_SIZE else end
+        # An overwritten length must not make us read or allocate that many bytes.
+        payload = file.read(length) if length <= end - scan.size else b""
+        digest = file.read(_HASH_SIZE)
+        hasher = hashlib.sha256(header)
+        hasher.update(payload)
+        if header[_LENGTH_FIELD.size :] != scan.head.hash or hasher.digest() != digest:
+            break
+        before, scan.head = scan.head, ChainHead(scan.head.frames + 1, digest)
+        scan.size += _FRAME_HEADER_SIZE + length + _HASH_SIZE
+        if scan.head.frames == required.frames:
+            if scan.head.hash != required.hash:
+                raise BrokenJournal(
+                    "contradicts a signed checkpoint", where=where, frame=scan.head.frames - 1
+                )
+            scan.required_size = scan.size
+        yield before, payload
+    if scan.head.frames < required.frames:
+        problem = "was changed"
+        if scan.size >= end:
+            problem = f"is missing: a checkpoint covers {required.frames} frames"
+        raise BrokenJournal(problem, where=where, frame=scan.head.frames)
+    scan.torn = end - scan.size
+    if one_by_one and scan.torn:
+        file.seek(scan.size)
+        if _has_frame_boundary(file.read(scan.torn)):
+            raise BrokenJournal("was changed", where=where, frame=scan.head.frames)
+
+
+def _has_frame_boundary(data: bytes) -> bool:
+    """Return whether two frames meet somewhere in `data`, so that it is more than one frame."""
+    return any(
+        len(set(boundary[1])) > _MIN_DISTINCT_BYTES for boundary in _FRAME_BOUNDARY.finditer(data)
+    )
+
+
+# --- checkpoints ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +352,17 @@ def verify_journal_checkpoint(
         return _verify_message(parse_sign1(statement), key)
     except InvalidStatement as error:
         raise BrokenJournal(
-            "a checkpoint that the key of its epoch did not sign", where=where, frame=frame
+            "is not signed by the key of its epoch", where=where, frame=frame
         ) from error
     except (VacrError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BrokenJournal("no checkpoint", where=where, frame=frame) from error
+        raise BrokenJournal("is not a checkpoint", where=where, frame=frame) from error
 
 
 def _verify_message(message: Sign1, key: PublicKey | None) -> tuple[JournalCheckpoint, PublicKey]:
     key = key if key is not None else find_carried_key(message)
     content_type = message.protected.get(HEADER_CONTENT_TYPE)
     if key is None or message.payload is None or content_type != CHECKPOINT_CONTENT_TYPE:
-        raise TypeError("no checkpoint")
+        raise TypeError("not a checkpoint")
     algorithm = message.protected.get(HEADER_ALG)
     verify_signature(algorithm, key, message.signature, message.to_be_signed(message.payload))
     return _parse_checkpoint(decode(message.payload, "cbor")), key
@@ -182,13 +391,13 @@ def _parse_head(pair: Any) -> ChainHead:
 
 def _check_digest(value: Any) -> bytes:
     if type(value) is not bytes:
-        raise TypeError("no digest")
+        raise TypeError("not a digest")
     return value
 
 
 def _check_whole_number(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TypeError("no number")
+        raise TypeError("not a whole number")
     return value
 
 
@@ -248,7 +457,7 @@ class JournalCoverage:
         )
         if (checkpoint.number, checkpoint.epoch) != expected or checkpoint.before != before:
             raise BrokenJournal(
-                "a checkpoint that does not follow the one before it",
+                "does not follow the checkpoint before it",
                 where=self.where,
                 frame=self.frames,
             )
@@ -283,11 +492,9 @@ class JournalCoverage:
                 and _hash_log_entry(statement) == self.entries[number]
             )
         except (VacrError, LookupError, TypeError) as error:
-            raise BrokenJournal("no anchor", where=self.where, frame=self.frames) from error
+            raise BrokenJournal("is not an anchor", where=self.where, frame=self.frames) from error
         if not is_known_checkpoint:
-            raise BrokenJournal(
-                "an anchor of another checkpoint", where=self.where, frame=self.frames
-            )
+            raise BrokenJournal("anchors another checkpoint", where=self.where, frame=self.frames)
         anchor = CheckpointAnchor(number, service, statement)
         self.anchors.append(anchor)
         return anchor
@@ -313,113 +520,3 @@ def read_checkpoints(
             file, str(path), scan, EMPTY_CHAIN_HEAD, one_by_one=True
         ):
             yield covered.add_frame(payload, before)
-
-
-class EpochKeys:
-    """The key of the current epoch, and the next key until it takes over."""
-
-    def __init__(self, folder: Path) -> None:
-        """Use the key files in a journal's folder."""
-        self._path = folder / "epoch-key.pem"
-        self._next = folder / "next-epoch-key.pem"
-        self._is_next_named = False
-        """Whether a checkpoint names the next key, so that it is the current one already."""
-
-    def create_first(self) -> KeySigner:
-        """Create the first key of a journal."""
-        self._remove_temporary_files()
-        return _create_key(self._path)
-
-    def load_current(self, thumbprint: bytes) -> KeySigner:
-        """Return the key with this thumbprint, and finish a change of keys that was interrupted.
-
-        Raises:
-            UnreadableInput: neither key file has it.
-        """
-        self._remove_temporary_files()
-        for path in (self._next, self._path):
-            with suppress(UnreadableInput, InvalidStatement):
-                signer = _load_key(path)
-                if compute_thumbprint(signer.public_key) == thumbprint:
-                    if path == self._next:
-                        self.advance()
-                    else:
-                        self._next.unlink(missing_ok=True)
-                    return signer
-        self._check_readable()
-        hint = (
-            "The journal can be verified, but not added to. Move its folder away to begin another."
-        )
-        raise UnreadableInput(
-            "the key that the last checkpoint names is gone", where=str(self._path), hint=hint
-        )
-
-    def _check_readable(self) -> None:
-        """Raise an error of its own for an unreadable key: unlike a lost one, it can come back."""
-        if not self._path.exists():
-            return
-        try:
-            read_bytes(self._path)
-        except UnreadableInput as error:
-            hint = (
-                "The journal cannot be added to without this key. Have its file readable, "
-                "as it was."
-            )
-            raise UnreadableInput(
-                f"the key of this epoch cannot be read: {error.message}",
-                where=error.where,
-                hint=hint,
-            ) from None
-
-    def list_thumbprints(self) -> set[bytes]:
-        """Return the thumbprints of the keys that exist and can be read."""
-        thumbprints = set()
-        for path in (self._next, self._path):
-            with suppress(UnreadableInput, InvalidStatement):
-                thumbprints.add(compute_thumbprint(_load_key(path).public_key))
-        return thumbprints
-
-    def create_next(self) -> KeySigner:
-        """Create the next key, before a checkpoint names it.
-
-        Raises:
-            OSError: the last change of keys is unfinished, and cannot be finished.
-            UnreadableInput: the key cannot be written.
-        """
-        if self._is_next_named:
-            self.advance()
-        return _create_key(self._next)
-
-    def advance(self) -> None:
-        """Erase the old key, and put the next one, named by a checkpoint, in its place.
-
-        Raises:
-            OSError: that failed; both keys exist, and another call can finish.
-        """
-        self._is_next_named = True
-        with suppress(FileNotFoundError):
-            handle = os.open(self._path, os.O_WRONLY)
-            try:
-                os.pwrite(handle, bytes(os.fstat(handle).st_size), 0)
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        self._next.replace(self._path)
-        # From here on the path holds the current key, and a second call must not erase it.
-        self._is_next_named = False
-        sync_folder(self._path.parent)
-
-    def _remove_temporary_files(self) -> None:
-        """Remove keys that a killed process left half written; they never signed anything."""
-        for path in self._path.parent.glob(f".*{self._path.name}-*.tmp"):
-            path.unlink(missing_ok=True)
-
-
-def _load_key(path: Path) -> KeySigner:
-    return KeySigner(parse_private_key(read_bytes(path)))
-
-
-def _create_key(path: Path) -> KeySigner:
-    private_key = generate_key("eddsa")
-    write_durable_file(path, encode_private_pem(private_key), _OWNER_ONLY)
-    return KeySigner(private_key)
