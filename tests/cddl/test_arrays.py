@@ -26,7 +26,7 @@ CASES = [
     ("[5* ()]", [[]], [[1]]),
     ("[* (? int)]", [[], [1, 2]], [["x"]]),
     ("[1 * int]", [[1], [1, 2]], [[], [2]]),
-    # A parsing expression grammar takes what it can and gives nothing back (Appendix A).
+    # A parsing expression grammar is greedy and does not backtrack (Appendix A).
     ("[* int, int]", [], [[1], [1, 2]]),
     ("[? int, int]", [[1, 2]], [[1]]),
     ("[(int // int, tstr)]", [[1]], [[1, "x"]]),

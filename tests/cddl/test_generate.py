@@ -1,4 +1,4 @@
-"""Generated instances: they match, a seed makes the same one, and impossible ones are refused."""
+"""Generated instances match, are the same for the same seed, and are refused if impossible."""
 
 import json
 

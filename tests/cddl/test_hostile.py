@@ -1,4 +1,4 @@
-"""Schemas and values made to waste time or memory: each once ran, or would run, for ever."""
+"""Hostile schemas and values, made to waste time or memory: each check ends quickly."""
 
 import pytest
 

@@ -118,7 +118,7 @@ CASES = [
         [{"a": "x", "b": 1}, {"a": 1}],
     ),
     ("{a: int // a: tstr}", [{"a": 1}, {"a": "x"}], [{"a": None}]),
-    # Entries that compete for members are all given what they need.
+    # Entries that compete for members all get enough.
     ("{+ tstr => int, + tstr => tstr}", [{"a": 1, "b": "x"}], [{"a": 1, "b": 2}, {"a": 1}]),
     (
         "{+ tstr => any, + tstr => int}",

@@ -89,7 +89,7 @@ OURS = (
 
 
 def make_extensions(values, keys):
-    """Vendor extensions of version 2."""
+    """Return vendor extensions of version 2."""
     data = st.dictionaries(keys, values, max_size=3) | st.fixed_dictionaries(
         {}, optional={"vacr": OURS, "metadata": values}
     )
@@ -100,7 +100,7 @@ def make_extensions(values, keys):
 
 
 class Form:
-    """The values that an encoding has: JSON, or CBOR with its integer keys and bytes."""
+    """Values and records in one encoding: JSON, or CBOR with its integer keys and bytes."""
 
     def __init__(self, *, cbor):
         keys = st.sampled_from([*NAMES, 0, -7, 2**63] if cbor else NAMES)
@@ -124,8 +124,8 @@ class Form:
 
     # --- version 3 ---
 
-    def open(self, known, required=(), more=()):
-        """Maps of version 3: known members, and others under unknown names."""
+    def make_open_map(self, known, required=(), more=()):
+        """Return maps of version 3: known members, and others under unknown names."""
         free = {name: self.values for name in (*NAMES, *more) if name not in known}
         free["vendor-ext"] = self.extensions | self.values
         members = st.fixed_dictionaries(
@@ -138,10 +138,10 @@ class Form:
         return st.tuples(members, others).map(lambda both: both[1] | both[0])
 
     def usage_v3(self):
-        return self.open({"input": COUNTS, "total": COUNTS, "cost": st.just(0.5)})
+        return self.make_open_map({"input": COUNTS, "total": COUNTS, "cost": st.just(0.5)})
 
     def vcs_v3(self):
-        return self.open({"type": TEXTS, "revision": TEXTS}, ["type"])
+        return self.make_open_map({"type": TEXTS, "revision": TEXTS}, ["type"])
 
     def entries_v3(self):
         base = {"timestamp": TIMES, "id": TEXTS}
@@ -182,7 +182,7 @@ class Form:
         def entry(children):
             return st.one_of(
                 [
-                    self.open(
+                    self.make_open_map(
                         {"type": st.just(kind), **base, **known, "children": children},
                         ["type", *required],
                         ["stop-reason"],
@@ -195,15 +195,15 @@ class Form:
         return st.lists(entry(st.lists(entry(st.just([])), max_size=2)), max_size=2)
 
     def records_v3(self):
-        environment = self.open(
+        environment = self.make_open_map(
             {"working-dir": TEXTS, "vcs": self.vcs_v3(), "sandboxes": st.just(["/x"])},
             ["working-dir"],
         )
-        agent = self.open(
+        agent = self.make_open_map(
             {"model-id": TEXTS, "model-provider": TEXTS, "cli-name": TEXTS},
             ["model-id", "model-provider"],
         )
-        session = self.open(
+        session = self.make_open_map(
             {
                 "format": TEXTS,
                 "session-id": self.sessions,
@@ -227,25 +227,26 @@ class Form:
             "created": TIMES,
             "file-attribution": make_attributions("-"),
             "vcs": self.vcs_v3(),
-            "recording-agent": self.open({"name": TEXTS, "version": TEXTS}, ["name"]),
+            "recording-agent": self.make_open_map({"name": TEXTS, "version": TEXTS}, ["name"]),
         }
-        plain = self.open(known, ["version", "id", "session"])
+        plain = self.make_open_map(known, ["version", "id", "session"])
         extra = st.fixed_dictionaries({}, optional={"vacr": OURS, "metadata": self.extensions})
         return st.tuples(plain, extra).map(lambda both: both[0] | both[1])
 
     # --- version 2 ---
 
-    def closed(self, required, **optional):
+    def make_closed_map(self, required, **optional):
+        """Return maps of version 2: known members, and a vendor extension."""
         members = {name.replace("_", "-"): value for name, value in optional.items()}
         return st.fixed_dictionaries(required, optional={**members, "vendor-ext": self.extensions})
 
     def entries_v2(self):
-        usage = self.closed({}, input=COUNTS, cost=st.just(0.5))
+        usage = self.make_closed_map({}, input=COUNTS, cost=st.just(0.5))
         contributor = st.sampled_from([{"type": "ai"}, {"type": "human", "model_id": "m"}])
 
         def entry(children):
             def make_entry(kind, required, **optional):
-                return self.closed(
+                return self.make_closed_map(
                     {"type": st.just(kind), **required},
                     timestamp=TIMES,
                     id=TEXTS,
@@ -293,18 +294,22 @@ class Form:
         return st.lists(entry(st.lists(entry(st.just([])), max_size=2)), max_size=2)
 
     def records_v2(self):
-        vcs = self.closed({}, type=TEXTS, revision=TEXTS)
+        vcs = self.make_closed_map({}, type=TEXTS, revision=TEXTS)
         envelope = {
             "session-id": TEXTS,
-            "agent-meta": self.closed({"model-id": TEXTS, "model-provider": TEXTS}, cli_name=TEXTS),
+            "agent-meta": self.make_closed_map(
+                {"model-id": TEXTS, "model-provider": TEXTS}, cli_name=TEXTS
+            ),
             "entries": self.entries_v2(),
         }
         optional = {
             "session_start": TIMES,
-            "environment": self.closed({}, working_dir=TEXTS, vcs=vcs),
+            "environment": self.make_closed_map({}, working_dir=TEXTS, vcs=vcs),
         }
-        interactive = self.closed({"format": st.just("interactive"), **envelope}, **optional)
-        autonomous = self.closed(
+        interactive = self.make_closed_map(
+            {"format": st.just("interactive"), **envelope}, **optional
+        )
+        autonomous = self.make_closed_map(
             {"format": st.just("autonomous"), **envelope}, task_description=TEXTS, **optional
         )
         return st.fixed_dictionaries(
@@ -352,7 +357,7 @@ class Form:
 
 
 def make_vendor_events(children, extension, base):
-    """Events of version 3 that a vendor's own entries become."""
+    """Return the events of version 3 that a vendor's own entries become."""
     return st.fixed_dictionaries(
         {"type": st.just("system-event"), "event-type": TEXTS, "vendor-ext": extension},
         optional={**base, "session-id": TEXTS, "children": children},
@@ -360,7 +365,7 @@ def make_vendor_events(children, extension, base):
 
 
 def make_attributions(joint, *, algorithm=True):
-    """File attributions; `joint` joins the words of a name."""
+    """Return file attributions; `joint` joins the words of a name."""
 
     def name(text):
         return text.replace("-", joint)

@@ -1,3 +1,5 @@
+"""Canonical JSON: one text for each value, and a strict decoder."""
+
 import json
 
 import msgspec

@@ -1,3 +1,5 @@
+"""Deterministic CBOR: one encoding for each value, and a strict decoder."""
+
 import math
 
 import cbor2

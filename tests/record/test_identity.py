@@ -1,3 +1,5 @@
+"""The id of a record: derived from its bytes, and different after any change."""
+
 import hashlib
 import json
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""JSON has two encoders, and both write the same text."""
+"""The two JSON encoders, orjson and msgspec, write the same text."""
 
 import json
 

@@ -33,7 +33,7 @@ BLOCKS = {
         {"type": "reasoning", "content": "hm"},
         {"type": "reasoning", "content": "hm"},
     ),
-    "reasoning that is only there encrypted": (
+    "reasoning that is only encrypted": (
         {"type": "reasoning", "encrypted_content": "gAAA"},
         {"type": "reasoning", "content": "", "encrypted": "gAAA"},
     ),

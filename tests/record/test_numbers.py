@@ -1,3 +1,5 @@
+"""Numbers: canonical text, exact round trips, and native spellings."""
+
 import json
 import math
 import struct

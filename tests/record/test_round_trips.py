@@ -160,7 +160,7 @@ ANYTHING = FORMS[1].values | st.floats() | st.just(object())
     st.sampled_from(list(FORMAT_VERSIONS)),
     st.booleans(),
 )
-def test_only_our_errors_are_raised(record, random, replacement, to, json):
+def test_only_errors_of_vacr_are_raised(record, random, replacement, to, json):
     mutated = mutate(record, random, replacement)
     try:
         converted = convert(mutated, to, json=json)

@@ -1,4 +1,4 @@
-"""The v2 schema, and how a version finds its schema."""
+"""The v2 schema, and the schema for each version."""
 
 import copy
 

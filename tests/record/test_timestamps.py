@@ -1,3 +1,5 @@
+"""Timestamps: recognised, compared and formatted."""
+
 import pytest
 
 from vacr.record.timestamps import (

@@ -280,7 +280,7 @@ class _GrammarMatcher:
         self._work += _CALL_COST
         if self._work > _MAX_MATCH_WORK or self._kept > _MAX_KEPT_POSITIONS:
             raise WorkLimitError(
-                "a string that matches the ABNF grammar in too many ways to be checked"
+                "a string that the ABNF grammar can read in too many ways to be checked"
             )
         return frozenset(reached)
 

@@ -200,11 +200,9 @@ class _CborReader:
             try:
                 repeated = key in members
             except (TypeError, RuntimeError):
-                self._fail("a key that cannot be a key here")
+                self._fail("a key of a type that cannot be a key")
             if repeated:
-                self._fail(
-                    "a key that is there twice, or is equal to another in Python, as true is to 1"
-                )
+                self._fail("a repeated key, or keys that are equal in Python, such as true and 1")
             members[key] = self.read_item(depth + 1)
             remaining -= 1
         return members
@@ -318,7 +316,7 @@ def _decode_base45(text: str) -> bytes:
         value = sum(digit * 45**place for place, digit in enumerate(chunk))
         size = len(chunk) - 1
         if value >= 256**size:
-            raise ValueError("a group of characters that stands for no bytes")
+            raise ValueError("a group of characters that encodes no bytes")
         decoded += value.to_bytes(size, "big")
     return _check_exact_form(text, bytes(decoded), _encode_base45)
 
