@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := demo-out
+API := api-docs
+LOWEST := .venv-lowest
 # Many tests wait for a clock, a disk or another process, so there are more workers than cores.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
 
@@ -13,16 +15,19 @@ define npm-ci
 	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
 endef
 
-.PHONY: help demo test check test-unprivileged not-root faults bench docs web peers receiver lock clean
+.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs api web peers receiver lock clean
 
 help:
 	@echo "make demo               record, seal, verify, show and capture sample sessions, step by step"
 	@echo "make test               run every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make quick              run the tests that need no other program: the loop to work in"
+	@echo "make coverage           run the tests and list the lines that none of them runs"
 	@echo "make test-unprivileged  run the permission tests, which root skips"
 	@echo "make faults             run all faults that a log and a journal survive; make test runs some of each kind"
 	@echo "make receiver           send traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench              measure speed and memory, as ratios"
 	@echo "make docs               generate docs/mapping, docs/reference and docs/spec-coverage"
+	@echo "make api                build the API documentation in api-docs/"
 	@echo "make web                build the page of vacr view, after a change in web/"
 	@echo "make lock               resolve the dependencies"
 	@echo "make clean              remove all that was installed and made in this folder"
@@ -104,7 +109,7 @@ test: check
 quick: $(VENV)/dev.stamp
 	VACR_TESTS=quick $(BIN)/pytest -q -n $(WORKERS) -m "not component"
 
-check: $(VENV)/dev.stamp peers web/node_modules/.stamp
+check: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -113,6 +118,10 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/python docs/reference/generate.py --check
 	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/pytest -n $(WORKERS)
+
+# Which lines of the source no test runs. Child processes are measured too.
+coverage: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
+	$(BIN)/pytest -q -n $(WORKERS) --cov --cov-report=term:skip-covered --cov-report=html
 
 # The permission tests, which root skips because root ignores permissions.
 test-unprivileged: | not-root $(VENV)/dev.stamp
@@ -132,6 +141,9 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/reference/generate.py
 	$(BIN)/python docs/spec-coverage/generate.py
 
+api: $(VENV)/dev.stamp
+	$(BIN)/python docs/api.py $(API)
+
 # The page is in the package as it was built, and a test tells when it is stale.
 web: $(VENV)/run.stamp web/node_modules/.stamp
 	$(BIN)/python web/tables.py
@@ -139,6 +151,16 @@ web: $(VENV)/run.stamp web/node_modules/.stamp
 
 web/node_modules/.stamp: web/package-lock.json
 	$(call npm-ci,web)
+
+# The lowest version of every dependency that pyproject.toml allows. These old versions have builds for Python 3.11.
+OLDEST := $(shell for one in $(PYTHON) python3.11; do \
+	"$$one" -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo "$$one" && break; done)
+
+$(LOWEST)/stamp: requirements/lowest.txt
+	@if [ -n "$(OLDEST)" ]; then "$(OLDEST)" -m venv $(@D) \
+		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lowest.txt; \
+	else echo "no Python 3.11: the lowest versions of the dependencies are not tested"; mkdir -p $(@D); fi
+	@touch $@
 
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop
@@ -193,11 +215,14 @@ lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 		../$(PEERS)/.venv-harbor/bin/pip download --quiet --disable-pip-version-check --no-deps -d harbor-wheel harbor==$(HARBOR) && \
 		printf 'harbor==%s \\\n    %s\n' $(HARBOR) "$$(../$(PEERS)/.venv-harbor/bin/pip hash harbor-wheel/*.whl | tail -1)" >> harbor.txt && \
 		rm -r harbor-wheel; }
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade --extra all --resolution lowest-direct --python-version 3.11 --universal \
+		--generate-hashes --no-header --no-annotate --output-file lowest.txt ../pyproject.toml
 	cd requirements && for name in run dev; do \
 		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
 			--output-file $$name.txt ../pyproject.toml $$name.in; done
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(OUT) $(API) htmlcov .coverage* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf $(PEERS)/.venv* $(PEERS)/node_modules $(PEERS)/receiver/node_modules web/node_modules
