@@ -73,6 +73,9 @@ _SPACE_PATTERN = re.compile(r"[ \t\r\n]*")
 _json_decoder = msgspec.json.Decoder(float_hook=parse_json_number)
 
 
+# Encoding.
+
+
 def encode_canonical_json(value: Any) -> bytes:
     """Encode a value as canonical JSON.
 
@@ -100,62 +103,6 @@ def encode_decoded_json(value: Any) -> bytes:
     if _has_astral_key(data) and not _has_same_key_order(value):
         return encode_sorted_json(_sort_keys_by_utf16(value))
     return data
-
-
-def decode_json(data: bytes) -> Any:
-    """Decode one JSON value strictly.
-
-    Raises:
-        UnreadableInput: the bytes are not one JSON value, or contain something that decoders
-            disagree about.
-    """
-    try:
-        value = _json_decoder.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        pass
-    else:
-        if has_every_member(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
-            return value
-    if data.startswith(BYTE_ORDER_MARK):
-        raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
-    # The fast decoder refused the text, or may have misread it: look for the first problem.
-    scanned = scan_json(data, MAX_DEPTH)
-    problems = scanned.problems
-    if not problems and len(scanned.values) != 1:
-        reason = "more text after the value" if scanned.values else "no JSON value"
-        problems = [JsonProblem(reason, offset=scanned.second)]
-    for problem in problems:
-        detail = f": {problem.detail}" if problem.detail else ""
-        raise UnreadableInput(f"{problem.reason}{detail}", where=problem.place(data))
-    return scanned.values[0]
-
-
-def has_every_member(value: Any, data: bytes) -> bool:
-    """Return whether a decoded value is sure to have every member of its text, none repeated.
-
-    Equal bytes after encoding it again prove that, apart from white space. So do equal numbers of
-    members, because the decoder drops all but one of repeated members.
-    """
-    again = encode_native_json(value)
-    if again == data:
-        return True
-    compact = msgspec.json.format(data, indent=-1)
-    if again == compact:
-        return True
-    # An escaped colon in the text could make up for a member that was dropped.
-    if _ESCAPED_COLON.search(compact) is not None:
-        return False
-    return _count_member_names(compact) == _count_member_names(again)
-
-
-def _count_member_names(compact: bytes) -> int:
-    """Count the unescaped quotes before a colon.
-
-    These are the ends of member names, and the starts of texts that begin with a colon.
-    """
-    if b'\\\\":' in compact:
-        return len(_MEMBER_NAME_END.findall(compact))
-    return compact.count(b'":') - compact.count(b'\\":')
 
 
 def _is_directly_encodable(value: Any) -> bool:
@@ -294,6 +241,65 @@ def _sort_keys_by_utf16(value: Any) -> Any:
             items.append(_sort_keys_by_utf16(item))
         return items
     return value
+
+
+# Decoding.
+
+
+def decode_json(data: bytes) -> Any:
+    """Decode one JSON value strictly.
+
+    Raises:
+        UnreadableInput: the bytes are not one JSON value, or contain something that decoders
+            disagree about.
+    """
+    try:
+        value = _json_decoder.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    else:
+        if has_every_member(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
+            return value
+    if data.startswith(BYTE_ORDER_MARK):
+        raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
+    # The fast decoder refused the text, or may have misread it: look for the first problem.
+    scanned = scan_json(data, MAX_DEPTH)
+    problems = scanned.problems
+    if not problems and len(scanned.values) != 1:
+        reason = "more text after the value" if scanned.values else "no JSON value"
+        problems = [JsonProblem(reason, offset=scanned.second)]
+    for problem in problems:
+        detail = f": {problem.detail}" if problem.detail else ""
+        raise UnreadableInput(f"{problem.reason}{detail}", where=problem.place(data))
+    return scanned.values[0]
+
+
+def has_every_member(value: Any, data: bytes) -> bool:
+    """Return whether a decoded value is sure to have every member of its text, none repeated.
+
+    Equal bytes after encoding it again prove that, apart from white space. So do equal numbers of
+    members, because the decoder drops all but one of repeated members.
+    """
+    again = encode_native_json(value)
+    if again == data:
+        return True
+    compact = msgspec.json.format(data, indent=-1)
+    if again == compact:
+        return True
+    # An escaped colon in the text could make up for a member that was dropped.
+    if _ESCAPED_COLON.search(compact) is not None:
+        return False
+    return _count_member_names(compact) == _count_member_names(again)
+
+
+def _count_member_names(compact: bytes) -> int:
+    """Count the unescaped quotes before a colon.
+
+    These are the ends of member names, and the starts of texts that begin with a colon.
+    """
+    if b'\\\\":' in compact:
+        return len(_MEMBER_NAME_END.findall(compact))
+    return compact.count(b'":') - compact.count(b'\\":')
 
 
 # Scanning: find the problems of a text that the fast decoder refused or may have misread.

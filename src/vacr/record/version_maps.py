@@ -258,6 +258,9 @@ def _is_session_format(value: Any) -> bool:
     return isinstance(value, str) and value in SESSION_FORMATS
 
 
+# Vendor extensions: packing and unpacking.
+
+
 def pack_extension(
     rest: JsonObject, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> JsonObject:
@@ -328,6 +331,9 @@ def _is_vacr_extension(value: Any) -> bool:
         and isinstance(value["data"], dict)
         and all([type(key) is str for key in value["data"]])  # noqa: C419 - faster than a generator
     )
+
+
+# File attribution.
 
 
 def convert_attribution_to_kebab(attribution: JsonObject) -> JsonObject:
