@@ -1,4 +1,4 @@
-"""How long attribution takes, as a ratio to reading the session."""
+"""Measure attribution against reading the session."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _LINES, _EDITS = 10_000, 1_000
 
 
 def attribution() -> None:
-    """Compare attributing sessions with reading them: many edits of one large file, more and more
-    of them, and real sessions.
-    """
+    """Compare attributing with reading: growing numbers of edits to one file, and real sessions."""
     for count in (_EDITS // 4, _EDITS // 2, _EDITS):
-        read, work = _times(_many_edits(count))
+        reading, attributing = _time_session(_build_session(count))
         print(
-            f"attribute            {work / read:.2f} x reading it: {count} edits of a file of "
-            f"{_LINES} lines (at most 10)"
+            f"attribute            {attributing / reading:.2f} x reading it: {count} edits to a "
+            f"file of {_LINES} lines (target: at most 10)"
         )
     real = (
         sorted((CORPUS / "claude").glob("*"), key=lambda path: path.stat().st_size)[-5:]
         if CORPUS.is_dir()
         else []
     )
-    times = [_times(path.read_bytes()) for path in real]
+    times = [_time_session(path.read_bytes()) for path in real]
     if times:
-        ratio = sum(work for _, work in times) / sum(read for read, _ in times)
+        reading_total = sum(reading for reading, _ in times)
+        ratio = sum(attributing for _, attributing in times) / reading_total
         print(f"attribute            {ratio:.2f} x reading them: the five largest real sessions")
 
 
-def _times(data: bytes) -> tuple[float, float]:
+def _time_session(data: bytes) -> tuple[float, float]:
+    """Return the seconds for reading a session, and for attributing it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.jsonl"
         path.write_bytes(data)
@@ -45,53 +45,60 @@ def _times(data: bytes) -> tuple[float, float]:
         return compare(lambda: list(vacr.read(path)), lambda: attribute_records(records), 3)
 
 
-def _many_edits(count: int) -> bytes:
-    chance = random.Random(1)  # noqa: S311 - the same session every time
+def _build_session(count: int) -> bytes:
+    """Return a Claude Code session that reads a large file and edits it many times."""
+    chance = random.Random(1)  # noqa: S311 - seeded, so that the session is always the same
     lines = [
         f"line number {number} of the file with some words in it\n" for number in range(_LINES)
     ]
-    told: list[dict[str, Any]] = []
-    text = "".join(lines)
+    entries: list[dict[str, Any]] = []
     file = {
         "filePath": "/w/f.txt",
-        "content": text,
+        "content": "".join(lines),
         "startLine": 1,
         "numLines": _LINES + 1,
         "totalLines": _LINES + 1,
     }
-    told += _call(0, "Read", {"file_path": "/w/f.txt"}, {"type": "text", "file": file})
+    entries += _build_call(0, "Read", {"file_path": "/w/f.txt"}, {"type": "text", "file": file})
     for number in range(1, count + 1):
-        at = chance.randrange(len(lines))
-        new = [
+        index = chance.randrange(len(lines))
+        new_lines = [
             f"edit {number} line {i} written by the agent\n" for i in range(chance.randint(1, 4))
         ]
-        arguments = {"file_path": "/w/f.txt", "old_string": lines[at], "new_string": "".join(new)}
-        lines[at : at + 1] = new
-        told += _call(number, "Edit", arguments, {"filePath": "/w/f.txt"})
-    return b"".join(json.dumps(line).encode() + b"\n" for line in told)
+        arguments = {
+            "file_path": "/w/f.txt",
+            "old_string": lines[index],
+            "new_string": "".join(new_lines),
+        }
+        lines[index : index + 1] = new_lines
+        entries += _build_call(number, "Edit", arguments, {"filePath": "/w/f.txt"})
+    return b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
 
 
-def _call(number: int, name: str, arguments: dict[str, Any], result: Any) -> list[dict[str, Any]]:
+def _build_call(
+    number: int, name: str, arguments: dict[str, Any], result: Any
+) -> list[dict[str, Any]]:
+    """Return the two lines of a tool call: the call, and its result."""
     common = {
         "timestamp": "2026-01-01T00:00:00.000Z",
         "sessionId": "s",
         "cwd": "/w",
         "version": "2.1.0",
     }
-    asked = {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments}
-    answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok"}
+    call = {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments}
+    call_result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok"}
     return [
         {
             **common,
             "type": "assistant",
             "uuid": f"a{number}",
-            "message": {"role": "assistant", "model": "m", "content": [asked]},
+            "message": {"role": "assistant", "model": "m", "content": [call]},
         },
         {
             **common,
             "type": "user",
             "uuid": f"u{number}",
-            "message": {"role": "user", "content": [answer]},
+            "message": {"role": "user", "content": [call_result]},
             "toolUseResult": result,
         },
     ]

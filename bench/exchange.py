@@ -1,6 +1,4 @@
-"""Round trips through formats of others over real sessions: what each could not hold, and the time
-beside encoding the record.
-"""
+"""Measure the export formats on real sessions: losses, round trips, and time against encoding."""
 
 from __future__ import annotations
 
@@ -21,70 +19,75 @@ from vacr.signing.keys import KeySigner, generate_key
 
 
 def exchange() -> None:
-    """Export every record to every format, import what can be, export that again, and compare."""
+    """Export every record to every format; import and export again where the format allows it."""
     if not CORPUS.is_dir():
-        print("exchange            no real sessions here: nothing is measured")
+        print("exchange            not measured: ../shared/corpus with real sessions is missing")
         return
     records = [
-        _attributed(record)
+        vacr.attribute(record)
         for agent in AGENTS.values()
         for path in sorted((CORPUS / agent).iterdir())
-        for record in _read(path)
+        for record in _read_records(path)
     ]
     signer = KeySigner(generate_key("eddsa"))
-    for name, form in EXCHANGE_FORMATS.items():
-        losses: Counter[str] = Counter()
-        sizes, refused, same, made = 0, Counter[str](), 0, []
-        for record in records:
-            asked = ExportRequest(hashlib.sha256(encode(record)).hexdigest(), signer=signer)
-            try:
-                exported = form.export(record, asked)
-            except VacrError as error:
-                refused[error.message] += 1
-                continue
-            losses.update(exported.losses)
-            sizes += len(exported.data)
-            made.append((record, asked))
-            same += bool(form.reader) and _comes_back(name, exported.data, asked)
-        print(
-            f"{name:<19} {len(made)} of {len(records)} records, {sizes / 1e6:.1f} MB; "
-            f"{_trips(form.reader, same, len(made))}"
-        )
-        for reason, count in refused.most_common():
-            print(f"{'':<19} {count} refused: {reason}")
-        print(f"{'':<19} not held: {format_losses(losses, 8)}")
-        _speed(name, made)
+    for name in EXCHANGE_FORMATS:
+        _measure_format(name, records, signer)
 
 
-def _read(path: Any) -> list[Any]:
+def _read_records(path: Any) -> list[Any]:
     try:
         return list(vacr.read(path))
     except VacrError:
         return []
 
 
-def _attributed(record: Any) -> Any:
-    return vacr.attribute(record)
+def _measure_format(name: str, records: list[Any], signer: KeySigner) -> None:
+    form = EXCHANGE_FORMATS[name]
+    losses: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
+    total_size = 0
+    identical_count = 0
+    exports = []
+    for record in records:
+        request = ExportRequest(hashlib.sha256(encode(record)).hexdigest(), signer=signer)
+        try:
+            exported = form.export(record, request)
+        except VacrError as error:
+            refusals[error.message] += 1
+            continue
+        losses.update(exported.losses)
+        total_size += len(exported.data)
+        exports.append((record, request))
+        identical_count += bool(form.reader) and _survives_round_trip(name, exported.data, request)
+    round_trips = (
+        f"{identical_count} of {len(exports)} round trips are identical"
+        if form.reader
+        else "export only"
+    )
+    print(
+        f"{name:<19} {len(exports)} of {len(records)} records, {total_size / 1e6:.1f} MB; "
+        f"{round_trips}"
+    )
+    for reason, count in refusals.most_common():
+        print(f"{'':<19} {count} refused: {reason}")
+    print(f"{'':<19} lost: {format_losses(losses, 8)}")
+    _compare_with_encoding(name, exports)
 
 
-def _comes_back(name: str, data: bytes, asked: ExportRequest) -> bool:
-    """Tell whether a document that was imported is exported as the same."""
-    found = []
+def _survives_round_trip(name: str, data: bytes, request: ExportRequest) -> bool:
+    """Return whether importing and exporting a document gives the same bytes."""
+    exported = []
     for reading in EXCHANGE_FORMATS[name].read(Source((SourcePart("x", data),))):
         assign_record_id(reading.record)
         validate(reading.record).raise_for_errors()
-        found.append(EXCHANGE_FORMATS[name].export(reading.record, asked).data)  # type: ignore[arg-type]
-    return b"".join(found) == data
+        exported.append(EXCHANGE_FORMATS[name].export(reading.record, request).data)  # type: ignore[arg-type]
+    return b"".join(exported) == data
 
 
-def _trips(reader: str, same: int, count: int) -> str:
-    return f"{same} of {count} come back the same" if reader else "one way"
-
-
-def _speed(name: str, made: list[tuple[Any, ExportRequest]]) -> None:
-    least, work = compare(
-        lambda: [encode(record) for record, _ in made],
-        lambda: [EXCHANGE_FORMATS[name].export(record, asked) for record, asked in made],
+def _compare_with_encoding(name: str, exports: list[tuple[Any, ExportRequest]]) -> None:
+    encoding, exporting = compare(
+        lambda: [encode(record) for record, _ in exports],
+        lambda: [EXCHANGE_FORMATS[name].export(record, request) for record, request in exports],
         3,
     )
-    print(f"{'':<19} {work / least:.2f} x the time of encoding the records")
+    print(f"{'':<19} {exporting / encoding:.2f} x encoding the records")

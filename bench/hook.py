@@ -1,4 +1,4 @@
-"""What a hook costs an agent beside a Python that does nothing."""
+"""Measure how long a hook delays an agent, against starting Python."""
 
 from __future__ import annotations
 
@@ -19,22 +19,26 @@ _EVENT = (
 
 
 def hook() -> None:
-    """Compare a hook, to the disk, with an empty start of the same Python; in turns, so that both
-    meet the same machine.
+    """Compare a hook that stores its event on disk with starting the same Python for nothing.
+
+    The two take turns, so that both run under the same conditions.
     """
     empty = [sys.executable, "-c", "pass"]
     with tempfile.TemporaryDirectory() as folder:
         environment = {"VACR_STATE": folder, "PATH": os.environ["PATH"]}
         command = [sys.executable, "-I", "-S", script.__file__, "claude-code"]
-        times = [(_timed(empty, environment), _timed(command, environment)) for _ in range(_RUNS)]
-    least, work = (statistics.median(column) for column in zip(*times, strict=True))
+        times = [
+            (_time_command(empty, environment), _time_command(command, environment))
+            for _ in range(_RUNS)
+        ]
+    start_up, with_hook = (statistics.median(column) for column in zip(*times, strict=True))
     print(
-        f"hook                {work / least:5.2f} x an empty Python ({work * 1000:.1f} ms, "
-        f"median of {_RUNS}; at most 2)"
+        f"hook                {with_hook / start_up:5.2f} x starting Python "
+        f"({with_hook * 1000:.1f} ms, median of {_RUNS}; target: at most 2)"
     )
 
 
-def _timed(command: list[str], environment: dict[str, str]) -> float:
+def _time_command(command: list[str], environment: dict[str, str]) -> float:
     start = time.perf_counter()
     subprocess.run(command, input=_EVENT, env=environment, check=True)
     return time.perf_counter() - start

@@ -1,8 +1,9 @@
-"""A load of statements on a log, over plain sockets: many connections, each sending one statement
-after the other.
+"""Send many statements to a log over plain sockets, and print the rate and the delays as JSON.
 
-python bench/load.py URL STATEMENTS CONNECTIONS    where STATEMENTS is a file of statements, each
-with its length before it
+Usage: python bench/load.py URL STATEMENTS CONNECTIONS
+
+STATEMENTS is a file with statements, each preceded by its length. Every connection sends one
+statement after the other.
 """
 
 from __future__ import annotations
@@ -18,106 +19,109 @@ from urllib.parse import urlsplit
 
 
 class Client(asyncio.Protocol):
-    """One connection."""
+    """A connection that sends statements until there are no more."""
 
     def __init__(self, load: Load) -> None:
-        """Take statements from a load."""
+        """Set the load to take statements from."""
         self.load = load
         self.buffer = b""
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the first."""
+        """Send the first statement."""
         self.transport = transport
-        self._send()
+        self._send_next()
 
-    def _send(self) -> None:
-        statement = self.load.next()
+    def _send_next(self) -> None:
+        statement = next(self.load.statements, None)
         if statement is None:
             self.transport.close()
             return
-        self.sent = time.perf_counter()
-        self.transport.write(self.load.head % len(statement) + statement)  # type: ignore[attr-defined]
+        self.sent_at = time.perf_counter()
+        self.transport.write(self.load.request_head % len(statement) + statement)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
-        """Take the answer, and send the next."""
+        """Count the response once it is complete, and send the next statement."""
         self.buffer += data
         end = self.buffer.find(b"\r\n\r\n")
         if end < 0:
             return
         head = self.buffer[:end].lower()
-        at = head.index(b"content-length: ") + 16
-        length = int(head[at : head.find(b"\r", at) if head.find(b"\r", at) > 0 else None])
+        _, _, from_length = head.partition(b"content-length: ")
+        length = int(from_length.partition(b"\r")[0])
         if len(self.buffer) < end + 4 + length:
             return
-        self.load.answered(head[9:12], self.buffer[end + 4 :], time.perf_counter() - self.sent)
+        status = head[9:12].decode()
+        self.load.count_response(status, time.perf_counter() - self.sent_at)
         self.buffer = b""
-        self._send()
+        self._send_next()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
+        """Finish."""
         if not self.done.done():
             self.done.set_result(error)
 
 
 class Load:
-    """Statements to be sent, and what became of them."""
+    """The statements to send, and the responses to them."""
 
     def __init__(self, url: str, statements: list[bytes]) -> None:
-        """Send them to a log."""
-        self.place = urlsplit(url)
-        self.left = iter(statements)
-        self.seconds: list[float] = []
+        """Prepare requests to a log."""
+        self.address = urlsplit(url)
+        self.statements = iter(statements)
+        self.delays: list[float] = []
         self.statuses: Counter[str] = Counter()
-        host = f"{self.place.hostname}:{self.place.port}"
-        self.head = (
+        host = f"{self.address.hostname}:{self.address.port}"
+        self.request_head = (
             f"POST /entries HTTP/1.1\r\nHost: {host}\r\nContent-Type: "
             "application/cose\r\nContent-Length: %d\r\n\r\n"
         ).encode()
 
-    def next(self) -> bytes | None:
-        """Give the next statement."""
-        return next(self.left, None)
+    def count_response(self, status: str, seconds: float) -> None:
+        """Count a response."""
+        self.statuses[status] += 1
+        self.delays.append(seconds)
 
-    def answered(self, status: bytes, _: bytes, seconds: float) -> None:
-        """Count an answer."""
-        self.statuses[status.decode()] += 1
-        self.seconds.append(seconds)
-
-    async def run(self, connections: int) -> dict[str, object]:
-        """Send all, and tell how it went."""
+    async def run(self, connection_count: int) -> dict[str, object]:
+        """Send all statements, and return the results."""
         loop = asyncio.get_running_loop()
-        started, used = time.perf_counter(), time.process_time()
-        made = [
-            await loop.create_connection(lambda: Client(self), self.place.hostname, self.place.port)
-            for _ in range(connections)
+        started, cpu_before = time.perf_counter(), time.process_time()
+        connections = [
+            await loop.create_connection(
+                lambda: Client(self), self.address.hostname, self.address.port
+            )
+            for _ in range(connection_count)
         ]
-        await asyncio.gather(*(client.done for _, client in made))
-        took = time.perf_counter() - started
-        ordered = sorted(self.seconds)
+        await asyncio.gather(*(client.done for _, client in connections))
+        duration = time.perf_counter() - started
+        delays = sorted(self.delays)
         return {
             "statuses": dict(self.statuses),
-            "rate": len(ordered) / took,
-            "p50": ordered[len(ordered) // 2],
-            "p99": ordered[len(ordered) * 99 // 100],
-            "cpu": (time.process_time() - used) / len(ordered),
+            "rate": len(delays) / duration,
+            "p50": delays[len(delays) // 2],
+            "p99": delays[len(delays) * 99 // 100],
+            "cpu": (time.process_time() - cpu_before) / len(delays),
         }
 
 
-def read(path: str) -> list[bytes]:
-    """Read statements."""
-    data, at, found = Path(path).read_bytes(), 0, []
-    while at < len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        found.append(data[at + 4 : at + 4 + length])
-        at += 4 + length
-    return found
+def read_statements(path: str) -> list[bytes]:
+    """Read a file of statements, each preceded by its length."""
+    data = Path(path).read_bytes()
+    statements = []
+    position = 0
+    while position < len(data):
+        (length,) = struct.unpack_from(">I", data, position)
+        statements.append(data[position + 4 : position + 4 + length])
+        position += 4 + length
+    return statements
 
 
-def write(path: Path, statements: list[bytes]) -> None:
-    """Write statements for a load."""
-    path.write_bytes(b"".join(struct.pack(">I", len(one)) + one for one in statements))
+def write_statements(path: Path, statements: list[bytes]) -> None:
+    """Write a file of statements, each preceded by its length."""
+    pieces = [struct.pack(">I", len(statement)) + statement for statement in statements]
+    path.write_bytes(b"".join(pieces))
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(Load(sys.argv[1], read(sys.argv[2])).run(int(sys.argv[3])))))
+    load = Load(sys.argv[1], read_statements(sys.argv[2]))
+    print(json.dumps(asyncio.run(load.run(int(sys.argv[3])))))

@@ -1,6 +1,4 @@
-"""The page of `vacr view` in a real browser: the first row and scrolling of 30,000 entries, and the
-size of the file.
-"""
+"""Measure the page of `vacr view` in Chromium: first row, scrolling, and size."""
 
 from __future__ import annotations
 
@@ -50,13 +48,11 @@ JUMPS = """async () => {
 }"""
 
 
-def long_record(count: int = ENTRIES) -> bytes:
-    """Give a record of many entries, made of the example's again and again, each time said in other
-    words.
-    """
-    (made,) = vacr.read(str(EXAMPLE))
-    entries = made["session"]["entries"]
-    many = []
+def build_long_record(count: int = ENTRIES) -> bytes:
+    """Return a record of many entries: the example's, repeated with varying texts."""
+    (record,) = vacr.read(str(EXAMPLE))
+    entries = record["session"]["entries"]
+    repeated = []
     for number in range(count):
         entry = decode(
             encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number)
@@ -64,25 +60,25 @@ def long_record(count: int = ENTRIES) -> bytes:
         entry["id"] = f"e{number}"
         if isinstance(entry.get("content"), str):
             entry["content"] = f"{entry['content']} ({number}) " + "and so on. " * (number % 40)
-        many.append(entry)
-    made["session"]["entries"] = many
-    assign_record_id(made)
-    return encode(made)
+        repeated.append(entry)
+    record["session"]["entries"] = repeated
+    assign_record_id(record)
+    return encode(record)
 
 
 def page() -> None:
-    """Print how fast a page of a long record is, and how large."""
+    """Measure how fast the page of a long record is, and how large pages are."""
     chromium = shutil.which("chromium")
     if chromium is None:
-        print("page: no Chromium, not measured")
+        print("page                not measured: Chromium is not installed")
         return
     from playwright.sync_api import sync_playwright
 
-    data = long_record()
+    data = build_long_record()
     template = Path(viewer_page.__file__).with_name("page.html").read_text()
-    begun = time.perf_counter()
+    start = time.perf_counter()
     html = b"".join(Page("bench", [PageRecord("bench.acr.json", data)]).pieces(template))
-    making = time.perf_counter() - begun
+    build_seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         target = Path(folder) / "page.html"
         target.write_bytes(html)
@@ -91,35 +87,35 @@ def page() -> None:
         tab.add_init_script(WATCH)
         tab.goto(target.as_uri())
         tab.wait_for_selector(".list[aria-busy=false] .row")
-        first, whole = tab.evaluate("[window.firstRow, window.allRows]")
+        first_row, all_rows = tab.evaluate("[window.firstRow, window.allRows]")
         scrolls, jumps = tab.evaluate(SCROLLS), tab.evaluate(JUMPS)
         browser.close()
     print(
-        f"page                first row on screen after {first / 1000:.2f} s, all after "
-        f"{whole / 1000:.2f} s"
+        f"page                first row on screen after {first_row / 1000:.2f} s, all rows after "
+        f"{all_rows / 1000:.2f} s"
     )
     print(
-        f"                    ({ENTRIES} entries, {len(data) / 1e6:.1f} MB; the page was made "
-        f"in {making:.1f} s)"
+        f"                    ({ENTRIES} entries, {len(data) / 1e6:.1f} MB; built in "
+        f"{build_seconds:.1f} s)"
     )
     print(
-        f"  a frame           median {scrolls[120]:.0f} ms while scrolling, 95 % under "
+        f"  scrolling         median {scrolls[120]:.0f} ms a frame, 95 % under "
         f"{scrolls[228]:.0f} ms"
     )
-    print(f"  a jump            median {jumps[20]:.0f} ms to anywhere, {jumps[-1]:.0f} ms at most")
-    _size(template)
+    print(f"  jumping           median {jumps[20]:.0f} ms, at most {jumps[-1]:.0f} ms")
+    _measure_page_size(template)
 
 
-def _size(template: str) -> None:
+def _measure_page_size(template: str) -> None:
     """Compare the pages of real sessions with their records."""
-    records = pages_ = 0
+    record_total = page_total = 0
     for path in sorted(CORPUS.glob("claude/*.jsonl"), key=lambda path: path.stat().st_size)[-10:]:
         for record in vacr.read(str(path)):
             data = encode(record)
-            records += len(data)
-            pages_ += sum(map(len, Page("bench", [PageRecord("bench", data)]).pieces(template)))
-    if records:
+            record_total += len(data)
+            page_total += sum(map(len, Page("bench", [PageRecord("bench", data)]).pieces(template)))
+    if record_total:
         print(
-            f"  its size          {pages_ / records:.2f} x the record ({records / 1e6:.1f} MB "
-            "of real sessions)"
+            f"  size              {page_total / record_total:.2f} x the record "
+            f"({record_total / 1e6:.1f} MB of real sessions)"
         )

@@ -1,4 +1,4 @@
-"""Speed and memory of the command: one large session, whole folders, and how it starts."""
+"""Measure the command line: memory for a large session, whole folders, and start-up."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import time
 from functools import partial
 from pathlib import Path
 
-from sessions import AGENTS, ROOT, compare, sessions
+from sessions import AGENTS, ROOT, compare, load_sessions
 
 VACR = str(Path(sys.executable).with_name("vacr"))
 
-# A child's peak starts at its parent's size, so a small process starts it, not this one. All
-# processes below it are summed up.
-PEAK = """
+# The peak memory of a child counts from the size of its parent, so a small process starts it. The
+# memory of all its descendants is added up.
+PEAK_SCRIPT = """
 import os, subprocess, sys, time
 from pathlib import Path
-def kin(root):
+def add_up_memory(root):
     parents, sizes = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -29,26 +29,26 @@ def kin(root):
             sizes[int(name)] = int(status.get("VmRSS", "0 kB").split()[0])
         except (OSError, ValueError, KeyError):
             continue
-    found = {root}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sum(sizes.get(one, 0) for one in found)
+    family = {root}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(sizes.get(process, 0) for process in family)
 child, peak = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL), 0
 while child.poll() is None:
-    peak = max(peak, kin(child.pid))
+    peak = max(peak, add_up_memory(child.pid))
     time.sleep(0.01)
 print(peak * 1024)
 sys.exit(child.returncode)
 """
 
 
-def peak(*command: str) -> int:
-    """Give the most memory that a command and all it starts had."""
-    return int(subprocess.check_output([sys.executable, "-c", PEAK, *command]))
+def measure_peak_memory(*command: str) -> int:
+    """Run a command, and return the peak memory of all its processes, in bytes."""
+    return int(subprocess.check_output([sys.executable, "-c", PEAK_SCRIPT, *command]))
 
 
 def memory() -> None:
-    """Record one session of 70 MB with a line of 67 MB, and compare the memory with its size."""
+    """Compare the memory for recording a session of 70 MB, mostly one line, with its size."""
     line = {"type": "user", "uuid": "u", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z"}
     text = "y" * 67_000_000
     result = [{"type": "tool_result", "tool_use_id": "t", "content": text}]
@@ -57,61 +57,63 @@ def memory() -> None:
             path = Path(folder) / "large.jsonl"
             lines = [line | {"message": {"role": "user", "content": "x" * 3000}}] * 1000
             lines.append(line | {"message": {"role": "user", "content": content}})
-            path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines))
+            texts = [json.dumps(entry, separators=(",", ":")) + "\n" for entry in lines]
+            path.write_text("".join(texts))
             size = path.stat().st_size
-            most = peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
+            peak = measure_peak_memory(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
         print(
-            f"memory              {most / size:5.2f} x a session of {size / 1e6:.0f} MB with a "
-            f"67 MB line, {label} (at most 5)"
+            f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with a "
+            f"67 MB line, {label} (target: at most 5)"
         )
 
 
 def folders() -> None:
-    """Compare two processes with one on a folder of real sessions, and the memory for 100 files
-    with that for 10,000.
+    """Compare recording a folder with one process and with two, and the memory for 100 and 10,000
+    files.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for agent in AGENTS:
-            for index, session in enumerate(sessions(agent) * 4):
-                suffix = "jsonl" if session.data[1:2] != b"\n" else "json"
-                path = folder / "real" / agent / f"{index:04}.{suffix}"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(session.data)
-        once = partial(_record_into, folder / "real", folder, 1)
-        one, two = compare(once, partial(_record_into, folder / "real", folder, 2), 3)
+        _write_session_files(folder / "real")
+        one_process, two_processes = compare(
+            partial(_record_into, folder / "real", folder, 1),
+            partial(_record_into, folder / "real", folder, 2),
+            3,
+        )
         print(
-            f"folder              {one / two:5.2f} x as fast with two processes as with one "
-            "(more than 1)"
+            f"folder              {one_process / two_processes:5.2f} x as fast with two processes "
+            "as with one (target: more than 1)"
         )
         peaks = []
         for count in (100, 10_000):
-            _fill(folder / f"many{count}", count)
+            source = folder / f"many{count}"
+            _write_example_files(source, count)
             start = time.perf_counter()
-            command = (
-                VACR,
-                "record",
-                str(folder / f"many{count}"),
-                "-o",
-                f"{folder}/out{count}/",
-                "-q",
-                "--jobs",
-                "2",
-            )
-            peaks.append(peak(*command))
-            last = time.perf_counter() - start
+            peaks.append(measure_peak_memory(*_record_command(source, folder / f"out{count}", 2)))
+            first_run = time.perf_counter() - start
         start = time.perf_counter()
         _record(folder / "many10000", folder / "out10000", 2)
-        again = time.perf_counter() - start
+        second_run = time.perf_counter() - start
         print(
-            f"folder memory       {peaks[1] / peaks[0]:5.2f} x for 10,000 files of that for "
-            "100 "
-            f"({peaks[0] / 1e6:.0f} MB)"
+            f"folder memory       {peaks[1] / peaks[0]:5.2f} x the memory for 100 files "
+            f"({peaks[0] / 1e6:.0f} MB), with 10,000 files"
         )
-        print(f"folder again        {again / last:5.2f} of the time when nothing changed")
+        print(
+            f"folder again        {second_run / first_run:5.2f} x the time of the first run, when "
+            "nothing has changed"
+        )
 
 
-def _fill(folder: Path, count: int) -> None:
+def _write_session_files(folder: Path) -> None:
+    """Write the sessions of all agents to a folder, each four times."""
+    for agent in AGENTS:
+        for index, session in enumerate(load_sessions(agent) * 4):
+            suffix = "jsonl" if session.data[1:2] != b"\n" else "json"
+            path = folder / agent / f"{index:04}.{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(session.data)
+
+
+def _write_example_files(folder: Path, count: int) -> None:
     """Fill a folder with copies of the examples."""
     examples = [(path.suffix, path.read_bytes()) for path in sorted((ROOT / "examples").iterdir())]
     for number in range(count):
@@ -127,19 +129,21 @@ def _record_into(source: Path, folder: Path, jobs: int) -> None:
 
 
 def _record(source: Path, output: Path, jobs: int) -> None:
-    subprocess.run(
-        [VACR, "record", str(source), "-o", f"{output}/", "-q", "--jobs", str(jobs)], check=True
-    )
+    subprocess.run(_record_command(source, output, jobs), check=True)
+
+
+def _record_command(source: Path, output: Path, jobs: int) -> list[str]:
+    return [VACR, "record", str(source), "-o", f"{output}/", "-q", "--jobs", str(jobs)]
 
 
 def start() -> None:
-    """Compare `vacr --version` with a Python that does nothing."""
-    nothing = partial(_run, [sys.executable, "-c", "pass"])
-    least, work = compare(nothing, partial(_run, [VACR, "--version"]), 15)
-    _, helped = compare(nothing, partial(_run, [VACR, "--help"]), 7)
+    """Compare `vacr --version` and `vacr --help` with starting Python for nothing."""
+    empty = partial(_run, [sys.executable, "-c", "pass"])
+    start_up, version = compare(empty, partial(_run, [VACR, "--version"]), 15)
+    _, help_page = compare(empty, partial(_run, [VACR, "--help"]), 7)
     print(
-        f"start               {work / least:5.2f} x an empty Python for vacr --version, "
-        f"{helped / least:.2f} x for vacr --help"
+        f"start               {version / start_up:5.2f} x starting Python for vacr --version, "
+        f"{help_page / start_up:.2f} x for vacr --help"
     )
 
 

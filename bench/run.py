@@ -1,8 +1,7 @@
-"""Speed and memory of vacr, printed as ratios of one run: `make bench`, or `make bench
-ONLY="recording growth"`.
+"""Measure the speed and memory of vacr: `make bench`, or `make bench ONLY="recording growth"`.
 
-The machine's own speed cancels out: each figure is compared with the least that any implementation
-must do, measured a moment before on the same bytes.
+Most figures are ratios, so that the speed of the machine cancels out: each is compared with the
+minimum that any implementation must do, measured a moment earlier on the same bytes.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from transparency import log_growth, transparency
 
 from seal import seal
 
-PARTS = {
-    part.__name__: part
-    for part in (
+MEASUREMENTS = {
+    measurement.__name__: measurement
+    for measurement in (
         recording,
         growth,
         validation,
@@ -39,13 +38,21 @@ PARTS = {
         folders,
         start,
         hook,
+        capture,
+        journal_verify,
+        exchange,
+        page,
+        show,
     )
-    + (capture, journal_verify, exchange, page, show)
 }
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    where = "real sessions" if CORPUS.is_dir() else "examples"
-    print(f"vacr on Python {sys.version.split()[0]}, {where}")
-    for name in sys.argv[1:] or PARTS:
-        PARTS[name]()
+    names = sys.argv[1:] or list(MEASUREMENTS)
+    unknown = [name for name in names if name not in MEASUREMENTS]
+    if unknown:
+        sys.exit(f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(MEASUREMENTS)}")
+    source = "real sessions" if CORPUS.is_dir() else "the examples"
+    print(f"vacr on Python {sys.version.split()[0]}, measured on {source}")
+    for name in names:
+        MEASUREMENTS[name]()

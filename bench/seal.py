@@ -1,4 +1,4 @@
-"""How much sealing a session costs beside the work that cannot be avoided."""
+"""Measure sealing a session against the work that it cannot avoid."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import vacr
 from vacr.signing import KeySigner, generate_key
 from vacr.workflows import RecordingOptions, Sealer, SigningSettings, plan_sealing
 
-_MOST = 1.3
+_TARGET = 1.3
 
 
 def seal() -> None:
     """Compare sealing sessions into files with reading, attributing and signing them in memory."""
     signer = KeySigner(generate_key("eddsa"))
     real = sorted((CORPUS / "claude").glob("*"), key=lambda path: path.stat().st_size)[-5:]
-    least_all = work_all = 0.0
+    minimum_total = seal_total = 0.0
     for path in real or sorted((ROOT / "examples").glob("*.jsonl")):
-        least, work = compare(
+        minimum, sealing = compare(
             lambda path=path: _read_attribute_sign(path, signer),
             lambda path=path: _seal_into_files(path, signer),
             3 if real else 15,
         )
-        least_all, work_all = least_all + least, work_all + work
-    which = "the five largest real sessions" if real else "the examples"
+        minimum_total += minimum
+        seal_total += sealing
+    sample = "the five largest real sessions" if real else "the examples"
     print(
-        f"seal                {work_all / least_all:.2f} x reading, attributing and signing "
-        f"({which}, at most {_MOST})"
+        f"seal                {seal_total / minimum_total:.2f} x reading, attributing and signing "
+        f"({sample}; target: at most {_TARGET})"
     )
 
 
@@ -40,7 +41,7 @@ def _read_attribute_sign(path: Path, signer: KeySigner) -> None:
 
 
 def _seal_into_files(path: Path, signer: KeySigner) -> None:
-    """Do all that `vacr seal` does."""
+    """Do the same work as `vacr seal`."""
     with tempfile.TemporaryDirectory() as folder:
         options = RecordingOptions(named=(str(path),))
         groups = plan_sealing([str(path)], Path(folder), options, lambda _: None)

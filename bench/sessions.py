@@ -1,7 +1,7 @@
-"""The sessions that are measured, and the least that any implementation must do with them.
+"""The sessions to measure with, and the minimum that any implementation must do with them.
 
-Real sessions are taken from ../shared/corpus where it exists, else ones made of the examples, as
-long as real ones.
+The sessions are real ones from ../shared/corpus, if that folder exists. Otherwise they are built
+from the examples, and made as long as real ones.
 """
 
 from __future__ import annotations
@@ -40,23 +40,21 @@ class Session:
 
     @cached_property
     def values(self) -> list[bytes]:
-        """The texts of its JSON values; that they are told apart is given to the floor."""
-        decoder, text, found, position = (
-            json.JSONDecoder(),
-            self.data.decode("utf-8", "replace"),
-            [],
-            0,
-        )
+        """The texts of its JSON values; splitting them does not count towards the minimum."""
+        text = self.data.decode("utf-8", "replace")
         if not text.lstrip().startswith(("{\n", "[\n")):
             return [line for line in self.data.split(b"\n") if line]
+        decoder = json.JSONDecoder()
+        values = []
+        position = 0
         while position < len(text):
             _, end = decoder.raw_decode(text, position)
-            found.append(text[position:end].encode())
+            values.append(text[position:end].encode())
             position = end + len(text[end:]) - len(text[end:].lstrip())
-        return found
+        return values
 
-    def floor(self) -> None:
-        """Do the least: decode each value, encode all with sorted keys, hash."""
+    def process_minimally(self) -> None:
+        """Do the minimum: decode each value, encode all of them with sorted keys, and hash that."""
         values = []
         for text in self.values:
             try:
@@ -65,8 +63,8 @@ class Session:
                 continue
         hashlib.sha256(_encode(values)).digest()
 
-    def times(self, factor: int) -> Session:
-        """Give a session that is several times as long."""
+    def repeat(self, factor: int) -> Session:
+        """Return a session that is `factor` times as long."""
         if factor == 1 or len(self.values) > 1:
             data = self.data if self.data.endswith(b"\n") else self.data + b"\n"
             return Session(self.name, data * factor)
@@ -74,8 +72,8 @@ class Session:
         document["messages"] *= factor
         return Session(self.name, json.dumps(document, ensure_ascii=False, indent=2).encode())
 
-    def dump(self) -> Session | None:
-        """Return an export of OpenCode as a dump: each session, message and part by itself."""
+    def convert_to_dump(self) -> Session | None:
+        """Return an OpenCode export as a dump: each session, message and part as its own value."""
         if len(self.values) != 1:
             # A file of several indented values is a dump already.
             return self if self.data.startswith((b"{\n", b"[\n")) else None
@@ -87,30 +85,35 @@ class Session:
         return Session(f"dump of {self.name}", "\n".join(texts).encode())
 
 
-def sessions(agent: str) -> list[Session]:
-    """Give the sessions of an agent."""
+def load_sessions(agent: str) -> list[Session]:
+    """Return the sessions of an agent."""
     folder = CORPUS / AGENTS[agent]
     if folder.is_dir():
-        found = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
-        return [session for session in found if not session.data.startswith(b"SQLite")]
+        files = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+        return [session for session in files if not session.data.startswith(b"SQLite")]
     (example,) = (ROOT / "examples").glob(f"{agent}.*")
-    # Real sessions hold far longer texts than the examples do.
+    # Texts in real sessions are far longer than in the examples.
     data = example.read_bytes().replace(b"return sum(", b"# a longer file\\n" * 60 + b"return sum(")
-    return [Session(example.name, data).times(20)] * 10
+    return [Session(example.name, data).repeat(20)] * 10
 
 
-def compare(least: Callable[[], Any], work: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """Time two things in turn, so that both meet the same machine; give the best of each."""
+def compare(
+    baseline: Callable[[], Any], work: Callable[[], Any], rounds: int
+) -> tuple[float, float]:
+    """Time two functions, and return the best time of each.
+
+    They take turns, so that both run under the same conditions.
+    """
     best = [float("inf"), float("inf")]
     for _ in range(rounds):
-        for index, function in enumerate((least, work)):
+        for index, function in enumerate((baseline, work)):
             start = time.perf_counter()
             function()
             best[index] = min(best[index], time.perf_counter() - start)
     return best[0], best[1]
 
 
-def each(function: Callable[[Any], Any], items: list[Any]) -> None:
-    """Do something with each of some items."""
+def call_with_each(function: Callable[[Any], Any], items: list[Any]) -> None:
+    """Call a function with each of some items."""
     for item in items:
         function(item)

@@ -1,4 +1,4 @@
-"""`vacr show` of a record of 70 MB: when the first row is there, when the last, and the memory."""
+"""Measure `vacr show` on a record of 70 MB: time to the first row, time to the last, and memory."""
 
 from __future__ import annotations
 
@@ -9,39 +9,41 @@ import time
 from pathlib import Path
 from typing import IO, cast
 
-from page import long_record
-from processes import VACR, peak
+from page import build_long_record
+from processes import VACR, measure_peak_memory
 
 SIZE = 70_000_000
 SAMPLE = 1000
-DECODING = "import sys, pathlib, vacr; vacr.decode(pathlib.Path(sys.argv[1]).read_bytes()); print()"
+DECODE_SCRIPT = (
+    "import sys, pathlib, vacr; vacr.decode(pathlib.Path(sys.argv[1]).read_bytes()); print()"
+)
 RUNS = 5
 
 
 def show() -> None:
-    """Print how long it takes, in times of what it takes another process to decode the record."""
+    """Compare showing a record with decoding it in another process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.acr.json"
-        path.write_bytes(long_record(SAMPLE * SIZE // len(long_record(SAMPLE))))
+        sample_size = len(build_long_record(SAMPLE))
+        path.write_bytes(build_long_record(SAMPLE * SIZE // sample_size))
         size = path.stat().st_size
-        command, floor = (VACR, "show", str(path)), (sys.executable, "-c", DECODING, str(path))
-        runs = [(_timed(*command), _timed(*floor)) for _ in range(RUNS)]
+        show_command = (VACR, "show", str(path))
+        decode_command = (sys.executable, "-c", DECODE_SCRIPT, str(path))
+        runs = [(_time_output(*show_command), _time_output(*decode_command)) for _ in range(RUNS)]
+        first_row = min(first for (first, _), _ in runs)
+        last_row = min(last for (_, last), _ in runs)
         decoding = min(last for _, (_, last) in runs)
-        first, last = (min(times[which] for times, _ in runs) for which in (0, 1))
-        most = peak(*command)
+        peak_memory = measure_peak_memory(*show_command)
     print(
-        f"show                {first / decoding:5.2f} x decoding a record of {size / 1e6:.0f} "
-        "MB until the first row is there"
+        f"show                {first_row / decoding:5.2f} x decoding until the first row "
+        f"(a record of {size / 1e6:.0f} MB, decoded in {decoding:.2f} s)"
     )
-    print(
-        f"                    {last / decoding:5.2f} x until the last ({decoding:.2f} s for "
-        "decoding)"
-    )
-    print(f"  memory            {most / size:5.2f} x the record")
+    print(f"                    {last_row / decoding:5.2f} x decoding until the last row")
+    print(f"  memory            {peak_memory / size:5.2f} x the record")
 
 
-def _timed(*command: str) -> tuple[float, float]:
-    """Give the times until the first byte of output, and until the end."""
+def _time_output(*command: str) -> tuple[float, float]:
+    """Return the seconds until the first byte of output, and until the end."""
     begun = time.perf_counter()
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE) as process,

@@ -1,6 +1,4 @@
-"""What signing costs beside hashing, what verifying a folder gains by cores, and the memory for a
-large file.
-"""
+"""Measure signing against hashing, verifying on one core and on all, and memory use."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from processes import peak
+from processes import measure_peak_memory
 from sessions import compare
 
 import vacr
@@ -21,40 +19,38 @@ from vacr.signing.keys import KeySigner, encode_private_pem, encode_public_pem, 
 from vacr.signing.statement import sign
 from vacr.workflows.sign import read_signable_file
 
-_RECORD = 30_000_000
-_LARGE = 1 << 30
+_RECORD_SIZE = 30_000_000
+_LARGE_FILE_SIZE = 1 << 30
 _STATEMENTS = 2000
 
 
 def signing() -> None:
-    """Compare signing a record with hashing it, verifying a folder on one core and on all, and
-    memory with the size.
-    """
+    """Measure signing a large record, verifying a folder, and the memory for signing a file."""
     signer = KeySigner(generate_key("eddsa"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         record = folder / "large.acr.json"
-        record.write_bytes(_record(_RECORD))
-        least, work = compare(
+        record.write_bytes(_build_record(_RECORD_SIZE))
+        hashing, signing_time = compare(
             lambda: hashlib.sha256(record.read_bytes()).digest(),
-            lambda: _sign(str(record), signer),
+            lambda: _sign_file(str(record), signer),
             7,
         )
         print(
-            f"sign                {work / least:.2f} x SHA-256 of the file "
-            f"({_RECORD // 1_000_000} MB record, at most 1.3)"
+            f"sign                {signing_time / hashing:.2f} x SHA-256 of the file "
+            f"(a record of {_RECORD_SIZE // 1_000_000} MB; target: at most 1.3)"
         )
-        _folder(folder, signer)
-        _memory(folder, signer)
+        _measure_folder_verification(folder, signer)
+        _measure_signing_memory(folder, signer)
 
 
-def _sign(path: str, signer: KeySigner) -> bytes:
-    found = read_signable_file(path, whole=False)
-    return sign(None, signer, digest=found.digest, unprotected={100: found.metadata})
+def _sign_file(path: str, signer: KeySigner) -> bytes:
+    signable = read_signable_file(path, whole=False)
+    return sign(None, signer, digest=signable.digest, unprotected={100: signable.metadata})
 
 
-def _record(size: int) -> bytes:
-    """Make a valid record of about a size: a session with long messages."""
+def _build_record(size: int) -> bytes:
+    """Return a valid record of about this size: a session with long messages."""
     line = {
         "type": "user",
         "sessionId": "s",
@@ -67,15 +63,16 @@ def _record(size: int) -> bytes:
         for i in range(size // 2150)
     ]
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines).encode())
+        texts = [json.dumps(entry, separators=(",", ":")) + "\n" for entry in lines]
+        file.write("".join(texts).encode())
         file.flush()
         return encode(next(vacr.read(file.name)), "json")
 
 
-def _folder(folder: Path, signer: KeySigner) -> None:
+def _measure_folder_verification(folder: Path, signer: KeySigner) -> None:
     many = folder / "many"
     many.mkdir()
-    data = _record(200_000)
+    data = _build_record(200_000)
     for number in range(_STATEMENTS):
         (many / f"{number}.acr.json").write_bytes(data)
         (many / f"{number}.acr.json.cose").write_bytes(sign(data, signer))
@@ -90,15 +87,16 @@ def _folder(folder: Path, signer: KeySigner) -> None:
         str(folder / "key.pem"),
         "-q",
     ]
-    one = _timed(["taskset", "-c", "0", *command])
-    all_cores = _timed(command)
+    one_core = _time_command(["taskset", "-c", "0", *command])
+    all_cores = _time_command(command)
     print(
-        f"verify              {one / all_cores:.2f} x as fast on all cores as on one "
+        f"verify              {one_core / all_cores:.2f} x as fast on all cores as on one "
         f"({_STATEMENTS} statements)"
     )
 
 
-def _timed(command: list[str]) -> float:
+def _time_command(command: list[str]) -> float:
+    """Run a command three times, and return the shortest time."""
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
@@ -107,18 +105,18 @@ def _timed(command: list[str]) -> float:
     return best
 
 
-def _memory(folder: Path, signer: KeySigner) -> None:
-    (folder / "signing.pem").write_bytes(encode_private_pem(signer.key))
-    (folder / "signing.pem").chmod(0o600)
+def _measure_signing_memory(folder: Path, signer: KeySigner) -> None:
+    key = folder / "signing.pem"
+    key.write_bytes(encode_private_pem(signer.key))
+    key.chmod(0o600)
     peaks = []
-    for name, size in (("small.bin", 1 << 20), ("large.bin", _LARGE)):
-        with (folder / name).open("wb") as file:
+    for name, size in (("small.bin", 1 << 20), ("large.bin", _LARGE_FILE_SIZE)):
+        path = folder / name
+        with path.open("wb") as file:
             file.truncate(size)
-        path, key, out = (str(folder / one) for one in (name, "signing.pem", f"{name}.cose"))
-        peaks.append(
-            peak(sys.executable, "-m", "vacr", "sign", path, "--key", key, "-o", out, "-q")
-        )
+        options = ["--key", str(key), "-o", f"{path}.cose", "-q"]
+        peaks.append(measure_peak_memory(sys.executable, "-m", "vacr", "sign", str(path), *options))
     print(
-        f"sign                {peaks[1] / peaks[0]:.2f} x the memory for 1 GB of that for 1 MB "
+        f"sign                {peaks[1] / peaks[0]:.2f} x the memory for 1 MB, with a file of 1 GB "
         f"({peaks[1] / 1e6:.0f} MB)"
     )
