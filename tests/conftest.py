@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import recognise_agent
@@ -18,6 +18,7 @@ FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
 QUICK = os.environ.get("VACR_TESTS") == "quick"
 """Whether to run few examples of each property, and no real sessions: make quick."""
+QUICK_EXAMPLES = 5
 CORPUS = ROOT.parent / "shared" / ("no-corpus" if QUICK else "corpus")
 COMPONENT_FOLDERS = ("app", "docs", "faults", "interop", "log")
 """Folders in which every test starts services, installs packages or needs other programs."""
@@ -66,16 +67,37 @@ os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=200)
-settings.register_profile("quick", deadline=None, max_examples=15)
+settings.register_profile("quick", deadline=None, max_examples=QUICK_EXAMPLES)
 settings.load_profile("quick" if QUICK else "default")
+if QUICK:
+    os.environ.setdefault("VACR_FUZZ_SEEDS", "10")
+
+
+def limit_examples(count: int) -> int:
+    """Return how many examples a property tries: `count`, or a few for make quick."""
+    return min(count, QUICK_EXAMPLES) if QUICK else count
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Skip folders without a single selected test, since importing them takes seconds."""
+    if config.option.markexpr == "not component" and collection_path.parent == ROOT / "tests":
+        return collection_path.name in COMPONENT_FOLDERS or None
+    return None
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of whole folders that need components."""
+    """Mark the tests of whole folders that need components, and limit properties for make quick."""
     folders = [ROOT / "tests" / name for name in COMPONENT_FOLDERS]
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in folders):
             item.add_marker(pytest.mark.component)
+        function = getattr(item, "function", None)
+        if QUICK and is_hypothesis_test(function):
+            # `@settings(max_examples=...)` on a test overrides the profile. There is no public way
+            # to override it in turn.
+            own = function._hypothesis_internal_use_settings
+            limited = settings(own, max_examples=limit_examples(own.max_examples))
+            function._hypothesis_internal_use_settings = limited
 
 
 def pytest_runtest_setup(item):

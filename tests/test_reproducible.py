@@ -42,6 +42,7 @@ def digest_records(folder, session, interpreter=sys.executable, **variables):
     return hashlib.sha256(done.stdout).hexdigest()
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
 def test_record_does_not_depend_on_the_environment(session, tmp_path):
     digests = {

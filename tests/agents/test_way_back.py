@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import natives, rebuild
-from tests.conftest import record_of, records_of
+from tests.conftest import limit_examples, record_of, records_of
 from tests.record.value_strategies import JSON, TEXT
 from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
 from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES
@@ -232,7 +232,7 @@ def check_all(native, agent, layout) -> None:
     ids=["log", "headless", "saved"],
 )
 def test_gemini_cli_values_come_back(strategy):
-    @settings(max_examples=200)
+    @settings(max_examples=limit_examples(200))
     @given(strategy, LAYOUTS)
     def holds(native, layout):
         check_all(native, "gemini-cli", layout)

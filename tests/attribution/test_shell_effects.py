@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.conftest import QUICK
 from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
@@ -371,7 +372,7 @@ NAMES = ["a.py", "b.py", "sub/c.py", "new.py", "sub/new.py"]
 
 @pytest.mark.skipif(BASH is None or GIT is None, reason="bash or git is not installed")
 @pytest.mark.parametrize("with_base", [False, True])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(2 if QUICK else 25))
 def test_replayed_state_matches_the_real_work_tree(tmp_path, seed, with_base):
     tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded, so that a tree can be made again
     done = []
@@ -407,7 +408,8 @@ def test_file_written_by_a_command_has_shell_evidence():
 )
 @pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
 def test_time_grows_linearly(piece, line):
-    command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
+    length = 10_000 if QUICK else 50_000
+    command, output = piece * (length // len(piece)), line * (length // len(line))
     start = time.process_time()
     list(run_shell(make_call(command, output)))
     assert time.process_time() - start < 3

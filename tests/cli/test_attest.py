@@ -14,6 +14,8 @@ from vacr.evidence.messages import decode_cmw
 from vacr.evidence.tokens import CLAIM_AGENT, CLAIM_JOURNAL, parse_cwt
 from vacr.record.encoding import assign_record_id
 
+pytestmark = pytest.mark.component
+
 
 def count_package_files():
     files = [path for path in Path(package_file).parent.rglob("*") if path.is_file()]

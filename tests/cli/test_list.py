@@ -311,6 +311,7 @@ def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home)
 
 
 @pytest.mark.usefixtures("terminals")
+@pytest.mark.component
 @pytest.mark.parametrize(
     ("typed", "code", "recorded"),
     [

@@ -8,6 +8,8 @@ from tests.cli.attested import BACKGROUND, PASSPORT, TRUST
 from tests.evidence.test_messages import ENDORSED
 from vacr.evidence.messages import RatsMessages, parse_messages
 
+pytestmark = pytest.mark.component
+
 KEY = ("--key", "verifier/signing.pem")
 FORMS = {"cwt": b"\xd8\x3d", "jwt": b"ey", "cbor": b"\x83", "json": b"["}
 

@@ -161,6 +161,7 @@ def test_a_source_that_yields_another_record_fails(vacr, signed):
     assert (done.returncode, "(source-mismatch)" in done.err) == (1, True)
 
 
+@pytest.mark.component
 def test_a_folder(vacr, signed):
     folder = signed / "many"
     folder.mkdir()

@@ -18,6 +18,8 @@ from tests.conftest import EXAMPLES, FIXTURES
 from vacr.app.view_server import PageServer, _PageHandler
 from vacr.record.encoding import assign_record_id
 
+pytestmark = pytest.mark.component
+
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 

@@ -76,6 +76,7 @@ def numbers(record):
     return {int(record["session"]["title"]), len(whole), len(entries)}
 
 
+@pytest.mark.component
 @pytest.mark.parametrize(
     ("work", "journal"),
     [

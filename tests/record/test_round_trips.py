@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import native_files, read_one
+from tests.conftest import limit_examples, native_files, read_one
 from tests.record.record_strategies import FORMS
 from vacr.errors import InvalidRecord
 from vacr.record.conversion import FORMAT_VERSIONS, convert
@@ -46,7 +46,7 @@ def assert_round_trip(record, version, by, *, json):
 def test_hard_records_round_trip(version, by, json):
     form = FORMS[not json]
 
-    @settings(max_examples=300)
+    @settings(max_examples=limit_examples(300))
     @given(getattr(form, f"records_{version}")())
     def run_property(record):
         assert_round_trip(record, version, by, json=json)
@@ -59,7 +59,7 @@ def test_hard_records_round_trip(version, by, json):
 def test_records_generated_from_the_schema_round_trip(version, by, json):
     schema = load_record_schema(version[1])
 
-    @settings(max_examples=100)
+    @settings(max_examples=limit_examples(100))
     @given(st.integers(0, 2**32))
     def run_property(seed):
         record = schema.generate(RULES[version], seed=seed, json=json)
