@@ -1,6 +1,4 @@
-"""Native values of Gemini CLI, OpenCode and Cursor, as their agents write them and as nobody does:
-for properties.
-"""
+"""Strategies for native values of Gemini CLI, OpenCode and Cursor, usual and unusual ones."""
 
 from hypothesis import strategies as st
 
@@ -19,8 +17,7 @@ STAMPS = st.sampled_from(
     ]
 )
 COUNTS = st.sampled_from([0, 3, 2**64 - 1, 2**64, -1, 1.5, None, "4", True])
-# Names that have a meaning of their own in an entry are the ones that could get in each other's
-# way.
+# Native members with these names could be confused with the canonical members of an entry.
 ODD_NAMES = st.sampled_from(
     sorted(
         CANONICAL_ENTRY_MEMBERS | {"message", "role", "line", "state", "usage", "native", "from"}
@@ -41,7 +38,7 @@ ODD_TYPES = (
 
 
 def objects(required=None, *, extra=EXTRA, **optional):
-    """Objects with some members, others maybe, and a few that nobody asked for."""
+    """Draw objects with some members, perhaps others, and a few unknown ones."""
     return st.builds(
         lambda base, more: {**more, **base},
         st.fixed_dictionaries(required or {}, optional=optional),

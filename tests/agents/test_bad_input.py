@@ -1,6 +1,4 @@
-"""Bad input: what can be read is recorded, what cannot be decoded is kept as bytes in an event that
-says so.
-"""
+"""Bad input: readable values are recorded, and undecodable bytes are kept in an event."""
 
 import base64
 import json
@@ -34,7 +32,7 @@ def around(line: bytes) -> bytes:
 
 
 def message(content: bytes) -> bytes:
-    """Write a line whose content is given as raw JSON."""
+    """Write a line with this raw JSON as its content."""
     return (
         b'{"type":"user","uuid":"x","sessionId":"s1","message":{"role":"user","content":'
         + content

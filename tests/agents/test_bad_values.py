@@ -1,5 +1,6 @@
-"""Bad input to the readers of whole JSON, logs and text: what can be read is recorded, the rest is
-kept as bytes or refused.
+"""Bad input to readers of whole JSON, logs and text.
+
+Readable values are recorded; the rest is kept as bytes or refused.
 """
 
 import base64
@@ -19,7 +20,7 @@ from vacr.record.json_text import format_pointer
 from vacr.record.validation import validate
 
 MESSAGE = b'{"id":"m1","timestamp":"2026-05-02T08:15:02.000Z","type":"user","content":CONTENT}'
-# Agent → a session with one message, as a whole value; CONTENT stands for what the message says.
+# Agent → a session with one message, as a whole value; CONTENT stands for the content of the message.
 WHOLE = {
     "gemini-cli": b'{"sessionId":"s1","projectHash":"ab","messages":[' + MESSAGE + b"]}",
     "opencode": b'{"info":{"id":"s1","directory":"/w"},"messages":[{"info":{"id":"m1","role":"user"},"parts":CONTENT}]}',
@@ -36,12 +37,12 @@ LINES = {
 
 
 def indented(data: bytes) -> bytes:
-    """Write a value over several lines without decoding what is wrong in it."""
+    """Spread a value over several lines without decoding its errors."""
     return data.replace(b"{", b"{\n  ", 1).replace(b",", b",\n  ", 1)
 
 
 def said(record: dict):
-    """Give what the one message says."""
+    """Return the content of the only message."""
     (entry,) = [entry for entry in record["session"]["entries"] if entry["type"] == "user"]
     return entry["said"] if "said" in entry else entry["content"]
 
@@ -54,7 +55,7 @@ def kept_bytes(record: dict) -> list[bytes]:
 
 
 def repaired(record: dict) -> str:
-    """Give what is said to have been repaired, in the session or in an entry."""
+    """Return the repairs that a record names, in the session or in an entry."""
     marks = [entry.get("vacr", {}).get("repaired", "") for entry in record["session"]["entries"]]
     return "; ".join([*record["vacr"].get("repaired", ()), *marks])
 
@@ -233,9 +234,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def native_values(data: bytes, *, repaired: bool) -> list:
-    """Give what there is to read in damaged bytes: values, and the bytes of what is none or had to
-    be repaired.
-    """
+    """Return the readable values of damaged bytes, and the bytes of unreadable or repaired ones."""
     found = [
         value
         for _, batch in parse_json_documents(data)
@@ -263,8 +262,8 @@ def check(records: list[dict], data: bytes) -> None:
     if rebuild.format_of(records[0]) == "cursor-text":
         assert rebuild.text(*records).encode() == data
     else:
-        # A repaired line is marked, and its bytes are what comes back; a repaired value of several
-        # entries comes back with them.
+        # The bytes of a repaired line come back; a repaired value of several entries comes back
+        # with its bytes.
         native = native_values(data, repaired=rebuild.format_of(records[0]) in rebuild.WHOLE)
         rebuild.assert_same(records, native, with_bytes=True)
 

@@ -1,4 +1,4 @@
-"""How members are named and which are left out, in the records of every agent."""
+"""Names of members, and members that are left out, in the records of every agent."""
 
 import json
 
@@ -10,7 +10,7 @@ from vacr.record.message_content import walk_entries
 from vacr.record.validation import load_record_schema
 
 OURS = {"vacr"}
-# What keeps its shape and its nulls, whatever is inside.
+# Members that keep their shape and their nulls.
 VERBATIM = {"content", "input", "output", "data", "children"}
 FILES = [
     pytest.param(path, id=f"{agent}/{path.name[-40:]}")
@@ -20,7 +20,7 @@ FILES = [
 
 
 def maps(record):
-    """Give the maps of a record that have canonical members, each with the names of those."""
+    """Return the maps of a record that have canonical members, each with the names of these."""
     session = record["session"]
     yield record, Record.__annotations__.keys()
     yield session, SESSION_MEMBERS

@@ -1,6 +1,4 @@
-"""Any database of Cursor's, of every version: all that the rows of a session say is in its record,
-and the rows come back.
-"""
+"""Any database of any version of Cursor: its record has every value, and the rows come back."""
 
 import base64
 import itertools
@@ -19,12 +17,12 @@ from tests.agents.natives import COUNTS, PARTS, STAMPS, objects, some
 from tests.agents.rebuild import comparable
 from tests.discovery.cursor_databases import digest, field
 from tests.discovery.leaves import lost
-from tests.discovery.recorded import found_at, record_bytes
+from tests.discovery.recorded import read_all_sessions, record_bytes
 from vacr.errors import NotASession
 from vacr.record.validation import validate
 from vacr.workflows.record_files import encode_sealed_source, unseal_source
 
-# Stands for a word that is nowhere else, so that it can be told whose it is.
+# Stands for a word that occurs nowhere else, so that its origin is certain.
 WORD = "\u2047"
 WORDS = st.just(WORD)
 ANY = some(
@@ -111,9 +109,7 @@ MESSAGE = objects(
 
 
 def cells(values):
-    """What a column holds of some values: text or bytes, written in one way or another, damaged, or
-    nothing.
-    """
+    """Draw the cell of a column: text or bytes, in one notation or another, damaged, or empty."""
     written = st.builds(
         lambda value, form: form(value),
         values,
@@ -180,7 +176,7 @@ STORE = st.fixed_dictionaries(
 
 
 class Words:
-    """Numbers words, so that each is there once."""
+    """Numbers words, so that each occurs once."""
 
     def __init__(self):
         self.numbers = itertools.count()
@@ -191,19 +187,19 @@ class Words:
         if isinstance(value, list | tuple):
             return type(value)(self(item) for item in value)
         if isinstance(value, bytes):
-            # What is no UTF-8 has its last byte from `damaged`.
+            # The last byte of text that is not UTF-8 comes from `damaged`.
             return (
                 self(value.removesuffix(b"\xff").decode()).encode()
                 + value[len(value.removesuffix(b"\xff")) :]
             )
         if isinstance(value, str):
-            # The placeholder may stand as json.dumps spells it.
+            # The placeholder may be spelled as json.dumps spells it.
             return re.sub(f"{WORD}|\\\\u2047", lambda _: f"word{next(self.numbers)};", value)
         return value
 
 
 def words(value) -> Counter:
-    """Give the words of rows or of a record, those in bytes and in hexadecimal too."""
+    """Return the words of rows or of a record, also in bytes and in hexadecimal."""
     text = json.dumps(value, default=lambda data: {"base64": base64.b64encode(data).decode()})
     hidden = [
         base64.b64decode(found) for found in re.findall(r'"base64": "([A-Za-z0-9+/=]+)"', text)
@@ -231,7 +227,7 @@ def table(path, name):
 
 
 def exported(row):
-    """Give a row as an export has it."""
+    """Return a row as an export writes it."""
     return {name: _exported(value) for name, value in row.items()}
 
 
@@ -249,9 +245,7 @@ def sorted_rows(rows):
 
 
 def check(found, rows, folder):
-    """Show that a record says what rows say, and that they come back from what is sealed
-    with it.
-    """
+    """Check that a record has every value of the rows, and that its sealed source restores them."""
     record = json.loads(record_bytes(found))
     assert validate(record).findings == []
     values = [
@@ -274,13 +268,13 @@ def check(found, rows, folder):
 
 
 def is_of(key, composer):
-    """Tell whether a row is a conversation's, by its key."""
+    """Return whether a row belongs to a conversation, by its key."""
     kind = re.match(r"(?:agentKv:)?[^:]*:", key)
     return key[kind.end() :].startswith(f"{composer}:") or key[kind.end() :] == composer
 
 
 def tabs_of(items, identity):
-    """Give the chats of an id, or those that have none."""
+    """Return the chats with this id, or the chats without an id."""
     for row in items:
         for tab in json.loads(row["value"])["tabs"]:
             said = tab.get("tabId") if isinstance(tab, dict) else None
@@ -323,7 +317,7 @@ def test_every_value_of_the_editors_rows_is_in_the_record(native):
         if not named and not any(row["key"].startswith("composerData") for row in rows):
             return
         try:
-            sessions = found_at(path)
+            sessions = read_all_sessions(path)
         except NotASession:
             sessions = []
         assert len({one.label for one in sessions}) == len(sessions)
@@ -376,5 +370,5 @@ def test_every_value_of_the_command_lines_rows_is_in_the_record(native):
         create(connection, "meta", ("key", "value"), native["unique"], meta)
         turns = [(key, number(value)) for key, value in native["turns"]]
         create(connection, "turns", ("id", "data"), False, turns)
-        (found,) = found_at(path)
+        (found,) = read_all_sessions(path)
         check(found, {one: table(path, one) for one in ("blobs", "meta", "turns")}, Path(name))

@@ -1,4 +1,4 @@
-"""The values of a native file, however they are laid out."""
+"""The JSON values of a native file, in any layout."""
 
 import json
 import re

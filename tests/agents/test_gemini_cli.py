@@ -32,12 +32,12 @@ def line(identity, kind="user", **members):
 
 
 def log(*lines):
-    """Record a log and give its entries."""
+    """Record a log and return its entries."""
     return record_of(jsonl(HEADER, *lines), "gemini-cli")["session"]["entries"]
 
 
 def fates(entries):
-    """Tell what became of each message, by its id."""
+    """Return the fate of each message, by its id."""
     marks = [
         (entry.get("id"), entry.get("vacr", {}))
         for entry in entries
@@ -126,7 +126,7 @@ FOLDS = [
         [("a", "replaced"), ("b", "rewound"), ("a", None)],
     ),
     (
-        "all set anew",
+        "all replaced",
         [line("a"), line("b"), {"$set": {"messages": [line("b"), line("c")]}}, line("d")],
         [("a", "dropped"), ("b", "replaced"), ("b", None), ("c", None), ("d", None)],
     ),

@@ -40,7 +40,7 @@ def entry(record, number):
 
 
 def exported(*parts, **info):
-    """Record an export of one assistant's message."""
+    """Record an export with one message of the assistant."""
     message = {
         "info": {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", **info},
         "parts": list(parts),
@@ -359,7 +359,7 @@ def test_model_of_a_message_outranks_its_metadata():
 
 
 def later(kind, **data):
-    """Record a session of the later model that has one row."""
+    """Record a session of the later model with one row."""
     row = {"id": "x1", "session_id": "ses_1", "type": kind, "data": json.dumps(data)}
     (found,) = record_of(
         encode_session_rows("opencode-sqlite", "ses_1", [("session_message", row)])
@@ -396,7 +396,7 @@ def test_other_row_of_the_later_model_is_an_event_of_its_type(kind, event_type):
 
 
 def of_two(*values):
-    """Record a dump of two sessions, and what the values are."""
+    """Record a dump of two sessions with these values."""
     heads = [{"id": f"ses_{letter}", "directory": "/w", "projectID": "p"} for letter in "AB"]
     return {
         record["session"]["session-id"]: record["session"]
@@ -433,7 +433,7 @@ def test_part_without_session_follows_its_message():
     message = {"id": "msg_1", "sessionID": "ses_A", "role": "user"}
     other = {"id": "msg_2", "sessionID": "ses_B", "role": "user"}
     assert said(of_two(message, other, part)["ses_A"]) == ["words"]
-    # One that names a session is of that, whoever has such a message.
+    # A part that names a session belongs to it, even if another session has the message.
     assert said(of_two(message, other, part | {"sessionID": "ses_B"})["ses_A"]) == []
 
 
@@ -492,7 +492,7 @@ def test_head_of_an_export_may_hold_any_session(form, session):
 )
 @pytest.mark.parametrize("indent", [2, None])
 def test_output_before_an_export_is_kept(lead, indent):
-    """Whoever catches both outputs of the command has a line of the other before the export."""
+    """A capture of both output streams has a line of the other stream before the export."""
     said = {
         "info": {"id": "msg_1", "role": "user"},
         "parts": [{"id": "prt_1", "type": "text", "text": "words"}],

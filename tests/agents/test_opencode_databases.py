@@ -1,6 +1,4 @@
-"""Databases of OpenCode's that no version would make: whatever is in them, every session is listed
-and every value recorded.
-"""
+"""Unusual OpenCode databases: every session is listed, and every value is recorded."""
 
 import json
 import sqlite3
@@ -29,7 +27,7 @@ NEVER = {
 """Tables that are nobody's session."""
 KEYS = {"session": "id", "project": "id", "event": "aggregate_id", "event_sequence": "aggregate_id"}
 OPTIONAL = {"later", "event", "event_sequence", "session_context_epoch"}
-"""Tables in which a row may be of no session."""
+"""Tables whose rows may belong to no session."""
 
 ids = st.sampled_from(
     ["ses_1", "ses_2", "", "5", 5, 2.5, b"\xff\xfe", b"ses_1", None, "sés'\"\n", -(2**63)]
@@ -76,7 +74,7 @@ data = st.one_of(
 
 @st.composite
 def databases(draw):
-    """Give tables with their columns and rows."""
+    """Draw tables with their columns and rows."""
     schema = draw(st.sampled_from(sorted(SCHEMAS)))
     found = {}
     for table, columns in SCHEMAS[schema].items():
@@ -126,7 +124,7 @@ def spelled(identity):
 
 
 def written(path, tables, typed, rows):
-    """Write a database; give its rows as they are in it."""
+    """Write a database, and return its rows as stored."""
     with closing(sqlite3.connect(path)) as connection, connection:
         for table, columns in tables.items():
             connection.execute(

@@ -1,4 +1,4 @@
-"""Readers of third parties, found by entry point; sources recognised by content."""
+"""Agents from other packages are found by entry point; sources are recognised by content."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""Every session there is: nothing lost, nothing counted twice, valid, and the native values come
-back.
-"""
+"""Every fixture and corpus session: complete, counted once, valid, and rebuilt from its record."""
 
 import importlib.util
 import json
@@ -30,7 +28,7 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
             if value.get("type") == "session_meta"
         ]
         if len(set(metas)) > 1:
-            pytest.skip("a fork: what it inherits is not its own; see test_codex_cli.py")
+            pytest.skip("a fork: inherited lines are not its own; see test_codex_cli.py")
     assert independent.record(*records_of(data)) == plain(getattr(independent, agent)(data))
 
 
@@ -43,7 +41,7 @@ def test_messages_not_superseded_are_the_folded_log(path):
 
 
 def plain(counts):
-    """Leave out what there is none of."""
+    """Return counts without zeros and empty sets."""
     counts.messages, counts.tokens = +counts.messages, +counts.tokens
     return counts
 

@@ -1,4 +1,4 @@
-"""Any native lines, even ones no agent has written yet: their values come back from the record."""
+"""Any native lines, also ones that no agent writes yet, come back from the record."""
 
 import json
 
@@ -27,8 +27,7 @@ STAMPS = st.sampled_from(
         1.5,
     ]
 )
-# Names that have a meaning of their own in an entry are the ones that could get in each other's
-# way.
+# Native members with these names could be confused with the canonical members of an entry.
 ODD_NAMES = st.sampled_from(
     sorted(
         CANONICAL_ENTRY_MEMBERS
@@ -207,9 +206,7 @@ def indented(native) -> bytes:
 
 
 def written(native, layout) -> tuple[bytes, list]:
-    """Write values in a layout; what goes over many lines are objects and arrays with something in
-    them.
-    """
+    """Write values in a layout; only objects and arrays with members span several lines."""
     if layout is indented:
         native = [value for value in native if isinstance(value, dict | list) and value]
     return layout(native), native

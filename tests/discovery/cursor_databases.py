@@ -1,4 +1,4 @@
-"""Cursor's two databases as it makes them, filled by what a test says."""
+"""Cursor's two databases, with the values of a test."""
 
 import hashlib
 import json
@@ -27,8 +27,9 @@ def editor(
     headers: list | None = None,
     journal: str = "wal",
 ) -> Path:
-    """Make the editor's database of values by key: texts and bytes are stored as such, all else as
-    JSON.
+    """Make the editor's database from values by key.
+
+    Texts and bytes are stored unchanged, other values as JSON.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA journal_mode = {journal}")
@@ -56,9 +57,7 @@ def stored(value):
 
 
 def composer_rows(path: Path, composer: str) -> list:
-    """Give the values of the rows that are a conversation's, by the keys' own rules and none of the
-    package's code.
-    """
+    """Return the values of a conversation's rows, found by key without code of the package."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         rows = {
             key: value
@@ -104,9 +103,7 @@ def field(number: int, value: bytes | str | int) -> bytes:
 def command_line(
     path: Path, meta, blobs: list, root: bytes | None = None, journal: str = "wal"
 ) -> Path:
-    """Make the command line's database: blobs named by their digests, a root among them, and the
-    row that names it.
-    """
+    """Make the command line's database: blobs named by digest, and the row that names the root."""
     if isinstance(meta, dict):
         if root is not None:
             meta = meta | {"latestRootBlobId": digest(root)}
@@ -125,7 +122,7 @@ def command_line(
 
 
 def blob_rows(path: Path) -> list:
-    """Give all values of the command line's database."""
+    """Return all values of the command line's database."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         found = [
             *connection.execute("SELECT data FROM blobs"),

@@ -1,4 +1,4 @@
-"""A home with sessions of all agents in it, as it is on each operating system."""
+"""A home folder with sessions of all agents, as on each operating system."""
 
 import json
 import os
@@ -21,14 +21,14 @@ CURSOR = "7e2b9c54-1111-4aaa-8bbb-0123456789ab"
 
 
 def variables(home: Path, system: str = "linux") -> dict[str, str]:
-    """Give the variables that say where a home is."""
+    """Return the environment variables that name a home."""
     if system == "win32":
         return {"USERPROFILE": str(home), "APPDATA": str(home / CURSOR_USER[system])}
     return {"HOME": str(home)}
 
 
 def put(source: Path, target: Path) -> Path:
-    """Copy a session to where its agent keeps it."""
+    """Copy a session to its agent's folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         shutil.copytree(source, target)
@@ -85,7 +85,7 @@ def fill(home: Path, system: str = "linux") -> Path:
 
 
 def claude_session(path: Path, number: int, **members) -> Path:
-    """Write a session of Claude Code's whose last line is of a given minute."""
+    """Write a Claude Code session that ends in a given minute."""
     path.parent.mkdir(parents=True, exist_ok=True)
     line = {
         "type": "user",
@@ -99,6 +99,6 @@ def claude_session(path: Path, number: int, **members) -> Path:
         "message": {"role": "user", "content": f"question {number}"},
     } | members
     path.write_text(json.dumps(line) + "\n")
-    # When a file was last touched says nothing where the session tells.
+    # The time in the session outranks the modification time of the file.
     os.utime(path, (1_000_000_000 - number, 1_000_000_000 - number))
     return path

@@ -1,14 +1,13 @@
-"""What a row or a record says, value by value, without any code of the package: what the one says
-the other must say too.
-"""
+"""The values in rows and in records, compared without code of the package."""
 
 import base64
 import json
 
 
 def leaves(value):
-    """Yield the values that are not containers; a text that is JSON, also in hexadecimal, stands
-    for what it contains.
+    """Yield the values that are not containers.
+
+    A text that is JSON, also in hexadecimal, yields the values in it.
     """
     # A list instead of recursion: some values are nested deeper than Python's stack.
     waiting = [value]
@@ -51,6 +50,6 @@ def _unhexed(text):
 
 
 def lost(rows, record) -> set:
-    """Give what rows say and a record does not; what it says about its source does not count."""
+    """Return the values of rows that a record lacks; `vacr.source` does not count."""
     ours = {name: value for name, value in record["vacr"].items() if name != "source"}
     return set(leaves(list(rows))) - set(leaves([record["session"], record.get("vcs"), ours]))

@@ -1,4 +1,4 @@
-"""OpenCode's database as its versions make it, filled by what a test says."""
+"""OpenCode's database in each of its versions, with the rows of a test."""
 
 import json
 import sqlite3
@@ -88,7 +88,7 @@ SESSION, CHILD, START = "ses_1b7Nora", "ses_1b6Helper", 1_785_000_000_000
 
 
 class OpenCode:
-    """A database that is being filled."""
+    """A database that a test fills."""
 
     def __init__(self, path: Path, schema: str = "newest", journal: str = "wal") -> None:
         self.path = path
@@ -101,7 +101,7 @@ class OpenCode:
             self.connection.execute(index)
 
     def add(self, table: str, **values) -> None:
-        """Add a row; columns that this version does not have are left out, as is a table."""
+        """Add a row, without the tables and columns that this version lacks."""
         if table in self.tables:
             columns = [row[1] for row in self.connection.execute(f'PRAGMA table_info("{table}")')]
             times = {"time_created": START, "time_updated": START}
@@ -142,7 +142,7 @@ class OpenCode:
         )
 
     def add_part(self, identity: str, message: str, session: str, data, **columns) -> None:
-        """Add a part; when it was made is the time of an import, as it may be."""
+        """Add a part; its creation time may be the time of an import."""
         self.add(
             "part",
             id=identity,
@@ -154,13 +154,13 @@ class OpenCode:
         )
 
     def close(self) -> Path:
-        """End the filling; the journal is gone then."""
+        """Close the database, which removes the journal."""
         self.connection.close()
         return self.path
 
 
 def conversation(database: OpenCode, session: str = SESSION, letter: str = "a", **columns) -> None:
-    """Add a session in which most things happen once."""
+    """Add a session with one of most things."""
     database.add_session(session, **columns)
     words = f"words of {session}"
     one, two, three = (f"msg_{letter}0{number}" for number in (1, 2, 3))
@@ -227,7 +227,7 @@ def conversation(database: OpenCode, session: str = SESSION, letter: str = "a", 
         {"type": "patch", "hash": f"hash of {words}", "files": [f"/home/nora/{session}.py"]},
         {"type": "step-finish", "reason": "stop", "cost": 0.0125, "tokens": usage},
     ]
-    # Rows come in no order; ids and times say which they have.
+    # Rows have no order of their own; ids and times determine it.
     for number, part in reversed([*enumerate(parts, 1)]):
         database.add_part(f"prt_{letter}02{number}", two, session, part)
     database.add_message(three, session, START + 100, said | {"time": {"created": START + 100}})
@@ -240,9 +240,7 @@ def conversation(database: OpenCode, session: str = SESSION, letter: str = "a", 
 
 
 def filled(path: Path, schema: str = "newest", journal: str = "wal") -> OpenCode:
-    """Make a database with two sessions, a third that is a sub-agent's, and all the tables that are
-    about something else.
-    """
+    """Make a database with two sessions, a sub-agent's session, and rows of all other tables."""
     database = OpenCode(path, schema, journal)
     database.add(
         "project",
@@ -334,9 +332,7 @@ def filled(path: Path, schema: str = "newest", journal: str = "wal") -> OpenCode
 
 
 def rows_of(path: Path, session: str) -> list[dict]:
-    """Give the rows that are a session's, by what the schema says and none of the
-    package's code.
-    """
+    """Return the rows of a session, found by the schema without code of the package."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         tables = [

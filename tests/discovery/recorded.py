@@ -1,4 +1,4 @@
-"""Records of what lies at a path, as a stranger gets them."""
+"""The records of the sessions at a path."""
 
 import json
 
@@ -8,8 +8,8 @@ from vacr.record.encoding import assign_record_id
 from vacr.record.validation import validate
 
 
-def found_at(path, **wish) -> list:
-    """Read all sessions at a path, none of which may fail."""
+def read_all_sessions(path, **wish) -> list:
+    """Read all sessions at a path, and check that none failed."""
     found = list(read_sessions(path, keep_source=True, **wish))
     for one in found:
         assert not isinstance(one, VacrError), one.diagnostics()
@@ -17,14 +17,14 @@ def found_at(path, **wish) -> list:
 
 
 def record_bytes(found) -> bytes:
-    """Give the bytes of a record."""
+    """Return the bytes of a record."""
     return b"".join(assign_record_id(found.reading.record))
 
 
 def records(path, **wish) -> dict[str, dict]:
-    """Give the records at a path by their session's id, each of them valid."""
+    """Return the records at a path by session id, and check that each is valid."""
     made = {}
-    for found in found_at(path, **wish):
+    for found in read_all_sessions(path, **wish):
         record = json.loads(record_bytes(found))
         assert validate(record).findings == []
         made[record["session"]["session-id"]] = record
@@ -32,6 +32,6 @@ def records(path, **wish) -> dict[str, dict]:
 
 
 def shape(entry) -> tuple | str:
-    """Tell what an entry is, and what its children are."""
+    """Return the type of an entry, with the shapes of its children."""
     kind = entry.get("event-type") if entry["type"] == "system-event" else entry["type"]
     return (kind, *map(shape, entry["children"])) if "children" in entry else kind

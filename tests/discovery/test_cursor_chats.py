@@ -1,4 +1,4 @@
-"""The chats that versions of Cursor's editor before the composer kept, all in one value."""
+"""Chats of Cursor's editor before the composer, all stored in one value."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from tests.discovery.cursor_databases import START, composer_rows, editor
 from tests.discovery.leaves import lost
-from tests.discovery.recorded import found_at, record_bytes, shape
+from tests.discovery.recorded import read_all_sessions, record_bytes, shape
 from tests.discovery.test_cursor_editor import CID, FORMS
 from vacr.agents.cursor import stores as cursor_stores
 from vacr.agents.cursor.stores import group_chats_by_id
@@ -42,7 +42,7 @@ CHATS = {
 def test_chats_from_before_composers_are_read(tmp_path, key):
     found = {
         one.label: one
-        for one in found_at(
+        for one in read_all_sessions(
             editor(tmp_path / "state.vscdb", {}, {key: CHATS, "aiService.prompts": []})
         )
     }
@@ -62,7 +62,7 @@ def test_chats_from_before_composers_are_read(tmp_path, key):
 )
 def test_chats_that_cannot_be_split_without_loss_are_kept_whole(tmp_path, text):
     path = editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: text})
-    (found,) = found_at(path)
+    (found,) = read_all_sessions(path)
     assert found.label == ""
     assert lost([text], found.reading.record) == set()
     assert validate(json.loads(record_bytes(found))).findings == []
@@ -71,7 +71,7 @@ def test_chats_that_cannot_be_split_without_loss_are_kept_whole(tmp_path, text):
 @pytest.mark.parametrize("value", [None, "", {}, {"tabs": []}, {"tabs": None}, []])
 def test_value_without_chats_has_no_session(tmp_path, value):
     with pytest.raises(NotASession, match="the database has no sessions"):
-        found_at(editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: value}))
+        read_all_sessions(editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: value}))
 
 
 def test_chat_with_the_id_of_a_composer_joins_its_session(tmp_path):
@@ -81,7 +81,7 @@ def test_chat_with_the_id_of_a_composer_joins_its_session(tmp_path):
         FORMS["headers"],
         {OLD_CHATS: {"tabs": [tab, tab | {"chatTitle": "once more"}]}},
     )
-    (found,) = found_at(path)
+    (found,) = read_all_sessions(path)
     record = found.reading.record
     assert lost([*composer_rows(path, CID), tab, "once more"], record) == set()
     assert record["session"]["name"] == "Fix the till"
@@ -98,14 +98,12 @@ def test_many_chats_are_split_once(tmp_path, monkeypatch):
         for number in range(50)
     ]
     path = editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: {"tabs": tabs}})
-    os.utime(
-        path, (0, 0)
-    )  # what has just changed may change again unseen, so nothing is kept of it
+    os.utime(path, (0, 0))  # a fresh change is not cached: the next one could go unnoticed
     taken, chats = [], group_chats_by_id
     monkeypatch.setattr(
         cursor_stores, "group_chats_by_id", lambda value: taken.append(value) or chats(value)
     )
-    assert len(found_at(path)) == 50
+    assert len(read_all_sessions(path)) == 50
     assert len(taken) == 1
 
 
@@ -114,4 +112,4 @@ def test_two_values_of_one_key_are_both_read(tmp_path):
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         rows = [(OLD_CHATS, json.dumps({"tabs": [tab]})) for tab in CHATS["tabs"][:2]]
         connection.executemany("INSERT INTO ItemTable VALUES (?, ?)", rows)
-    assert [one.label for one in found_at(tmp_path / "state.vscdb")] == ["tab-1", "tab-2"]
+    assert [one.label for one in read_all_sessions(tmp_path / "state.vscdb")] == ["tab-1", "tab-2"]

@@ -1,6 +1,4 @@
-"""The database of Cursor's command line: blobs by digest, and a root that says which of them are
-the conversation.
-"""
+"""The database of Cursor's command line: blobs by digest, and a root that lists them."""
 
 import json
 import sqlite3
@@ -10,7 +8,7 @@ import pytest
 
 from tests.discovery.cursor_databases import START, blob_rows, command_line, digest, field
 from tests.discovery.leaves import lost
-from tests.discovery.recorded import found_at, records, shape
+from tests.discovery.recorded import read_all_sessions, records, shape
 from vacr.agents.cursor.databases import parse_protobuf_fields
 
 SESSION = "0b3f9a52-4c1d-4e53-9d0e-51f2f0c7a9d2"
@@ -174,7 +172,7 @@ def test_any_head_loses_nothing(tmp_path, head):
 
 
 def test_head_describes_the_session(tmp_path):
-    (found,) = found_at(
+    (found,) = read_all_sessions(
         command_line(
             tmp_path / "store.db",
             HEADS["a key"] | HEADS["the last model"] | {"blobEncryptionKey": "k"},

@@ -1,6 +1,4 @@
-"""The conversations in the database of Cursor's editor, of all the forms that its versions gave
-them.
-"""
+"""The conversations in the database of Cursor's editor, in the forms of all versions."""
 
 import json
 import sqlite3
@@ -10,7 +8,7 @@ import pytest
 
 from tests.discovery.cursor_databases import START, composer_rows, digest, editor
 from tests.discovery.leaves import lost
-from tests.discovery.recorded import found_at, records, shape
+from tests.discovery.recorded import read_all_sessions, records, shape
 from vacr.errors import NotASession
 
 CID = "7e2b9c54-1111-4aaa-8bbb-0123456789ab"
@@ -135,7 +133,7 @@ def test_id_may_be_a_prefix_of_another_and_have_any_characters(tmp_path):
     for name in names:
         rows[f"composerData:{name}"] = {"composerId": name, "createdAt": START, **headers("b1")}
         rows[f"bubbleId:{name}:b1"] = bubble("b1", 1, f"words of <{name}>")
-    found = found_at(editor(tmp_path / "state.vscdb", rows))
+    found = read_all_sessions(editor(tmp_path / "state.vscdb", rows))
     assert sorted(one.label for one in found) == sorted(names)
     for one in found:
         (entry,) = one.reading.record["session"]["entries"]
@@ -303,7 +301,7 @@ def test_rows_other_than_bubbles_are_kept(tmp_path):
         rows,
         headers=[(CID, 0, '{"name":"head"}'), ("another", 0, '{"name":"another\'s words"}')],
     )
-    (found,) = found_at(path)
+    (found,) = read_all_sessions(path)
     record = found.reading.record
     kinds = {
         shape(entry)[0] if isinstance(shape(entry), tuple) else shape(entry)
@@ -338,7 +336,7 @@ def test_conversation_is_described(tmp_path):
         f"composerData:{CID}": composer(**headers("b1"), **about),
         f"bubbleId:{CID}:b1": bubble("b1", 1, "hi"),
     }
-    (found,) = found_at(editor(tmp_path / "state.vscdb", rows))
+    (found,) = read_all_sessions(editor(tmp_path / "state.vscdb", rows))
     record = found.reading.record
     assert record["vacr"]["parent"] == {"session-id": "parent"}
     assert record["session"]["format"] == "autonomous"
@@ -397,7 +395,7 @@ def test_repeated_keys_and_unknown_columns_are_kept(tmp_path):
             ),
             [CID, CID],
         )
-    (found,) = found_at(tmp_path / "state.vscdb")
+    (found,) = read_all_sessions(tmp_path / "state.vscdb")
     record = found.reading.record
     assert lost([*(part for _, *parts in values for part in parts), "a note"], record) == set()
     assert b"not this" not in found.source.main.data
@@ -420,7 +418,7 @@ def test_rows_belong_to_the_conversation_in_their_keys(tmp_path):
         "z;",
     ]
     rows = FORMS["headers"] | {key: {"of": f"<{key}>"} for key in own + others}
-    (found,) = found_at(editor(tmp_path / "state.vscdb", rows))
+    (found,) = read_all_sessions(editor(tmp_path / "state.vscdb", rows))
     said = found.source.main.data.decode()
     assert [key for key in own if f"<{key}>" not in said] == []
     assert [key for key in others if f"<{key}>" in said] == []
@@ -434,7 +432,7 @@ def test_rows_belong_to_the_conversation_in_their_keys(tmp_path):
 )
 def test_editor_without_conversations_has_no_session(tmp_path, rows):
     with pytest.raises(NotASession, match="the database has no sessions"):
-        found_at(editor(tmp_path / "state.vscdb", rows, {"workbench.view": "x"}))
+        read_all_sessions(editor(tmp_path / "state.vscdb", rows, {"workbench.view": "x"}))
 
 
 def test_bubbles_without_a_conversation_become_one(tmp_path):
@@ -454,4 +452,4 @@ def test_another_editor_has_no_table_of_conversations(tmp_path):
             "CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
         )
     with pytest.raises(NotASession):
-        found_at(tmp_path / "state.vscdb")
+        read_all_sessions(tmp_path / "state.vscdb")

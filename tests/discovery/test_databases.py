@@ -14,7 +14,7 @@ import pytest
 
 from tests.discovery import writer
 from tests.discovery.opencode_database import SESSION, OpenCode, conversation
-from tests.discovery.recorded import found_at, records
+from tests.discovery.recorded import read_all_sessions, records
 from vacr.cli import run_command_line
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.places import walk_places
@@ -38,7 +38,7 @@ def empty(path, journal="wal"):
 
 @contextmanager
 def agent(work, path, journal="wal"):
-    """Run an agent in a process of its own, which ends with the block at the latest."""
+    """Run an agent in another process, which ends with the block at the latest."""
     process = subprocess.Popen(
         [sys.executable, writer.__file__, work, path, journal], stdout=subprocess.PIPE
     )
@@ -103,7 +103,7 @@ LEFT = {
     "nothing": lambda _: None,
     "a log and its index": lambda path: crashed("idle", path),
     "a log without its index": lambda path: (crashed("idle", path), Path(f"{path}-shm").unlink()),
-    "a log with what was not finished": lambda path: crashed("unfinished", path),
+    "a log with an unfinished transaction": lambda path: crashed("unfinished", path),
     "a log that is empty": lambda path: Path(f"{path}-wal").touch(),
     "a journal to be rolled back": lambda path: crashed("unfinished", path, "delete"),
     "a journal that is done": lambda path: crashed("idle", path, "persist"),
@@ -209,7 +209,7 @@ def test_side_files_must_be_regular_files(store):
 
 @pytest.mark.parametrize("writers", [0, 1, 2, 3])
 def test_header_decides_whether_the_log_is_read(store, writers):
-    """SQLite looks for a log if the readers' version says so, whatever the writers' version."""
+    """SQLite looks for a log if the header's read version is 2, for any write version."""
     data = bytearray(store.read_bytes())
     data[18:20] = bytes((writers, 2))
     store.write_bytes(data)
@@ -234,7 +234,7 @@ def test_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
     tasks = [place for place in walk_places(tmp_path) if place.session is not None]
     copied.clear()
     for place in tasks:
-        assert len(found_at(place.path, session=place.session)) == 1
+        assert len(read_all_sessions(place.path, session=place.session)) == 1
     assert len(tasks) == 5
     assert copied == ["opencode.db", "opencode.db-wal"]
 
@@ -261,7 +261,7 @@ def test_damaged_session_hides_no_other(tmp_path):
     path = database.close()
     data = path.read_bytes()
     middle = (data.index(b"z" * 4000) // 4096 + 2) * 4096
-    # A page of a long value begins with the number of the next.
+    # A page of a long value begins with the number of the next page.
     path.write_bytes(data[:middle] + b"\xff\xff\xff\xff" + data[middle + 4 :])
     good, bad = sorted(read_sessions(path), key=lambda one: isinstance(one, UnreadableInput))
     assert good.label == SESSION
@@ -281,7 +281,7 @@ def test_rest_of_a_damaged_table_is_recorded_with_the_damage(tmp_path):
         )
     path = database.close()
     data = bytearray(path.read_bytes())
-    # The first byte of a page says what it is.
+    # The first byte of a page is its type.
     data[data.index(b"said 4") // 4096 * 4096] = 0xFF
     path.write_bytes(data)
     made = list(read_sessions(path))
@@ -356,7 +356,7 @@ def test_log_of_a_linked_database_is_read(tmp_path, store):
 def test_database_may_have_any_name(tmp_path, name, journal):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
     empty(tmp_path / "x", journal).rename(path)
-    (found,) = found_at(path)
+    (found,) = read_all_sessions(path)
     assert found.reading.record["session"]["session-id"] == SESSION
     assert list(tmp_path.iterdir()) == [path]
 

@@ -276,7 +276,7 @@ def large_editor(home):
 
 
 @pytest.mark.skipif(
-    not Path("/proc/self/io").exists(), reason="the system does not tell how much was read"
+    not Path("/proc/self/io").exists(), reason="the system does not count the bytes read"
 )
 @pytest.mark.parametrize(
     "put",

@@ -1,6 +1,4 @@
-"""The export of a session: the same bytes wherever its rows lie, and the same record from it as
-from the database.
-"""
+"""The export of a session: the same bytes wherever its rows are, and the same record again."""
 
 import json
 import shutil
@@ -11,7 +9,7 @@ import pytest
 
 from tests.discovery import cursor_databases as cursor
 from tests.discovery.opencode_database import SCHEMAS, filled
-from tests.discovery.recorded import found_at, record_bytes
+from tests.discovery.recorded import read_all_sessions, record_bytes
 from tests.discovery.test_cursor_chats import CHATS
 from tests.discovery.test_cursor_command_line import BESIDE, MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import CID, FORMS, composer
@@ -64,13 +62,11 @@ def store(request, tmp_path):
 
 
 def exports(path):
-    return {found.label: found.source.main.data for found in found_at(path)}
+    return {found.label: found.source.main.data for found in read_all_sessions(path)}
 
 
 def rewritten(path, target):
-    """Write all rows again in another order, with other numbers, on pages of another size, in
-    another encoding.
-    """
+    """Write all rows again in another order, with other numbers, page size and encoding."""
     with (
         closing(sqlite3.connect(path)) as old,
         closing(sqlite3.connect(target, isolation_level=None)) as new,
@@ -126,23 +122,25 @@ def test_every_line_is_canonical_and_the_first_names_the_session(store):
 
 
 def test_restored_export_yields_the_record_of_the_database(store, tmp_path):
-    for found in found_at(store):
+    for found in read_all_sessions(store):
         (part,) = found.source.parts
         file = tmp_path / "restored" / part.name
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(part.data)
-        (again,) = found_at(file)
+        (again,) = read_all_sessions(file)
         assert record_bytes(again) == record_bytes(found)
         assert again.source.manifest() == found.source.manifest()
 
 
 def test_two_exports_in_one_file_are_two_sessions(tmp_path):
-    found = {one.label: one for one in found_at(filled(tmp_path / "opencode.db").close())}
+    found = {one.label: one for one in read_all_sessions(filled(tmp_path / "opencode.db").close())}
     (tmp_path / "both.jsonl").write_bytes(b"".join(one.source.main.data for one in found.values()))
-    again = {one.label: one.reading.record["session"] for one in found_at(tmp_path / "both.jsonl")}
+    again = {
+        one.label: one.reading.record["session"]
+        for one in read_all_sessions(tmp_path / "both.jsonl")
+    }
     for label, session in again.items():
-        # What the exports share, the project, is kept for each of them and once more as it came
-        # again.
+        # The shared project is kept with each export, and again where it is repeated.
         assert session["entries"][:3] == found[label].reading.record["session"]["entries"][:3]
     assert sorted(again) == sorted(found)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import FIXTURES
 from tests.discovery.leaves import lost
-from tests.discovery.recorded import found_at, record_bytes, records
+from tests.discovery.recorded import read_all_sessions, record_bytes, records
 from tests.discovery.test_databases import bound_by_permissions
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.places import walk_places
@@ -34,7 +34,7 @@ def said(found):
 
 
 def test_each_session_is_one_record(storage):
-    found = {one.reading.record["session"]["session-id"]: one for one in found_at(storage)}
+    found = {one.reading.record["session"]["session-id"]: one for one in read_all_sessions(storage)}
     assert sorted(found) == [CHILD, SESSION]
     for one in found.values():
         assert lost(said(one), one.reading.record) == set()
@@ -46,33 +46,34 @@ def test_each_session_is_one_record(storage):
 
 def test_own_file_of_a_session_stands_for_all_of_it(storage):
     whole = {
-        one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)
+        one.reading.record["session"]["session-id"]: record_bytes(one)
+        for one in read_all_sessions(storage)
     }
     for session, expected in whole.items():
         (file,) = storage.glob(f"session/*/{session}.json")
-        (found,) = found_at(file, sub_agents=False)
+        (found,) = read_all_sessions(file, sub_agents=False)
         assert record_bytes(found) == expected
-        (again,) = found_at(storage, session=session, sub_agents=False)
+        (again,) = read_all_sessions(storage, session=session, sub_agents=False)
         assert record_bytes(again) == expected
 
 
 def test_sub_agents_come_with_their_session(storage):
     (file,) = storage.glob(f"session/*/{SESSION}.json")
-    for found in (found_at(file), found_at(storage, session=SESSION)):
+    for found in (read_all_sessions(file), read_all_sessions(storage, session=SESSION)):
         assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [
             (SESSION, ""),
             (CHILD, CHILD),
         ]
-    assert len(found_at(storage, session=CHILD)) == 1
+    assert len(read_all_sessions(storage, session=CHILD)) == 1
 
 
 def test_restored_files_yield_the_same_record(storage, tmp_path):
-    for one in found_at(storage):
+    for one in read_all_sessions(storage):
         back = tmp_path / one.reading.record["session"]["session-id"]
         for part in one.source.parts:
             (back / part.name).parent.mkdir(parents=True, exist_ok=True)
             (back / part.name).write_bytes(part.data)
-        (again,) = found_at(back)
+        (again,) = read_all_sessions(back)
         assert record_bytes(again) == record_bytes(one)
 
 
@@ -111,7 +112,7 @@ def moved(file):
 HALVES = {
     "a part that is cut off": lambda storage: cut(part(storage)),
     "a part that is empty": lambda storage: part(storage).write_bytes(b""),
-    "a part that is no object": lambda storage: part(storage).write_bytes(b'["a", 1]'),
+    "a part that is not an object": lambda storage: part(storage).write_bytes(b'["a", 1]'),
     "a part that was elsewhere": lambda storage: moved(part(storage)),
     "a message that is cut off": lambda storage: cut(message(storage)),
     "a message that was elsewhere": lambda storage: moved(message(storage)),
@@ -136,7 +137,9 @@ def test_incomplete_session_is_recorded(storage, spoil):
     made = records(storage)
     assert sorted(made) == [CHILD, SESSION]
     (found,) = [
-        one for one in found_at(storage) if one.reading.record["session"]["session-id"] == SESSION
+        one
+        for one in read_all_sessions(storage)
+        if one.reading.record["session"]["session-id"] == SESSION
     ]
     assert lost([value_or_bytes(one.data) for one in found.source.parts], made[SESSION]) == set()
 
@@ -152,7 +155,7 @@ def value_or_bytes(data):
 def test_parts_without_a_message_are_a_record_of_their_own(storage):
     words = part(storage).read_bytes()
     message(storage).unlink()
-    found = found_at(storage)
+    found = read_all_sessions(storage)
     assert len(found) == 3
     (orphan,) = [one for one in found if one.name == f"{LAST}.json"]
     assert orphan.reading.record["session"]["session-id"] == SESSION
@@ -176,7 +179,7 @@ def test_link_is_not_followed(storage, tmp_path):
     (storage / "message" / SESSION / "msg_y.json").write_text("{}")
     file.symlink_to(tmp_path / "secret.json")
     folder.symlink_to(tmp_path / "parts")
-    found, *_ = found_at(storage, session=SESSION)
+    found, *_ = read_all_sessions(storage, session=SESSION)
     assert all(b"elsewhere" not in one.data for one in found.source.parts)
     assert {(error.where, error.message) for error in found.left_out} == {
         (str(path), "a link, not followed") for path in (file, folder)
@@ -255,7 +258,7 @@ def test_other_folder_is_not_a_store(tmp_path):
 def test_undecodable_file_is_reported(storage):
     broken = message(storage)
     broken.write_bytes(b'{"id": ')
-    found, *_ = found_at(storage, session=SESSION)
+    found, *_ = read_all_sessions(storage, session=SESSION)
     name = broken.relative_to(storage).as_posix()
     (notice,) = [
         notice for notice in found.reading.notices if "cannot be decoded" in notice.message
@@ -277,12 +280,12 @@ def test_restored_incomplete_session_is_a_store(storage, tmp_path, kept):
             shutil.rmtree(folder)
     for folder in ("session", "message"):
         (storage / folder).mkdir(exist_ok=True)
-    for found in found_at(storage):
+    for found in read_all_sessions(storage):
         restored = tmp_path / found.name
         for part in found.source.parts:
             (restored / part.name).parent.mkdir(parents=True, exist_ok=True)
             (restored / part.name).write_bytes(part.data)
-        (again,) = found_at(restored)
+        (again,) = read_all_sessions(restored)
         assert record_bytes(again) == record_bytes(found)
 
 
@@ -291,6 +294,6 @@ def test_piece_of_a_session_is_refused(storage, tmp_path):
         with pytest.raises(NotASession, match="only a piece of a session") as caught:
             list(read_sessions(piece))
         assert str(storage) in caught.value.hint
-    # Alone, it is all there is.
+    # Outside of a store, it is read as a session.
     shutil.copy(message(storage), tmp_path / "alone.json")
-    assert len(found_at(tmp_path / "alone.json")) == 1
+    assert len(read_all_sessions(tmp_path / "alone.json")) == 1

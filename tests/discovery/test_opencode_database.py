@@ -1,6 +1,4 @@
-"""OpenCode's database, of every version: each session a record of its own, of its rows and no
-others.
-"""
+"""OpenCode's database in every version: each session is one record, made of its rows alone."""
 
 import json
 import os
@@ -21,7 +19,7 @@ from tests.discovery.opencode_database import (
     filled,
     rows_of,
 )
-from tests.discovery.recorded import found_at, record_bytes, records, shape
+from tests.discovery.recorded import read_all_sessions, record_bytes, records, shape
 from vacr.agents.opencode.stores import _SessionTable
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.session_stores import DatabaseFile
@@ -89,7 +87,7 @@ class TestEveryVersion:
         assert "drift" not in record["vacr"]
 
     def test_only_its_own_rows_are_exported_and_credentials_never(self, tmp_path, schema, journal):
-        for found in found_at(filled(tmp_path / "opencode.db", schema, journal).close()):
+        for found in read_all_sessions(filled(tmp_path / "opencode.db", schema, journal).close()):
             (part,) = found.source.parts
             head, *rows = map(json.loads, part.data.splitlines())
             assert head == {"vacr-export": "opencode-sqlite", "session": found.label}
@@ -134,7 +132,9 @@ def test_newest_version_describes_the_session(tmp_path):
 
 def test_secret_of_a_share_is_reported(tmp_path):
     (found,) = [
-        one for one in found_at(filled(tmp_path / "opencode.db").close()) if one.label == SESSION
+        one
+        for one in read_all_sessions(filled(tmp_path / "opencode.db").close())
+        if one.label == SESSION
     ]
     assert found.reading.record["vacr"]["secrets"] == ["/session/session_share/secret"]
     assert "secret of a shared session" in found.reading.notices[0].message
@@ -215,7 +215,7 @@ V2 = [
 
 def add_v2(database, table):
     for number, (kind, data) in reversed([*enumerate(V2, 1)]):
-        # The ids go the other way: where there is a sequence, it counts.
+        # The ids run backwards: a sequence outranks them.
         identity = f"evt_{9 - number}" if table == "session_message" else f"evt_{number}"
         database.add(table, id=identity, session_id=SESSION, type=kind, seq=number, data=data)
 
@@ -403,9 +403,7 @@ SPELLED = {5: "5", b"\xff\x01": "0xff01", 2.5: "2.5", b"ses_blob": "ses_blob", "
 @pytest.mark.parametrize("identity", ODD_IDS.values(), ids=ODD_IDS)
 @pytest.mark.parametrize("schema", [None, "newest"])
 def test_session_id_may_have_any_type(tmp_path, schema, identity):
-    """Without types of columns, an id keeps its own; with them, one that is no text becomes it
-    where it can.
-    """
+    """Without column types an id keeps its type; with them it becomes text where possible."""
     path = tmp_path / "opencode.db"
     database = OpenCode(path, schema or "synthetic")
     if schema is None:
@@ -431,7 +429,7 @@ def test_session_id_may_have_any_type(tmp_path, schema, identity):
     name = SPELLED.get(identity, "0x736573ff")
     with closing(DatabaseFile(path)) as opened:
         assert name in [listed.session_id for listed in opened.sessions()]
-    ((found, *_),) = [found_at(path, session=name)]
+    ((found, *_),) = [read_all_sessions(path, session=name)]
     record = json.loads(record_bytes(found))
     assert record["session"]["session-id"] == (
         name or record["vacr"]["source"]["parts"][0]["sha-256"]
@@ -509,9 +507,9 @@ def test_tables_are_read_once_for_all_sessions(database, monkeypatch):
     assert len(names) == 20
     scans.clear()
     for name in names:
-        found_at(database.path, session=name)
+        read_all_sessions(database.path, session=name)
     assert scans.count("part") == 1
-    for _ in found_at(database.path):
+    for _ in read_all_sessions(database.path):
         pass
     assert scans.count("part") == 2
 
@@ -552,7 +550,7 @@ def test_empty_session_is_a_record_and_empty_database_is_refused(database):
     path = database.path
     database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with pytest.raises(NotASession, match="the database has no sessions"):
-        found_at(path)
+        read_all_sessions(path)
     database.add_session()
     assert records(database.close())[SESSION]["session"]["entries"] == []
 
@@ -573,7 +571,7 @@ def test_later_table_that_names_the_session_is_kept(database):
         'INSERT INTO "session ""goal""" VALUES (?, \'to be done\')', [SESSION]
     )
     database.connection.execute("INSERT INTO session_token VALUES (?, ?)", [SESSION, SECRETS[0]])
-    (found,) = found_at(database.close())
+    (found,) = read_all_sessions(database.close())
     assert found.reading.record["session"]["entries"][3]["data"] == {
         "session_id": SESSION,
         "goal": "to be done",

@@ -1,8 +1,7 @@
-"""An agent that writes while it is being read, in a process of its own: told what to do by its
-arguments, ended by its parent.
+"""An agent that writes during a read, in another process; its arguments choose how.
 
-Each of its transactions adds a message with its part and writes their number into the session's
-title: whoever sees another number of either saw no moment of the database.
+Each transaction adds a message with its part, and writes their number into the session's title. A
+reader that sees different numbers did not see one moment of the database.
 """
 
 import json
@@ -68,21 +67,21 @@ def coming_and_going(path: str, journal: str) -> None:
 
 
 def once(path: str, journal: str) -> None:
-    """Write once, and go."""
+    """Write once, and exit."""
     connection = connect(path, journal)
     add(connection, 1)
     connection.close()
 
 
 def idle(path: str, journal: str) -> None:
-    """Write once, and stay."""
+    """Write once, and wait."""
     connection = connect(path, journal)
     add(connection, 1)
     _stay()
 
 
 def unfinished(path: str, journal: str) -> None:
-    """Begin to write more than memory may hold, and stay in the middle of it."""
+    """Begin a transaction that is larger than the cache, and wait in the middle of it."""
     connection = connect(path, journal)
     add(connection, 1)
     connection.execute("PRAGMA cache_size = 5")
@@ -93,7 +92,7 @@ def unfinished(path: str, journal: str) -> None:
 
 
 def exclusive(path: str, journal: str) -> None:
-    """Keep everybody else out."""
+    """Lock everybody else out."""
     connection = connect(path, journal)
     connection.execute("BEGIN EXCLUSIVE")
     _stay()

@@ -1,6 +1,4 @@
-"""The line diff: the ties that are written down, the same with and without a known suffix, and
-bounded work.
-"""
+"""The line diff: its documented ties, known suffixes, and bounded work."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ LINES = st.lists(st.sampled_from("abc"), max_size=12)
 
 
 def plain(old, new):
-    """Search as the rule is written down, with nothing clever: all diagonals of all distances."""
+    """Search by the documented rule without shortcuts: all diagonals of all distances."""
     best = {1: (0, ())}
     for distance in range(len(old) + len(new) + 1):
         paths = {}

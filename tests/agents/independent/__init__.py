@@ -1,6 +1,4 @@
-"""Counts taken from native files without any code of the package: what the typed entries of a
-record must agree with.
-"""
+"""Counts from native files, without code of the package, to compare with the entries of records."""
 
 from tests.agents.independent.claude_code import claude
 from tests.agents.independent.codex_cli import codex

@@ -8,7 +8,7 @@ THOUGHTS = {"thinking", "redacted_thinking"}
 
 
 def claude(data: bytes) -> Counts:
-    """Count a Claude Code transcript, with the sub-agents' messages that progress lines hold."""
+    """Count a Claude Code transcript, with the messages of sub-agents in progress lines."""
     counts, usage = Counts(), {}
     called, answered = set(), set()
     lines = []

@@ -21,7 +21,7 @@ CODEX_RESULTS = {
 
 
 def codex(data: bytes) -> Counts:
-    """Count a Codex rollout that is no fork."""
+    """Count a Codex rollout that is not a fork."""
     counts = Counts()
     called, answered = set(), set()
     total = None

@@ -1,4 +1,4 @@
-"""How much of each kind a session holds, and the same of a record."""
+"""Counts of the messages, calls, results and tokens of a native session or of a record."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Counts:
-    """How much of each kind a session holds."""
+    """The counts of a session, by kind."""
 
     messages: Counter = field(default_factory=Counter)
     calls: int = 0
@@ -19,7 +19,7 @@ class Counts:
 
 
 def values(data: bytes):
-    """Give every JSON value of a file, line by line, several on a line too."""
+    """Yield every JSON value of a file of lines; a line may have several."""
     decoder = json.JSONDecoder()
     for line in data.decode("utf-8", "replace").split("\n"):
         position = 0
@@ -34,7 +34,7 @@ def values(data: bytes):
 
 
 def documents(data: bytes):
-    """Give every JSON value of a file, whatever separates them."""
+    """Yield every JSON value of a file, with any separators."""
     decoder, text, position = (
         json.JSONDecoder(),
         data.decode("utf-8", "replace").lstrip("\ufeff"),
@@ -53,8 +53,9 @@ def documents(data: bytes):
 
 
 def record(*documents: dict, live: bool = False) -> Counts:
-    """Count the typed entries of records, children included; `live` leaves out what the
-    conversation no longer holds.
+    """Count the typed entries of records, children included.
+
+    With `live`, superseded entries are not counted.
     """
     counts = Counts()
     called, answered = set(), set()

@@ -4,8 +4,9 @@ from tests.agents.independent.counts import Counts, documents
 
 
 def gemini(data: bytes, *, live: bool = False) -> Counts:
-    """Count a Gemini CLI session or saved chat: all that was written, or only what its log leaves
-    when it is folded.
+    """Count a Gemini CLI session or saved chat.
+
+    Either everything in the log counts, or only the messages that remain when it is folded.
     """
     counts, pairs = Counts(), (set(), set())
     written, standing, is_log = [], {}, False
@@ -98,8 +99,8 @@ def count_message(message: dict, counts: Counts, pairs: tuple, *, replaced: bool
         if "id" in call:
             pairs[0].add(call["id"])
             pairs[1].update([call["id"]] if answered else [])
-    # Thoughts are generated like any output, and what tools put into a prompt is input; Gemini
-    # counts both beside.
+    # Thoughts are generated like any output, and text that tools put into a prompt is input; Gemini
+    # counts both separately.
     sums = {
         "input": ("input", "tool"),
         "cached": ("cached",),

@@ -4,7 +4,7 @@ from tests.agents.independent.counts import Counts, documents
 
 
 def opencode(data: bytes) -> Counts:
-    """Count exports, dumps and samples of OpenCode, all sessions of a file together."""
+    """Count exports, dumps and samples of OpenCode; all sessions of a file are added up."""
     counts, pairs, seen = Counts(), (set(), set()), set()
     for value in documents(data):
         if isinstance(value, dict) and "info" in value:

@@ -1,9 +1,8 @@
-"""The way back: native values from records, to show that nothing was lost. Independent of the
-readers' own tables.
+"""The way back: native values rebuilt from records, without the readers' own tables.
 
-What cannot come back are members that were null where an object was taken apart: the format leaves
-them out. The `native` functions take them from a native value likewise. Nor does the order of a
-dump's documents, which means nothing.
+Two things do not come back. The format leaves out members that were null where a reader takes an
+object apart; the `native` functions remove these from a native value, too. And the order of a
+dump's documents is lost, because it has no meaning.
 """
 
 import base64
@@ -21,7 +20,7 @@ LINES = {
     "codex-jsonl": codex_line,
     "cursor-jsonl": cursor_transcripts.line,
 }
-# Format → the values of a record; a native value without what the format leaves out.
+# Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
     "gemini-json": (gemini_cli.values, gemini_cli.native),
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
@@ -34,9 +33,7 @@ text = cursor_transcripts.text
 
 
 def lines(record: dict) -> list:
-    """Give the native lines that a record was made of, and the bytes of those that could not be
-    decoded.
-    """
+    """Return the native lines of a record, and the bytes of undecodable lines."""
     back = LINES[format_of(record)]
     found = []
     for entry in copy.deepcopy(record["session"]["entries"]):
@@ -53,9 +50,7 @@ def format_of(record: dict) -> str:
 
 
 def values(records: list[dict]) -> list:
-    """Give the native values that the records of one source were made of, and the bytes that could
-    not be decoded.
-    """
+    """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
     for record in copy.deepcopy(records):
         back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
@@ -66,10 +61,9 @@ def values(records: list[dict]) -> list:
 
 
 def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) -> None:
-    """Show that the native values come back from the records of a source.
+    """Check that the native values come back from the records of a source.
 
-    With the bytes of what could not be decoded they come back in another order, for those go to the
-    end of a session.
+    Undecodable bytes go to the end of a session, so `with_bytes` ignores the order.
     """
     found = [value for value in values(records) if with_bytes or not isinstance(value, bytes)]
     back, there = (list(map(normal_of(format_of(records[0])), some)) for some in (found, native))
@@ -79,6 +73,6 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
 
 
 def normal_of(form: str):
-    """Give what makes native values of a format comparable."""
+    """Return the function that makes native values of a format comparable."""
     normal = WHOLE[form][1] if form in WHOLE else without_nulls
     return lambda value: value if isinstance(value, bytes) else comparable(normal(value))

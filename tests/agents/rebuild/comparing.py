@@ -1,10 +1,10 @@
-"""Native values made comparable: what the format leaves out is left out of both."""
+"""Native values made comparable, without the nulls that the format leaves out."""
 
 import json
 
 
 def without_nulls(value):
-    """Leave out what the format leaves out, of a native value that was read."""
+    """Return a native value without the nulls that the format leaves out."""
     if not isinstance(value, dict):
         return value
     value = {name: item for name, item in value.items() if item is not None}
@@ -22,7 +22,7 @@ def without_nulls(value):
 
 
 def comparable(value):
-    """Make native values comparable: numbers by value, order of members without meaning."""
+    """Make native values comparable: numbers by value, members in any order."""
     return json.dumps(normal(value), sort_keys=True)
 
 
@@ -35,5 +35,5 @@ def normal(value):
 
 
 def dropped(value: dict) -> dict:
-    """Leave out the members of an object that are null."""
+    """Return an object without its null members."""
     return {name: item for name, item in value.items() if item is not None}

@@ -17,7 +17,7 @@ def line(entry: dict) -> dict:
 
 
 def text(record: dict) -> str:
-    """Give the text that a record was made of."""
+    """Return the text of a transcript from its record."""
     found = ""
     for entry in record["session"]["entries"]:
         if entry["type"] == "system-event":

@@ -21,7 +21,7 @@ TURNS = ("line", "[]", "history", "clientHistory")
 
 
 def values(record: dict) -> list:
-    """Give the values of a file in order, the object that describes the session first."""
+    """Return the values of a file in order; the object that describes the session comes first."""
     session, is_log = record["session"], record["vacr"]["source"]["format"] == "gemini-jsonl"
     header = {name: value for name, value in session.items() if name not in SESSION} | record[
         "vacr"
@@ -61,7 +61,7 @@ def values(record: dict) -> list:
 
 
 def message(entry: dict):
-    """Give a message back, or any other value of a log."""
+    """Return the message of an entry, or any other value of a log."""
     ours = entry.pop("vacr", {})
     native = ours.get("native", {})
     if "not-an-object" in ours:
@@ -100,7 +100,7 @@ def event(entry: dict, native: dict, ours: dict) -> dict:
 
 
 def turn(entry: dict) -> dict:
-    """Give a turn of a saved chat back."""
+    """Return the turn of a saved chat."""
     ours = entry.pop("vacr", {})
     entry.pop("children", None)
     kind = entry.pop("type")
@@ -134,8 +134,9 @@ def result(child: dict) -> dict:
 
 
 def native(value):
-    """Leave out what the format leaves out: nulls of messages, turns, thoughts, calls and of what
-    is said about the session.
+    """Return a native value without the nulls that the format leaves out.
+
+    These are nulls of messages, turns, thoughts, calls, and of the session's description.
     """
     if isinstance(value, list):
         return [native(item) for item in value]

@@ -21,7 +21,7 @@ class Shared(dict):
 
 
 def exported(record: dict) -> list:
-    """Give the export that a record was made of, and what else its file held."""
+    """Return the export of a record, and the other values of its file."""
     info, beside = session_object(record)
     found, messages = [], []
     for entry in record["session"]["entries"]:
@@ -41,7 +41,7 @@ def exported(record: dict) -> list:
 
 
 def values(record: dict) -> list:
-    """Give the documents of a dump, or the sample, that a record was made of."""
+    """Return the documents of a dump, or the sample, of a record."""
     if "chat-from" in record["vacr"]:
         return sample(record)
     info, beside = session_object(record)
@@ -71,7 +71,7 @@ def values(record: dict) -> list:
 
 
 def with_shared_once(found: list) -> list:
-    """Leave one of each value that several records have, because several sessions share it."""
+    """Return values without the copies that several records share."""
     shared = {comparable(value): value for value in found if isinstance(value, Shared)}
     return [value for value in found if not isinstance(value, Shared)] + list(shared.values())
 
@@ -84,7 +84,7 @@ def is_kept_bytes(entry: dict) -> bool:
 
 
 def session_object(record: dict) -> tuple[dict, dict]:
-    """Give the object that describes the session, and what stood beside it."""
+    """Return the object that describes the session, and the values next to it."""
     session, ours = record["session"], record["vacr"]
     info = {name: value for name, value in session.items() if name not in SESSION} | ours.get(
         "native", {}
@@ -98,7 +98,7 @@ def session_object(record: dict) -> tuple[dict, dict]:
 
 
 def message_object(entry: dict) -> dict:
-    """Give a message back, without its parts."""
+    """Return a message without its parts."""
     ours = entry.pop("vacr", {})
     usage = entry.pop("token-usage", {})
     if "cost" in usage:
@@ -119,7 +119,7 @@ def message_object(entry: dict) -> dict:
 
 
 def parts_of(entry: dict) -> list | None:
-    """Take the parts of a message out of its entry, in their order."""
+    """Take the parts of a message out of its entry, in order."""
     has_parts = "content" in entry or "children" in entry
     content, inside = entry.pop("content", []), entry.pop("children", [])
     places = {f"content/{index}": block for index, block in enumerate(content)}
@@ -140,7 +140,7 @@ def parts_of(entry: dict) -> list | None:
 
 
 def part(entries: list[dict]):
-    """Give a part back from its entry, or from a call and its result."""
+    """Return a part from its entry, or from a call and its result."""
     entry, answer = entries[0], entries[1] if entries[1:] else None
     ours = entry.pop("vacr", {})
     if "not-an-object" in ours:
@@ -165,7 +165,7 @@ def part(entries: list[dict]):
 
 
 def tool(call: dict, answer: dict | None) -> dict:
-    """Give a tool part back from a call and its result."""
+    """Return a tool part from a call and its result."""
     state = call.pop("state", {}) if answer is None else answer.get("state", {})
     state["input"] = call.pop("input")
     if "timestamp" in call:
@@ -183,7 +183,7 @@ def tool(call: dict, answer: dict | None) -> dict:
 
 
 def sample(record: dict) -> list:
-    """Give a sample back, and what else its file held."""
+    """Return a sample, and the other values of its file."""
     *folders, name = record["vacr"]["chat-from"].split("/")
     entries = record["session"]["entries"]
     kept = [base64.b64decode(entry["data"]["bytes"]) for entry in entries if is_kept_bytes(entry)]
@@ -197,7 +197,7 @@ def sample(record: dict) -> list:
 
 
 def chat_message(entry: dict):
-    """Give a message of a sample back."""
+    """Return a message of a sample."""
     ours = entry.pop("vacr", {})
     native = ours.get("native", {})
     kind = entry.pop("type")
@@ -241,8 +241,9 @@ def response(child: dict, output: str) -> dict:
 
 
 def native(value):
-    """Leave out what the format leaves out: nulls of sessions, messages, and of parts and states
-    that were taken apart.
+    """Return a native value without the nulls that the format leaves out.
+
+    These are nulls of sessions, messages, and of parts and states that a reader takes apart.
     """
     if isinstance(value, list):
         return [native(item) for item in value]
