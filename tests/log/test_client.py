@@ -76,10 +76,10 @@ def test_key_from_the_service_is_marked(service):
     service.asked.clear()
     assert not client(service).register(STATEMENT, [service.log.key]).as_the_service_says
     assert service.asked == [("POST", "/entries")]
-    with pytest.raises(InvalidStatement, match="does not hold") as caught:
+    with pytest.raises(InvalidStatement, match="invalid receipt") as caught:
         client(service).register(STATEMENT, [Log().key])
     assert caught.value.reason == "receipt-signature"
-    assert "--log-key names no key of this service" in caught.value.hint
+    assert "--log-key is not a key of this service" in caught.value.hint
 
 
 def test_only_the_signed_part_and_the_key_are_sent(service):
@@ -145,14 +145,14 @@ def test_malformed_responses_are_refused(service, status):
 def test_invalid_receipt_is_refused(service, fault, reason):
     register(sign(b"another", SIGNER), service.url)
     service.plan = [fault]
-    with pytest.raises(InvalidStatement, match="gave a receipt that does not hold") as caught:
+    with pytest.raises(InvalidStatement, match="returned an invalid receipt") as caught:
         client(service).register(STATEMENT)
     assert caught.value.reason == reason
 
 
 def test_response_time_is_limited(service):
     service.plan = ["drip"] * 6
-    with pytest.raises(Unreachable, match=r"no whole answer within 0\.3 seconds"):
+    with pytest.raises(Unreachable, match=r"no complete response within 0\.3 seconds"):
         client(service, timeout=0.3).register(STATEMENT)
     service.plan = ["drip"]
     assert client(service, timeout=1).register(STATEMENT).receipt
@@ -178,7 +178,7 @@ def go(place, status=303, **headers):
 )
 def test_redirects_to_another_host_are_refused(service, place):
     service.plan = [go(place)]
-    with pytest.raises(Unreachable, match="names no place of its own"):
+    with pytest.raises(Unreachable, match="unusable location"):
         client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
     assert service.asked == [("POST", "/entries")]
 
@@ -215,7 +215,7 @@ def test_statement_is_sent_again_to_a_service_that_lost_it(service):
     assert [method for method, _ in service.asked] == ["POST", "GET", "GET", "GET", "POST", "GET"]
     service.plan = [go("/entries/0"), 404] * 9
     # It may be better tomorrow: the address is right, and so is the statement.
-    with pytest.raises(Unreachable, match="does not know of it now \\(404\\)") as caught:
+    with pytest.raises(Unreachable, match="does not know it any more \\(404\\)") as caught:
         client(service).register(STATEMENT)
     assert "the same entry" in caught.value.hint
 
@@ -256,7 +256,7 @@ def test_service_without_keys_is_reported(service):
         lambda handler, _: handler.answer(200, b"\x80"),
     ):
         service.plan = [lambda handler, body: handler.answer(201, service.receipt(body)), odd]
-        with pytest.raises(Unreachable, match="does not tell the keys"):
+        with pytest.raises(Unreachable, match="does not publish the keys"):
             client(service).register(STATEMENT)
 
 
@@ -286,7 +286,7 @@ def test_a_token(service):
         with pytest.raises(InvalidStatement, match="who asks") as caught:
             client(service, token=token).register(STATEMENT)
         assert caught.value.reason == "register-not-allowed"
-    with pytest.raises(UsageError, match="over https only"):
+    with pytest.raises(UsageError, match="only sent over https"):
         client("http://log.example.org", token="x")  # noqa: S106
     for odd in ("two words", "lüge", "x\r\nHost: y"):
         with pytest.raises(UsageError) as refused:
@@ -315,7 +315,7 @@ def test_invalid_addresses_are_refused(url):
 
 def test_unreachable_service_is_reported():
     for url in ("http://127.0.0.1:1/", "http://" + "a" * 80 + ".example/"):
-        with pytest.raises(Unreachable, match="cannot be reached"):
+        with pytest.raises(Unreachable, match="cannot reach"):
             client(url).register(STATEMENT)
 
 
@@ -356,7 +356,7 @@ def test_tls(tmp_path):
     tls = {"certificate": certified(root, tmp_path, "server.pem")}
     with Scrapi(tls=tls) as service:
         assert client(service, ca=str(tmp_path / "ca.pem")).register(STATEMENT).receipt
-        with pytest.raises(Unreachable, match="not certified") as caught:
+        with pytest.raises(Unreachable, match="certificate is not trusted") as caught:
             client(service).register(STATEMENT)
         assert "--ca" in caught.value.hint
     with Scrapi(tls=tls | {"clients": str(tmp_path / "ca.pem")}) as service:

@@ -487,7 +487,7 @@ def test_an_answer_that_drips_is_given_up(server, watching, monkeypatch):
     monkeypatch.setattr(tile_reader, "_MAX_RESPONSE_SECONDS", 0.2)
     watching.log = TiledLog(server.url)
     server.tricks["/checkpoint"] = drip
-    with pytest.raises(Unreachable, match="no whole answer within"):
+    with pytest.raises(Unreachable, match="no complete response within"):
         watching.look()
 
 
@@ -628,7 +628,7 @@ def test_nobody_is_there(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "s.json", cwd=tmp_path)
     assert (
         done.returncode,
-        "no answer" in done.stderr,
+        "no response" in done.stderr,
         "\n  Try again later.\n" in done.stderr,
     ) == (4, True, True)
     assert not (tmp_path / "s.json").exists()

@@ -75,7 +75,7 @@ def test_changed_or_missing_statement_is_reported(outbox, tmp_path):
     item.read()
     for odd in (sign(b"other", SIGNER), b"junk"):
         path.write_bytes(odd)
-        with pytest.raises(UnreadableInput, match="has changed"):
+        with pytest.raises(UnreadableInput, match="changed while it was waiting"):
             item.read()
     path.unlink()
     with pytest.raises(UnreadableInput, match="no such file"):
@@ -155,7 +155,7 @@ def test_odd_names(outbox, tmp_path):
 
 def test_unusable_folder_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UnreadableInput, match="cannot be used") as caught:
+    with pytest.raises(UnreadableInput, match="cannot use the outbox") as caught:
         Outbox(tmp_path / "file" / "outbox").add(SERVICE, "it", STATEMENT)
     assert "VACR_OUTBOX" in caught.value.hint
     (odd,) = Outbox(tmp_path / "file").items()

@@ -109,9 +109,9 @@ def test_tls_and_certificates_of_callers(tmp_path):
             assert done.returncode == code, done.stderr
         monitor = ("log", "monitor", service.url, "--state", "seen")
         done = vacr(*monitor, cwd=tmp_path)
-        assert (done.returncode, "with --ca" in done.stderr) == (4, True)
+        assert (done.returncode, "Add --ca" in done.stderr) == (4, True)
         done = vacr(*monitor, "--ca", authority.path, cwd=tmp_path)
-        assert (done.returncode, "give --client-cert" in done.stderr) == (4, True)
+        assert (done.returncode, "add --client-cert" in done.stderr) == (4, True)
         done = vacr(
             *monitor,
             "--ca",

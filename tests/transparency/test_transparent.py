@@ -100,7 +100,7 @@ def test_receipt_for_an_unknown_tree_is_kept():
     )
     transparent = add_receipt(odd([other]), Log().receipt(STATEMENT))
     assert written(transparent)[0] == other
-    with pytest.raises(InvalidStatement, match="kind of tree"):
+    with pytest.raises(InvalidStatement, match="type of tree"):
         parse_receipts(parse_sign1(transparent))
 
 

@@ -12,7 +12,7 @@ receipt before it returns it. Some statements cannot be registered at all:
     >>> check_registrable(sign(b"data", signer, profile="detached"))
     Traceback (most recent call last):
     ...
-    vacr.errors.InvalidStatement: a detached statement: a log takes only what is whole
+    vacr.errors.InvalidStatement: cannot register a detached statement: a log needs its payload
 
 The protocol is draft-ietf-scitt-scrapi; errors are problem details in CBOR (RFC 9290).
 """
@@ -140,11 +140,11 @@ class RegistrationClient:
             hint = error.hint
             if log_keys and not self._may_sign_with(log_keys):
                 hint = (
-                    "--log-key names no key of this service: it is another log, or has "
-                    "changed its keys."
+                    "--log-key is not a key of this service: it is another log, or it has changed "
+                    "its keys."
                 )
             raise InvalidStatement(
-                f"the service gave a receipt that does not hold: {error.message}",
+                f"the service returned an invalid receipt: {error.message}",
                 reason=error.reason,
                 where=self.url,
                 hint=hint,
@@ -167,11 +167,11 @@ class RegistrationClient:
                 self._keys = []
             if not self._keys:
                 problem = (
-                    "the service does not tell the keys of its receipts "
+                    "the service does not publish the keys of its receipts "
                     f"({response.status}){describe_error_response(response)}"
                 )
                 raise Unreachable(
-                    problem, where=self.url, hint="Name a key of the log with --log-key."
+                    problem, where=self.url, hint="Add --log-key with a key of the log."
                 )
         return self._keys
 
@@ -192,9 +192,9 @@ class RegistrationClient:
             path = self._parse_location(response)
             if not budget.wait_for_result(response.headers.get("retry-after")):
                 raise Unreachable(
-                    f"registered, and no receipt yet: ask again later, at {path}",
+                    f"registered, but there is no receipt yet; it will be at {path}",
                     where=self.url,
-                    hint="Registering the same again gives the same entry.",
+                    hint="Registering the statement again yields the same entry.",
                 )
             response = self._ask(budget, "GET", path, {"Accept": COSE_MEDIA_TYPE})
             if response.status in _GONE_STATUSES:
@@ -202,13 +202,13 @@ class RegistrationClient:
                 # Neither does another instance behind the same address.
                 if not budget.wait_to_retry(response.headers.get("retry-after")):
                     problem = (
-                        "the service took the statement, and does not know of it now "
+                        "the service accepted the statement, but does not know it any more "
                         f"({response.status}){describe_error_response(response)}"
                     )
                     raise Unreachable(
                         problem,
                         where=self.url,
-                        hint="Registering the same again gives the same entry.",
+                        hint="Registering the statement again yields the same entry.",
                     )
                 response = self._post(statement, budget)
         return response.body
@@ -231,8 +231,8 @@ class RegistrationClient:
             is_same_host = False
         if not location or not is_same_host or not location.isascii() or not location.isprintable():
             problem = (
-                f"the service answered {response.status} and names no place of its own to ask "
-                f"at: {location[:200]!r}"
+                f"the service answered {response.status} with an unusable location of the receipt: "
+                f"{location[:200]!r}"
             )
             raise Unreachable(problem, where=self.url)
         return (target.path or "/") + (f"?{target.query}" if target.query else "")
@@ -250,9 +250,9 @@ class RegistrationClient:
             try:
                 response = self.http.ask(method, path, body, headers)
             except ssl.SSLCertVerificationError as error:
-                hint = "Name the authority that certifies the service with --ca."
+                hint = "Add --ca with the authority that certifies the service."
                 raise Unreachable(
-                    f"the service is not certified: {error.verify_message}",
+                    f"the service's certificate is not trusted: {error.verify_message}",
                     where=self.url,
                     hint=hint,
                 ) from error
@@ -278,20 +278,19 @@ def check_registrable(statement: bytes) -> Sign1:
     """
     message = parse_sign1(statement)
     if message.payload is None:
-        hint = "Sign again as a hash envelope: vacr sign FILE --key KEY --profile hash-envelope."
+        hint = "Sign again as a hash envelope: vacr sign FILE --key KEY --profile hash-envelope"
         raise InvalidStatement(
-            "a detached statement: a log takes only what is whole",
+            "cannot register a detached statement: a log needs its payload",
             reason="register-detached",
             hint=hint,
         )
     size = len(build_log_entry(message))
     if size > MAX_ENTRY_SIZE:
         hint = (
-            "Sign again as a hash envelope, which is small: vacr sign FILE --key KEY "
-            "--profile hash-envelope."
+            "Sign again as a small hash envelope: vacr sign FILE --key KEY --profile hash-envelope"
         )
         raise InvalidStatement(
-            f"{size} bytes: a log takes up to {MAX_ENTRY_SIZE}",
+            f"the statement is too large for a log: {size} bytes, at most {MAX_ENTRY_SIZE} allowed",
             reason="register-too-large",
             hint=hint,
         )
@@ -316,11 +315,11 @@ def build_refusal_error(response: HttpResponse, url: str) -> VacrError:
     if response.status in _REFUSED_STATUSES:
         return InvalidStatement(problem, reason="register-refused", where=url)
     if response.status in _NOT_ALLOWED_STATUSES:
-        hint = "Show who you are with --token-file, or with --client-cert."
+        hint = "Authenticate with --token-file or --client-cert."
         return InvalidStatement(problem, reason="register-not-allowed", where=url, hint=hint)
     if response.status == _HTTP_NOT_FOUND:
         return UsageError(
-            f"{url}: {problem}", hint="The address of a service is that which /entries follows."
+            f"{url}: {problem}", hint="Use the service's base address, without /entries."
         )
     return Unreachable(problem, where=url, hint=RETRY_LATER_HINT)
 
@@ -359,7 +358,7 @@ def build_connection_error(error: Exception, url: str) -> Unreachable:
         is_http_error = isinstance(error, http.client.HTTPException)
         problem = type(error).__name__ if is_http_error else "the connection failed"
     return Unreachable(
-        f"the transparency service cannot be reached: {problem}",
+        f"cannot reach the transparency service: {problem}",
         where=url,
         hint=suggest_connection_fix(error, url),
     )

@@ -71,10 +71,10 @@ class ServiceAccess:
             not self.token.isascii() or not self.token.isprintable() or " " in self.token.strip()
         ):
             raise UsageError(
-                "the token has letters that no token has", hint="It is one line of ASCII."
+                "the token must be printable ASCII without spaces", hint="It is one line."
             )
         if self.key is not None and self.certificate is None:
-            raise UsageError("a key without a certificate", hint="Give --client-cert, too.")
+            raise UsageError("--client-key needs a certificate", hint="Add --client-cert.")
 
     def context(self) -> ssl.SSLContext:
         """Return the TLS settings.
@@ -87,14 +87,16 @@ class ServiceAccess:
         try:
             context = ssl.create_default_context(cafile=self.ca)
         except (OSError, ValueError) as error:
-            raise Unreachable("no certificates in PEM", where=str(self.ca)) from error
+            raise Unreachable("contains no PEM certificates", where=str(self.ca)) from error
         if self.certificate is not None:
             try:
                 context.load_cert_chain(self.certificate, self.key, password=_refuse_encrypted_key)
             except (OSError, ValueError) as error:
-                problem = "no certificate in PEM with its key, which must not be encrypted"
+                problem = "not a PEM certificate with its unencrypted key"
                 raise Unreachable(
-                    problem, where=self.certificate, hint="Give the key with --client-key."
+                    problem,
+                    where=self.certificate,
+                    hint="If the key is in another file, add --client-key.",
                 ) from error
         return context
 
@@ -133,11 +135,11 @@ class HttpClient:
         )
         if "?" in self.address.path or "#" in url:
             raise UsageError(
-                f"{url} is no address of a service: nothing may follow its path",
+                f"{url} is not a service address: it must not have a query or fragment",
                 hint=SERVICE_URL_EXAMPLE,
             )
         if access.token is not None and self.address.scheme == "http" and not self.address.is_local:
-            raise UsageError("a token is sent over https only", hint=SERVICE_URL_EXAMPLE)
+            raise UsageError("a token is only sent over https", hint=SERVICE_URL_EXAMPLE)
         self.context = access.context() if self.address.scheme == "https" else None
 
     def ask(
@@ -191,7 +193,7 @@ class HttpClient:
         fields = {name.lower(): value for name, value in response.getheaders()}
         # The library does not report that a body which is read up to a limit was cut off.
         if "content-length" in fields and fields["content-length"] != str(len(content)):
-            raise http.client.HTTPException("the answer was cut off")
+            raise http.client.HTTPException("the response was cut off")
         return HttpResponse(response.status, response.reason, fields, content)
 
     def _make_connection(self) -> http.client.HTTPConnection:
@@ -206,9 +208,7 @@ def _read_response_body(response: http.client.HTTPResponse, max_size: int) -> by
     """Read a body, unless its actual or declared size exceeds the maximum."""
     content = response.read(max_size + 1) if (response.length or 0) <= max_size else None
     if content is None or len(content) > max_size:
-        raise http.client.HTTPException(
-            f"an answer of more than {max_size} bytes, which is more than there can be"
-        )
+        raise http.client.HTTPException(f"the response exceeds {max_size} bytes")
     return content
 
 
@@ -239,12 +239,12 @@ def _limit_response_time(
         # The library's timeout for one step may be as long as ours for all, and end first.
         library_timed_out = isinstance(error, TimeoutError) and (connection.timeout or 0) >= seconds
         if timed_out.is_set() or library_timed_out:
-            raise TimeoutError(f"no whole answer within {seconds:g} seconds") from error
+            raise TimeoutError(f"no complete response within {seconds:g} seconds") from error
         raise
     finally:
         timer.cancel()
     if timed_out.is_set():
-        raise TimeoutError(f"no whole answer within {seconds:g} seconds")
+        raise TimeoutError(f"no complete response within {seconds:g} seconds")
 
 
 @dataclass
@@ -306,5 +306,5 @@ def suggest_connection_fix(error: Exception, url: str) -> str:
     if not isinstance(error, _CLOSED_CONNECTION_ERRORS):
         return RETRY_LATER_HINT
     if url.lower().startswith("https:"):
-        return "If the service asks callers for a certificate, give --client-cert."
-    return "If the service has a certificate, its address begins with https:."
+        return "If the service requires a client certificate, add --client-cert."
+    return "If the service uses TLS, its address must start with https:."

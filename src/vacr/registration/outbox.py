@@ -1,4 +1,4 @@
-"""Register statement files, and keep those for later whose service cannot be reached.
+"""Register statement files, and keep a list of the ones to register later.
 
 A statement file changes only after a verified receipt has arrived, and then atomically. So an
 interruption loses nothing: the statement is sent again, and yields the same entry.
@@ -105,9 +105,9 @@ class OutboxItem:
         """
         data = read_bytes(self.statement)
         if not _has_entry_digest(data, self.entry):
-            hint = "If it was signed again, register it: vacr register FILE --service URL."
+            hint = "If it was signed again, register it: vacr register FILE --service URL"
             raise UnreadableInput(
-                "the statement has changed since it was to be registered",
+                "the statement changed while it was waiting to be registered",
                 where=self.statement,
                 hint=hint,
             )
@@ -159,7 +159,7 @@ class Outbox:
                 items.append(_read_outbox_item(path))
             except UnreadableInput as error:
                 if path.exists():  # Otherwise, another process has finished it.
-                    hint = "Remove it, and register its statement again."
+                    hint = "Delete this file, and register its statement again."
                     yield UnreadableInput(
                         f"not an item of the outbox: {error.message}", where=str(path), hint=hint
                     )
@@ -200,12 +200,9 @@ class Outbox:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            hint = (
-                f"The variable {OUTBOX_VARIABLE} names another folder for what is still to be "
-                "registered."
-            )
+            hint = f"Set the variable {OUTBOX_VARIABLE} to use another folder."
             raise UnreadableInput(
-                f"the outbox cannot be used: {describe_file_error(error)}",
+                f"cannot use the outbox: {describe_file_error(error)}",
                 where=str(self.folder),
                 hint=hint,
             ) from error
@@ -234,12 +231,12 @@ def _read_outbox_item(path: Path) -> OutboxItem:
     if not isinstance(value, dict) or not all(
         isinstance(value.get(name), str) for name in _ITEM_MEMBERS
     ):
-        raise UnreadableInput(f"it does not have the members {', '.join(_ITEM_MEMBERS)}")
+        raise UnreadableInput(f"it needs the members {', '.join(_ITEM_MEMBERS)}")
     # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
-        raise UnreadableInput("it is another user's")
+        raise UnreadableInput("it belongs to another user")
     if not os.path.isabs(value["statement"]):  # noqa: PTH117 - the path as it was written
-        raise UnreadableInput("its statement has no absolute path")
+        raise UnreadableInput("the path of its statement is not absolute")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))
 
 
@@ -370,9 +367,9 @@ def update_statement_file(path: str, entry: str, update: Callable[[bytes], bytes
         data = read_bytes(path)
         if not _has_entry_digest(data, entry):
             raise UnreadableInput(
-                "the statement has changed while it was being registered",
+                "the statement changed while it was being registered",
                 where=path,
-                hint="Run the same again.",
+                hint="Run the command again.",
             )
         write_file_atomically(target, [update(data)], target, durable=True)
 

@@ -82,7 +82,7 @@ class TiledLog:
         data, fetched_width = self._fetch(f"tile/{level}/", number, width, TILE_WIDTH * HASH_SIZE)
         if len(data) != fetched_width * HASH_SIZE:
             raise InvalidStatement(
-                f"tile {level}/{number} has {len(data)} bytes", reason="log-tile"
+                f"tile {level}/{number} has the wrong size: {len(data)} bytes", reason="log-tile"
             )
         return [data[start : start + HASH_SIZE] for start in range(0, width * HASH_SIZE, HASH_SIZE)]
 
@@ -99,7 +99,7 @@ class TiledLog:
             return decode_entry_bundle(data, fetched_width)[:width]
         except InvalidStatement as error:
             raise InvalidStatement(
-                f"entries {number * TILE_WIDTH} and on: {error.message}", reason="log-bundle"
+                f"entries from {number * TILE_WIDTH} on: {error.message}", reason="log-bundle"
             ) from error
 
     def _fetch(self, folder: str, number: int, width: int, max_size: int) -> tuple[bytes, int]:
@@ -117,7 +117,8 @@ class TiledLog:
     def _get_body(self, response: HttpResponse, path: str) -> bytes:
         if response.status != _HTTP_OK:
             raise Unreachable(
-                f"the log does not give {path}: it answered {response.status}", where=self.site.url
+                f"the log does not return {path}: it answered {response.status}",
+                where=self.site.url,
             )
         return response.body
 
@@ -153,7 +154,7 @@ class RemoteSite:
             if response.status not in _REDIRECT_STATUSES:
                 return response
             target = _resolve_redirect(target, response.headers.get("location", ""))
-        raise Unreachable("leads around in a circle", where=target)
+        raise Unreachable("too many redirects", where=target)
 
     def _ask_patiently(self, target: str, max_size: int) -> HttpResponse:
         for waits_left in range(_MAX_WAITS, -1, -1):
@@ -171,14 +172,16 @@ class RemoteSite:
         try:
             response = self.http.ask("GET", path, headers=headers, max_size=max_size)
         except ssl.SSLCertVerificationError as error:
-            hint = "Name the authority that certifies it with --ca."
+            hint = "Add --ca with the authority that certifies the log."
             raise Unreachable(
-                f"it is not certified: {error.verify_message}", where=target, hint=hint
+                f"the log's certificate is not trusted: {error.verify_message}",
+                where=target,
+                hint=hint,
             ) from error
         except (OSError, UnicodeError, http.client.HTTPException) as error:
             problem = str(error) or type(error).__name__
             raise Unreachable(
-                f"no answer: {problem}", where=target, hint=suggest_connection_fix(error, target)
+                f"no response: {problem}", where=target, hint=suggest_connection_fix(error, target)
             ) from error
         return _decompress_response(response, max_size, target)
 
@@ -191,9 +194,7 @@ def _resolve_redirect(target: str, location: str) -> str:
             return new._replace(fragment="").geturl()
     except ValueError:
         pass  # Not an address.
-    raise Unreachable(
-        f"leads to another place, {location[:200]!r}, which was not asked for", where=target
-    )
+    raise Unreachable(f"unexpected redirect to another site: {location[:200]!r}", where=target)
 
 
 def _decompress_response(response: HttpResponse, max_size: int, target: str) -> HttpResponse:
@@ -202,24 +203,20 @@ def _decompress_response(response: HttpResponse, max_size: int, target: str) -> 
     if encoding == "identity":
         return response
     if encoding != "gzip":
-        raise Unreachable(
-            f"an answer in an encoding that was not asked for: {encoding[:40]}", where=target
-        )
+        raise Unreachable(f"the response has an unexpected encoding: {encoding[:40]}", where=target)
     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
     try:
         inflated = inflater.decompress(response.body, max_size + 1)
     except zlib.error as error:
-        raise Unreachable(
-            f"an answer that cannot be decompressed: {error}", where=target
-        ) from error
+        raise Unreachable(f"cannot decompress the response: {error}", where=target) from error
     if len(inflated) > max_size:
         raise Unreachable(
-            f"an answer of more than {max_size} bytes, which is more than there can be",
+            f"the response exceeds {max_size} bytes",
             where=target,
         )
     if not inflater.eof or inflater.unused_data:
         raise Unreachable(
-            "an answer that cannot be decompressed: it is cut off, or more comes after it",
+            "cannot decompress the response: it is cut off, or more data follows it",
             where=target,
         )
     return replace(response, body=inflated)

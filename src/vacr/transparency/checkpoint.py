@@ -45,7 +45,7 @@ _KEY_ID_SIZE = 4
 _PUBLIC_KEY_SIZE = 32
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_NAME_PATTERN = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
-_VERIFIER_KEY_HINT = "A key to verify notes with looks like example.org/log+0123abcd+AQ…"
+_VERIFIER_KEY_HINT = "A verifier key looks like example.org/log+0123abcd+AQ…"
 
 MAX_TREE_SIZE = (1 << 63) - 1
 _DECIMAL_PATTERN = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -74,7 +74,7 @@ class VerifierKey:
         check_key_name(self.name)
         if self.kind not in NOTE_KEY_KINDS or len(self.public) != _PUBLIC_KEY_SIZE:
             raise UsageError(
-                "not an Ed25519 key for notes or for cosignatures", hint=_VERIFIER_KEY_HINT
+                "not an Ed25519 key for signed notes or cosignatures", hint=_VERIFIER_KEY_HINT
             )
 
     @cached_property
@@ -97,7 +97,7 @@ class VerifierKey:
         try:
             ed25519.Ed25519PublicKey.from_public_bytes(self.public).verify(signature, data)
         except (InvalidSignature, ValueError) as error:
-            problem = f"a signature in the name of {self.name} is not of that key over this text"
+            problem = f"forged signature: the key of {self.name} did not sign this text"
             raise InvalidStatement(problem, reason="note-signature") from error
 
 
@@ -112,12 +112,11 @@ def parse_verifier_key(text: str) -> VerifierKey:
         data = decode_exact_base64(rest.partition("+")[2])
         key = VerifierKey(name, data[0], data[1:])
     except (ValueError, IndexError) as error:
-        raise UsageError(
-            f"not a key to verify notes with: {text!r}", hint=_VERIFIER_KEY_HINT
-        ) from error
+        raise UsageError(f"not a verifier key: {text!r}", hint=_VERIFIER_KEY_HINT) from error
     if str(key) != text:
         raise UsageError(
-            f"the parts of the key do not belong together: {text!r}", hint=_VERIFIER_KEY_HINT
+            f"damaged verifier key: its id does not match its name and bytes: {text!r}",
+            hint=_VERIFIER_KEY_HINT,
         )
     return key
 
@@ -142,7 +141,7 @@ def check_key_name(name: str) -> None:
     if _KEY_NAME_PATTERN.fullmatch(name) is None:
         raise UsageError(
             f"{name!r} cannot be the name of a key",
-            hint="It has no spaces and no +, such as example.org/log.",
+            hint="Use a name without spaces and +, such as example.org/log.",
         )
 
 
@@ -197,7 +196,7 @@ class SignedNote:
         if not claimed:
             names = ", ".join(sorted({str(key) for key in keys}))
             raise InvalidStatement(
-                f"not signed by the key that it has to be signed by: {names}",
+                f"not signed by the expected key: {names}",
                 reason="note-unsigned",
             )
 
@@ -212,11 +211,10 @@ def sign_note_text(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> Note
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError("the text of a note holds half a character") from error
+        raise UsageError("the text of the note is not valid Unicode") from error
     if not text.endswith("\n") or _CONTROL_CHARACTERS.search(text):
         raise UsageError(
-            "the text of a note ends with the end of a line, and has no control characters but "
-            "those"
+            "the text of the note must end with a newline and have no other control characters"
         )
     return NoteSignature(name, build_verifier_key(name, key.public_key()).id, key.sign(data))
 
@@ -229,24 +227,27 @@ def parse_signed_note(data: bytes) -> SignedNote:
     """
     if len(data) > MAX_NOTE_SIZE:
         raise InvalidStatement(
-            f"a note of {len(data)} bytes; more than {MAX_NOTE_SIZE} are not read",
+            f"the note is too large: {len(data)} bytes, at most {MAX_NOTE_SIZE} allowed",
             reason="note-size",
         )
     try:
         content = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidStatement("a note that is not UTF-8", reason="note-characters") from error
+        raise InvalidStatement("the note is not valid UTF-8", reason="note-characters") from error
     if _CONTROL_CHARACTERS.search(content):
-        raise InvalidStatement("a note with control characters", reason="note-characters")
+        raise InvalidStatement("the note contains control characters", reason="note-characters")
     # The text may contain empty lines; the last one in the note ends it.
     text_end = content.rfind("\n\n")
     if text_end < 0 or not content.endswith("\n") or text_end + 2 == len(content):
         raise InvalidStatement(
-            "not a note: there are no lines of signatures after an empty line", reason="note-form"
+            "not a signed note: no empty line followed by signatures", reason="note-form"
         )
     lines = content[text_end + 2 : -1].split("\n")
     if len(lines) > MAX_NOTE_SIGNATURES:
-        raise InvalidStatement(f"a note with {len(lines)} signatures", reason="note-size")
+        raise InvalidStatement(
+            f"the note has {len(lines)} signatures, at most {MAX_NOTE_SIGNATURES} allowed",
+            reason="note-size",
+        )
     return SignedNote(content[: text_end + 1], tuple(map(parse_signature_line, lines)))
 
 
@@ -266,7 +267,7 @@ def parse_signature_line(line: str) -> NoteSignature:
         or _KEY_NAME_PATTERN.fullmatch(name) is None
         or len(data) <= _KEY_ID_SIZE
     ):
-        raise InvalidStatement("a line of a note that is no signature", reason="note-form")
+        raise InvalidStatement("a line of the note is not a signature", reason="note-form")
     return NoteSignature(name, data[:_KEY_ID_SIZE], data[_KEY_ID_SIZE:])
 
 
@@ -278,7 +279,7 @@ def decode_exact_base64(text: str) -> bytes:
     """
     data = base64.b64decode(text, validate=True)
     if base64.b64encode(data).decode() != text:
-        raise binascii.Error("bits that are not used are set")
+        raise binascii.Error("unused bits are set")
     return data
 
 
@@ -312,7 +313,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     lines = text.removesuffix("\n").split("\n")
     if not text.endswith("\n") or len(lines) < _MIN_CHECKPOINT_LINES or not all(lines):
         raise InvalidStatement(
-            "not a checkpoint: it has an origin, a size and a root, a line each",
+            "not a checkpoint: it must have lines for origin, size and root",
             reason="checkpoint-form",
         )
     return Checkpoint(
@@ -330,7 +331,7 @@ def parse_tree_size(text: str) -> int:
         InvalidStatement: it is not a decimal number in its shortest form, or too large.
     """
     if _DECIMAL_PATTERN.fullmatch(text) is None or int(text) > MAX_TREE_SIZE:
-        raise InvalidStatement(f"not the size of a tree: {text[:40]!r}", reason="checkpoint-form")
+        raise InvalidStatement(f"not a tree size: {text[:40]!r}", reason="checkpoint-form")
     return int(text)
 
 
@@ -345,7 +346,7 @@ def parse_base64_hash(text: str) -> bytes:
     except ValueError:
         digest = b""
     if len(digest) != HASH_SIZE:
-        raise InvalidStatement(f"not a hash in base64: {text[:60]!r}", reason="checkpoint-form")
+        raise InvalidStatement(f"not a base64 hash: {text[:60]!r}", reason="checkpoint-form")
     return digest
 
 
@@ -361,9 +362,9 @@ def sign_checkpoint(checkpoint: Checkpoint, key: ed25519.Ed25519PrivateKey) -> b
         note = SignedNote(checkpoint.text, (signature,)).encode()
         is_same = parse_checkpoint(parse_signed_note(note).text) == checkpoint
     except InvalidStatement as error:
-        raise UsageError(f"no checkpoint can say this: {error}") from error
+        raise UsageError(f"cannot be written as a checkpoint: {error}") from error
     if not is_same:
-        raise UsageError("no checkpoint can say this: a line holds the end of a line")
+        raise UsageError("cannot be written as a checkpoint: a line contains a newline")
     return note
 
 
@@ -378,7 +379,7 @@ def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
     checkpoint = parse_checkpoint(note.text)
     if checkpoint.origin not in {key.name for key in keys}:
         raise InvalidStatement(
-            f"a checkpoint of another log, {checkpoint.origin}", reason="checkpoint-origin"
+            f"the checkpoint is from another log: {checkpoint.origin}", reason="checkpoint-origin"
         )
     return checkpoint
 
@@ -410,7 +411,7 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
         time = _decode_cosignature_time(blob)
         if time > MAX_TREE_SIZE:
             raise InvalidStatement(
-                "a cosignature of a time that there is none of", reason="note-signature"
+                "the time of a cosignature is out of range", reason="note-signature"
             )
         key.check(blob[_TIMESTAMP_SIZE:], _encode_cosigned_message(note.text, time))
     if not blobs:
@@ -456,12 +457,12 @@ def parse_checkpoint_submission(data: bytes) -> CheckpointSubmission:
     first, *hashes = head.decode("ascii", "replace").split("\n")
     if not separator or not first.startswith(_OLD_SIZE_PREFIX):
         raise InvalidStatement(
-            "not a submission: an old size, hashes, an empty line, a checkpoint",
+            "not a submission: it must have an old size, hashes, an empty line and a checkpoint",
             reason="submission-form",
         )
     if len(hashes) > MAX_PROOF_HASHES:
         raise InvalidStatement(
-            f"a proof of {len(hashes)} hashes; no tree needs more than {MAX_PROOF_HASHES}",
+            f"the proof is too long: {len(hashes)} hashes, at most {MAX_PROOF_HASHES} allowed",
             reason="submission-form",
         )
     return CheckpointSubmission(

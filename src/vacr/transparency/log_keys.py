@@ -98,7 +98,7 @@ def parse_first_description(entry: bytes) -> LogDescription:
     parsed = _parse_description_entry(entry)
     if parsed is None:
         raise InvalidStatement(
-            "the first entry is not the log's description of itself", reason="log-description"
+            "the first entry is not the log's description", reason="log-description"
         )
     message, description = parsed
     _check_description_signature(message, description.receipt_key)
@@ -114,7 +114,7 @@ def parse_description(entry: bytes) -> LogDescription:
     parsed = _parse_description_entry(entry)
     if parsed is None:
         raise InvalidStatement(
-            "an entry that should describe the log does not", reason="log-description"
+            "the entry is not a description of the log", reason="log-description"
         )
     return parsed[1]
 
@@ -159,23 +159,23 @@ def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | Non
         )
     except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
         raise InvalidStatement(
-            f"a description of a log that cannot be read: {error}", reason="log-description"
+            f"cannot read the description of the log: {error}", reason="log-description"
         ) from error
 
 
 def _parse_description_payload(content: Any, protected: dict[Any, Any]) -> LogDescription:
     checkpoint_key = parse_cose_key(content["checkpoint-key"])
     if not isinstance(checkpoint_key, ed25519.Ed25519PublicKey):
-        raise TypeError("checkpoints are signed by Ed25519")
+        raise TypeError("the checkpoint key is not an Ed25519 key")
     if (
         content["tree"] != TREE_ALGORITHM
         or content["entry"] not in ENTRY_RULES
         or not isinstance(content["origin"], str)
     ):
-        raise ValueError("a tree or a rule that is not known")
+        raise ValueError("unknown tree or entry rule")
     created = protected[HEADER_CWT_CLAIMS][CLAIM_IAT]
     if type(created) is not int:
-        raise TypeError("no time")
+        raise TypeError("the time is missing")
     receipt_key = parse_cose_key(content["receipt-key"])
     return LogDescription(
         content["origin"],
@@ -241,14 +241,14 @@ class LogKeyChain:
             return  # Another kind of log, whose key was given. It cannot announce new keys.
         if description.origin != self.origin:
             raise InvalidStatement(
-                f"the log describes itself as {description.origin}, and signs as {self.origin}",
+                f"the log signs as {self.origin}, but its description names {description.origin}",
                 reason="log-origin",
             )
         try:
             key = build_verifier_key(self.origin, description.checkpoint_key)
         except UsageError as error:
             raise InvalidStatement(
-                f"the name of the log cannot be one: {error.message}", reason="log-origin"
+                f"the log has an invalid name: {error.message}", reason="log-origin"
             ) from error
         self.previous = self.current = key
         self.description = description

@@ -95,7 +95,7 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
         UsageError: the rule is unknown.
     """
     if rule not in ENTRY_RULES:
-        raise UsageError(f"no rule {rule!r} for entries", hint=f"Known: {', '.join(ENTRY_RULES)}.")
+        raise UsageError(f"unknown entry rule {rule!r}", hint=f"Known: {', '.join(ENTRY_RULES)}.")
     payload = _CBOR_NULL if message.payload is None else encode_byte_string(message.payload)
     entry = b"".join(
         (
@@ -219,7 +219,8 @@ class Receipt:
         """
         if self.message.payload is not None and self.message.payload != root:
             raise InvalidStatement(
-                "the receipt holds another root than its proof leads to", reason="receipt-root"
+                "the receipt contains a different root than its proof leads to",
+                reason="receipt-root",
             )
         algorithm = self.message.protected.get(HEADER_ALG)
         try:
@@ -227,9 +228,7 @@ class Receipt:
                 algorithm, key, self.message.signature, self.message.to_be_signed(root)
             )
         except InvalidStatement as error:
-            problem = (
-                f"the log's key did not sign the root that the proof leads to: {error.message}"
-            )
+            problem = f"the log's key did not sign the root of the proof: {error.message}"
             raise InvalidStatement(problem, reason=f"receipt-{error.reason}") from error
 
 
@@ -240,23 +239,24 @@ def parse_receipt(data: Any) -> Receipt:
         InvalidStatement: it is malformed, or for another kind of tree.
     """
     if type(data) is not bytes:
-        raise InvalidStatement("a receipt that is no byte string", reason="receipt-malformed")
+        raise InvalidStatement("the receipt is not a byte string", reason="receipt-malformed")
     try:
         message = parse_sign1(data, RECEIPT_CRIT_LABELS)
     except InvalidStatement as error:
         raise InvalidStatement(
-            f"a receipt that cannot be read: {error.message}", reason="receipt-malformed"
+            f"cannot read the receipt: {error.message}", reason="receipt-malformed"
         ) from error
     if not message.tagged:
-        raise InvalidStatement("a receipt without the tag of COSE_Sign1", reason="receipt-untagged")
+        raise InvalidStatement("the receipt has no COSE_Sign1 tag", reason="receipt-untagged")
     if HEADER_VDS in message.unprotected or HEADER_ALG in message.unprotected:
         raise InvalidStatement(
-            "the kind of the tree or the algorithm is not protected", reason="receipt-unprotected"
+            "the tree type or the algorithm of the receipt is not signed",
+            reason="receipt-unprotected",
         )
     tree_type = message.protected.get(HEADER_VDS)
     if type(tree_type) is not int or tree_type != VDS_RFC9162_SHA256:
         raise InvalidStatement(
-            f"a receipt for a kind of tree that is not known: {tree_type!r}",
+            f"the receipt is for an unknown type of tree: {tree_type!r}",
             reason=UNKNOWN_TREE_REASON,
         )
     proofs = message.unprotected.get(HEADER_VDP)
@@ -265,7 +265,7 @@ def parse_receipt(data: Any) -> Receipt:
         or not proofs.keys() <= {VDP_INCLUSION, VDP_CONSISTENCY}
         or not proofs
     ):
-        raise InvalidStatement("a receipt without proofs", reason="receipt-malformed")
+        raise InvalidStatement("the receipt has no valid proofs", reason="receipt-malformed")
     inclusions = _list_proofs(proofs.get(VDP_INCLUSION))
     inclusion_proofs = tuple(InclusionProof(*_decode_proof(proof)) for proof in inclusions)
     consistencies = _list_proofs(proofs.get(VDP_CONSISTENCY))
@@ -277,7 +277,9 @@ def _list_proofs(proofs: Any) -> list[Any]:
     if proofs is None:
         return []
     if not isinstance(proofs, list | tuple) or not 0 < len(proofs) <= _MAX_PROOFS:
-        raise InvalidStatement("proofs that are no list", reason="receipt-malformed")
+        raise InvalidStatement(
+            "the receipt has no list of proofs, or too many", reason="receipt-malformed"
+        )
     return list(proofs)
 
 
@@ -291,16 +293,16 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
         )
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"a proof that cannot be read: {error}", reason="receipt-malformed"
+            f"cannot read a proof of the receipt: {error}", reason="receipt-malformed"
         ) from error
     if not isinstance(value, list) or len(value) != _PROOF_MEMBER_COUNT:
         raise InvalidStatement(
-            "a proof that is not two numbers and a path", reason="receipt-malformed"
+            "a proof of the receipt is not two numbers and a path", reason="receipt-malformed"
         )
     first, second, path = value
     if type(first) is not int or type(second) is not int or not isinstance(path, list):
         raise InvalidStatement(
-            "a proof that is not two numbers and a path", reason="receipt-malformed"
+            "a proof of the receipt is not two numbers and a path", reason="receipt-malformed"
         )
     return first, second, path
 
@@ -326,7 +328,8 @@ def add_receipt(
     ]
     if len(kept) >= MAX_RECEIPTS:
         raise InvalidStatement(
-            f"there are {len(kept)} receipts in the statement already", reason="receipt-malformed"
+            f"the statement already has {len(kept)} receipts, the maximum",
+            reason="receipt-malformed",
         )
     unprotected = {**message.unprotected, HEADER_RECEIPTS: [*kept, receipt]}
     return replace(message, unprotected=unprotected).encode()
@@ -366,7 +369,7 @@ def list_encoded_receipts(message: Sign1) -> list[Any]:
     """
     if HEADER_RECEIPTS in message.protected:
         raise InvalidStatement(
-            "receipts in the protected header, where no log can have put them",
+            "receipts are in the protected header, but belong in the unprotected one",
             reason="receipt-protected",
         )
     if HEADER_RECEIPTS not in message.unprotected:
@@ -374,7 +377,7 @@ def list_encoded_receipts(message: Sign1) -> list[Any]:
     receipts = message.unprotected[HEADER_RECEIPTS]
     if not isinstance(receipts, list | tuple) or not 0 < len(receipts) <= MAX_RECEIPTS:
         raise InvalidStatement(
-            f"receipts that are no list of up to {MAX_RECEIPTS}", reason="receipt-malformed"
+            f"the receipts are not a list of 1 to {MAX_RECEIPTS}", reason="receipt-malformed"
         )
     return list(receipts)
 
@@ -386,11 +389,11 @@ def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
         UsageError: there are too many or none, or one is too large.
     """
     if not 0 < len(entries) <= TILE_WIDTH:
-        raise UsageError(f"a bundle has from 1 to {TILE_WIDTH} entries, not {len(entries)}")
+        raise UsageError(f"a bundle must have 1 to {TILE_WIDTH} entries, not {len(entries)}")
     for entry in entries:
         if len(entry) > MAX_ENTRY_SIZE:
             raise UsageError(
-                f"an entry of {len(entry)} bytes; more than {MAX_ENTRY_SIZE} are not taken"
+                f"the entry is too large: {len(entry)} bytes, at most {MAX_ENTRY_SIZE} allowed"
             )
     return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
 
@@ -413,6 +416,6 @@ def decode_entry_bundle(data: bytes, count: int) -> list[bytes]:
         entries.append(data[start:end])
     if end != len(data) or len(entries) != count:
         raise InvalidStatement(
-            f"a bundle that does not hold the {count} entries that it has to", reason="bundle-form"
+            f"the bundle does not contain exactly {count} entries", reason="bundle-form"
         )
     return entries

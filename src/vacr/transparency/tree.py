@@ -112,12 +112,14 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
     """
     _check_proof_path(path)
     if not 0 <= index < size:
-        raise InvalidStatement(f"leaf {index} of a tree of {size}", reason="receipt-index")
+        raise InvalidStatement(
+            f"the tree has no leaf {index}: its size is {size}", reason="receipt-index"
+        )
     node, last, subtree = index, size - 1, leaf
     for sibling in path:
         if not last:
             raise InvalidStatement(
-                "a proof that is longer than the tree is high", reason="receipt-path"
+                "the proof is too long for the size of the tree", reason="receipt-path"
             )
         if node & 1 or node == last:
             subtree = hash_children(sibling, subtree)
@@ -129,7 +131,7 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
         node, last = node >> 1, last >> 1
     if last:
         raise InvalidStatement(
-            "a proof that is shorter than the tree is high", reason="receipt-path"
+            "the proof is too short for the size of the tree", reason="receipt-path"
         )
     return subtree
 
@@ -157,14 +159,17 @@ def compute_consistency_root(
     _check_proof_path(path)
     if not 0 < older <= newer:
         raise InvalidStatement(
-            f"a tree of {older} is not the beginning of one of {newer}", reason="consistency-sizes"
+            f"a tree of size {older} cannot be the beginning of one of size {newer}",
+            reason="consistency-sizes",
         )
     if older == newer:
         if path:
-            raise InvalidStatement("a proof between a tree and itself", reason="consistency-path")
+            raise InvalidStatement(
+                "the proof between equal trees is not empty", reason="consistency-path"
+            )
         return older_root
     if not path:
-        raise InvalidStatement("a proof without a path", reason="consistency-path")
+        raise InvalidStatement("the proof is empty", reason="consistency-path")
     # The older root is a node of the newer tree if the older size is a power of two. The proof
     # omits it then.
     hashes = list(path) if older & (older - 1) else [older_root, *path]
@@ -175,7 +180,7 @@ def compute_consistency_root(
     for sibling in hashes[1:]:
         if not last:
             raise InvalidStatement(
-                "a proof that is longer than the tree is high", reason="consistency-path"
+                "the proof is too long for the size of the tree", reason="consistency-path"
             )
         if node & 1 or node == last:
             older_subtree = hash_children(sibling, older_subtree)
@@ -187,7 +192,7 @@ def compute_consistency_root(
         node, last = node >> 1, last >> 1
     if last:
         raise InvalidStatement(
-            "a proof that is shorter than the tree is high", reason="consistency-path"
+            "the proof is too short for the size of the tree", reason="consistency-path"
         )
     if older_subtree != older_root:
         raise InvalidStatement(
@@ -200,7 +205,7 @@ def _check_proof_path(path: Sequence[bytes]) -> None:
     if len(path) > _MAX_PATH_LENGTH or any(
         type(node) is not bytes or len(node) != HASH_SIZE for node in path
     ):
-        raise InvalidStatement("a path that is no list of hashes", reason="receipt-malformed")
+        raise InvalidStatement("the proof is not a list of hashes", reason="receipt-malformed")
 
 
 class Tile:
@@ -329,7 +334,7 @@ def parse_tile_path(path: str) -> tuple[int, int]:
         UsageError: no tile has that path.
     """
     if _TILE_PATH_PATTERN.fullmatch(path) is None:
-        raise UsageError(f"no tile has the name {path!r}")
+        raise UsageError(f"not the path of a tile: {path!r}")
     name, _, suffix = path.partition(".p/")
     number, width = int(name.replace("x", "").replace("/", "")), int(suffix or TILE_WIDTH)
     if (
@@ -337,5 +342,5 @@ def parse_tile_path(path: str) -> tuple[int, int]:
         or width > TILE_WIDTH
         or number >= _MAX_TILES_PER_LEVEL
     ):
-        raise UsageError(f"no tile has the name {path!r}")
+        raise UsageError(f"not the path of a tile: {path!r}")
     return number, width
