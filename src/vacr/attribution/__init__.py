@@ -1,4 +1,4 @@
-"""Record → file attribution: which lines of which files an agent wrote.
+"""Record → file attribution: the lines that an agent wrote, by file.
 
 Attribution is a pure function of records and an optional base, so that anybody can repeat it. The
 replay, the line diff and the table of tools have versions, and every attribution names them.

@@ -1,4 +1,4 @@
-"""Records → records with `file-attribution`: which lines of which files an agent wrote.
+"""Records → records with `file-attribution`: the lines that an agent wrote, by file.
 
 The steps of the records are replayed in the order of time; the lines that are an agent's at the end
 become ranges. The schema closes the maps of `file-attribution`, so the evidence for each range is

@@ -155,7 +155,7 @@ def strip_attribution(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a record may have been before it was attributed, with and without a revision."""
+    """Return the possible forms of a record before its attribution, with and without a revision."""
     earlier = strip_attribution(record)
     vcs = earlier.get("vcs")
     plain = {name: value for name, value in earlier.items() if name != "vcs"}

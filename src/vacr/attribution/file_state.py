@@ -1,7 +1,7 @@
 """The state of one file during a replay: its known lines, and how certain they are.
 
 A session shows parts of a file: a window of lines, a hunk, a whole text. Known lines are kept in
-chunks; nothing is assumed about the lines between them. An observation that contradicts known lines
+chunks, and the lines between them are unknown. An observation that contradicts known lines
 makes everything that it does not show stale: still the best guess, no longer a proof.
 
     >>> from vacr.attribution.file_state import FileState
@@ -398,9 +398,9 @@ class FileState:
 
 # --- observations whose place is not certain ---
 
-# So many observations of one file wait for another one to settle their place.
+# The number of observations of one file that may wait until another one settles their place.
 MAX_WAITING_OBSERVATIONS = 10
-# At most so many empty lines may be missing before an observation; hardly a file has more.
+# At most so many empty lines may be missing before an observation; few files have more.
 _MAX_MISSING_EMPTY_LINES = 20
 
 
@@ -420,29 +420,30 @@ def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | 
             return _restore_first_indentation(
                 file, replace(look, first=look.first + fits[0], slack=0)
             )
-    return (
-        _restore_first_indentation(file, replace(look, slack=0)) if look.first == 1 else None
-    )  # hardly a file begins with an empty line
+    if look.first != 1:
+        return None
+    # Few files begin with an empty line.
+    return _restore_first_indentation(file, replace(look, slack=0))
 
 
 def has_different_line_count(file: FileState, look: ObservedLines) -> bool:
-    """Return whether a host counts other lines than a whole known file has: then it changed."""
+    """Return whether the host's line count shows that a whole known file has changed."""
     text = file.text if look.total else None
     return text is not None and look.total != text.count("\n") + 1
 
 
 def _restore_first_indentation(file: FileState, look: ObservedLines) -> ObservedLines:
-    """Return an observation with the first line's indentation, or without a line of which it is
-    unknown.
+    """Return an observation with the indentation of its first line restored.
+
+    Without a known indentation, the observation loses that line.
     """
     if not look.trimmed or not look.lines:
         return look
     known = file.line(look.first)
     if known is not None and _show_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
         return replace(look, lines=[known, *look.lines[1:]], trimmed=False)
-    if (
-        known is not None or look.first == 1
-    ):  # it is another one; hardly a file begins with an indented line
+    if known is not None or look.first == 1:
+        # The line is a different one, or begins the file, where few lines are indented.
         return replace(look, trimmed=False)
     return replace(look, first=look.first + 1, lines=look.lines[1:], trimmed=False)
 

@@ -73,9 +73,9 @@ def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRange
 
 
 def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Take in that a line has lost its indentation since it was seen.
+    """Update a line that has lost its indentation since it was seen; return whether there is one.
 
-    That is so when an edit of whole lines is found only after the indentation. Return whether.
+    An edit of whole lines whose text begins after the indentation shows such a line.
     """
     first, _, rest = edit.old.partition("\n")
     whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
@@ -113,7 +113,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
 
 
 def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
-    """Return the ranges of a maker's lines; a later edit may have moved those of an earlier one."""
+    """Return the present ranges of a maker's lines; later edits may have moved earlier ones."""
     return [
         pair
         for chunk in file.chunks
@@ -147,7 +147,7 @@ def _convert_to_crlf(text: str) -> str:
 def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> bool:
     """Return whether the edit would join two lines.
 
-    An agent rarely wants that, so there must be an empty line that is not known.
+    Agents rarely join lines, so the file probably has an empty line there that is unknown.
     """
     return (
         edit.old[:1] == "\n" != edit.new[:1]

@@ -5,8 +5,8 @@ lines are aligned with the known ones. Equal lines keep their makers, and so do 
 formatter only laid out differently. Lines in the place of known ones were written outside; lines
 that were unknown before belong to the base. Lines around the observation stay as a guess.
 
-Lines that are again what they were before the agent changed them are released: a revert leaves a
-trace only in the history.
+Lines that are again as before the agent changed them are released: a revert shows only in the
+history.
 
     >>> from vacr.attribution.reconcile import align_lines
     >>> known = ["def f(a,b):\\n", "    return a\\n"]

@@ -1,8 +1,8 @@
 """Sessions replayed over partly known files.
 
-The replay applies each successful call to what is known of its files, and checks that knowledge
-against everything the session shows. A line is the agent's only while an entry proves it; whatever
-no call explains came from outside.
+The replay applies each successful call to the known lines of its files, and checks these lines
+against everything that the session shows. A line is the agent's only while an entry proves it. A
+change that no call explains came from outside.
 
     >>> from vacr.agents import CALL_DONE, ToolCall
     >>> from vacr.attribution.replay import Replay
@@ -396,7 +396,7 @@ class Replay:
             kind, tracked.file.shaken = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
         if tracked.is_doubtful:
-            tracked.file.shake()  # What is not shown now is no longer proved by earlier looks.
+            tracked.file.shake()  # Earlier looks no longer prove the lines that are not shown now.
         evidence = EVIDENCE_SHELL if tracked.dirty else EVIDENCE_EXTERNAL
         fitted = observe(self.add_maker(kind, step, evidence))
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)

@@ -1,8 +1,8 @@
 """Whole files in a replay: moved, copied, deleted, reverted, stashed.
 
-These actions do not edit lines; they put one known state of a file in the place of another. Git
-puts back what the base has, until the session stages or commits something else. From then on the
-known state of a file is a guess, which the next observation decides.
+These actions do not edit lines; they replace one known state of a file with another. Git restores
+the base, until the session stages or commits something else. From then on the known state of a file
+is a guess that the next observation confirms or corrects.
 
     >>> from vacr.attribution.file_state import FileState
     >>> from vacr.attribution.replay import Replay
@@ -29,7 +29,7 @@ from vacr.edits import decode_file_text, make_absolute_path, make_path_key, make
 if TYPE_CHECKING:
     from vacr.attribution.replay import Replay
 
-# At most so many files of the base are read because their folder is moved.
+# The number of base files that may be read because their folder is moved.
 _MAX_MOVED_BASE_FILES = 1_000
 
 
@@ -120,7 +120,7 @@ def move_path(replay: Replay, source: str, target: str, *, copied: bool, reporte
 
 
 def _move_folder(replay: Replay, source: str, target: str, *, copied: bool) -> None:
-    # Where the target exists, nobody knows which of its files were overwritten.
+    # If the target exists, it is unknown which of its files were overwritten.
     may_exist = make_path_key(target) in replay.files or bool(_list_files_below(replay, target))
     folder_key = make_path_key(source + "/")
     unseen = _list_unseen_base_files(replay, lambda key: key.startswith(folder_key))
@@ -148,7 +148,7 @@ def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> Non
         return
     old = replay.track(source, "")
     if old.gone:
-        old.file, old.gone = FileState(), False  # It exists, or it could not be moved.
+        old.file, old.gone = FileState(), False  # It must exist, because it was moved.
     target_is_free = known is None or known.gone
     if source_has_suffix and not posixpath.splitext(target)[1] and target_is_free:
         # The target may be an unknown folder.
@@ -237,7 +237,7 @@ class _StashedFile:
 
 @dataclass(slots=True)
 class _StashedChanges:
-    """The files of a stash by their keys, or `None` when nobody knows what it holds.
+    """The files of a stash by their keys, or `None` when its content is unknown.
 
     `sure` when the stash was surely made: without changes, git makes none.
     """
@@ -250,7 +250,7 @@ class _StashedChanges:
 
 @dataclass(slots=True)
 class VersionControlState:
-    """What git can put back in one root: how often something was staged, and the stashes."""
+    """The state of git in one root: how often something was staged, and the stashes."""
 
     stagings: int = 0
     stashes: list[_StashedChanges] = field(default_factory=list)
@@ -262,14 +262,14 @@ def get_version_control(replay: Replay) -> VersionControlState:
 
 
 def revert_path(replay: Replay, path: str, *, everything: bool) -> None:
-    """Put back a file, the files of a folder, or everything."""
+    """Restore a file, the files of a folder, or everything."""
     below = _list_root_files(replay) if everything else _list_files_below(replay, path)
     for tracked in below:
         _restore_from_base(replay, tracked)
     if not everything and not _is_known_folder(replay, path):
         tracked = replay.track(path, "")
         if _is_untracked(replay, tracked):
-            _doubt_file(tracked)  # Somebody has added it, or it could not be put back.
+            _doubt_file(tracked)  # Somebody has added it, or git could not restore it.
         _restore_from_base(replay, tracked)
         tracked.file.doubted = tracked.dirty
 

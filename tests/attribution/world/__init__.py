@@ -1,10 +1,9 @@
-"""A world in which it is known who wrote which line: files, agents that work on them, and people
+"""A simulated world that knows the writer of each line: files, agents that work on them, and people
 who change them in between.
 
-It knows nothing of how attribution works. Every line that anybody writes is a text that was never
-there before, so a line tells its writer; only people write lines that are there often, such as
-empty ones. The world acts and writes down what hosts would have written down; then what attribution
-says is compared with what happened.
+The world does not use attribution. Every new line is a unique text, so a line identifies its
+writer; only people write common lines, such as empty ones. The world acts and records sessions like
+the hosts of agents. Tests then compare the attribution of these sessions with the truth.
 """
 
 from __future__ import annotations
@@ -56,8 +55,9 @@ _PEOPLE: Sequence[Callable[[World], None]] = (
 
 @dataclass
 class Worker:
-    """An agent or a sub-agent, and what its host has seen of files: their versions, and their texts
-    where it was all.
+    """An agent or a sub-agent, and the versions of files that its host has read.
+
+    A text is kept only for a file that was read as a whole.
     """
 
     host: Host
@@ -66,15 +66,13 @@ class Worker:
 
 @dataclass
 class World:
-    """Files and what happens to them; `made` are the lines of each call, numbered as just after it,
-    where that is sure.
-    """
+    """Files and their changes; `made` has the line numbers that each call wrote, where certain."""
 
     seed: int
     kinds: Sequence[str] = ("claude",)
     people: float = 0.2
     notices: float = 0.5
-    calm: bool = False  # without what changes files and does not tell how
+    calm: bool = False  # no unexplained changes of files
     files: dict[str, File] = field(default_factory=dict)
     made: dict[str, tuple[str, set[int]] | None] = field(default_factory=dict)
     writers: dict[str, set[str]] = field(
@@ -86,8 +84,8 @@ class World:
     texts: int = 0
 
     def __post_init__(self) -> None:
-        """Make some files that are there before."""
-        self.random = Random(self.seed)  # noqa: S311 - seeded, so that a world can be lived again
+        """Create the files of the base."""
+        self.random = Random(self.seed)  # noqa: S311 - seeded, so that a world can be repeated
         times = clock()
         hosts = [KINDS[kind](f"{kind}{number}", times) for number, kind in enumerate(self.kinds)]
         self.sessions = list(hosts)
@@ -108,7 +106,7 @@ class World:
         self.control = control.Control(self.files)
 
     def new_text(self) -> str:
-        """Make a line that was never there."""
+        """Return a unique line."""
         self.texts += 1
         indent = "    " * self.random.randint(0, 2)
         return (
@@ -116,11 +114,11 @@ class World:
         )
 
     def wrote(self, text: str, *owners: str) -> None:
-        """Remember that several wrote a line, however it is laid out."""
+        """Remember that several calls wrote a line, in any layout."""
         self.writers.setdefault("".join(text.split()), set()).update(owners)
 
     def written(self, count: int, owner: str) -> list[Line]:
-        """Make lines as people write them."""
+        """Return new lines, some of them common or not UTF-8."""
         lines = []
         for _ in range(count):
             text = self.new_text()
@@ -136,12 +134,12 @@ class World:
         return lines
 
     def new_path(self, suffix: str = "py") -> str:
-        """Name a file that was never there."""
+        """Return an unused path."""
         self.texts += 1
         return self.random.choice(["src", "src/deep", "lib"]) + f"/n{self.texts}.{suffix}"
 
     def live(self) -> None:
-        """Let one thing happen."""
+        """Run one random action."""
         if self.random.random() < self.people:
             self.random.choice([people.edit] if self.calm else _PEOPLE)(self)
             return
@@ -150,7 +148,7 @@ class World:
         self.random.choice(_CALM if self.calm else _AGENTS)(self, worker)
 
     def _tell(self, worker: Worker) -> None:
-        """Let a host tell its agent what others changed in files that it has seen whole."""
+        """Add notices about files that the host read as a whole and others changed."""
         for path, (version, text) in list(worker.reads.items()):
             file = self.files.get(path)
             if (
@@ -167,13 +165,13 @@ class World:
                 worker.reads[path] = file.version, file.shown()
 
     def pick(self, fits: Callable[[File], bool] = lambda _: True) -> tuple[str, File] | None:
-        """Choose a file."""
+        """Return a random fitting file."""
         fitting = sorted(path for path, file in self.files.items() if fits(file))
         path = self.random.choice(fitting) if fitting else ""
         return (path, self.files[path]) if path else None
 
     def look(self, worker: Worker, path: str, first: int = 1, count: int | None = None) -> None:
-        """Let an agent read lines of a file, or all."""
+        """Add a read of some or all lines of a file."""
         file = self.files[path]
         total = len(file.shown().split("\n"))
         whole = count is None
@@ -182,9 +180,7 @@ class World:
         file.sure, file.relaid = file.sure or whole, file.relaid and not whole
 
     def ready(self, worker: Worker, path: str) -> None:
-        """Let an agent read a file that its host wants to be read before it is changed; others may
-        guess what it holds.
-        """
+        """Add the read that a checking host requires before a change; elsewhere it is optional."""
         file = self.files[path]
         known = worker.reads.get(path, (0,))[0] == file.version
         if known if worker.host.checks else not file.relaid and self.random.random() < 0.5:
@@ -198,7 +194,7 @@ class World:
     def change(
         self, worker: Worker, path: str, call_id: str, lines: Iterable[Line], texts: Iterable[str]
     ) -> None:
-        """Change a file by a call, and remember which lines it made."""
+        """Change a file by a call, and remember the lines of the call."""
         file, made = self.files[path], set(texts)
         file.become(list(lines), sure=True)
         self.note(path, call_id, made)
@@ -206,7 +202,7 @@ class World:
         worker.reads[path] = file.version, file.shown() if known is not None else None
 
     def note(self, path: str, call_id: str, made: set[str]) -> None:
-        """Remember which lines a call made."""
+        """Remember the lines of a call."""
         file = self.files[path]
         numbers = {number for number, (text, _) in enumerate(file.lines, 1) if text in made}
         self.made[call_id] = (path, numbers) if file.sure else None

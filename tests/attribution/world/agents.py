@@ -1,4 +1,4 @@
-"""What agents do with the tools that their hosts have for files."""
+"""Changes that agents make with the file tools of their hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _fits(worker: Worker, file: File) -> bool:
-    """Tell whether an agent can change a file: patches are for files that are plain."""
+    """Return whether an agent can change a file; patches need a plain file."""
     return bool(file.lines) and (not isinstance(worker.host, CodexHost) or file.plain)
 
 
@@ -21,9 +21,7 @@ def _once(file: File, text: str) -> bool:
 
 
 def _end(world: World, file: File, call_id: str, last: str, *, patched: bool) -> set[str]:
-    """Let the line that ends now, or no longer does, be another line; gives the texts of those
-    lines.
-    """
+    """Count a line whose line end was added or removed as changed; return the texts of such lines."""
     if file.last_end or not file.lines or (not patched and file.lines[-1][0] == last):
         return set()
     file.last_end = patched
@@ -36,7 +34,7 @@ def _end(world: World, file: File, call_id: str, last: str, *, patched: bool) ->
 
 
 def edit(world: World, worker: Worker) -> None:
-    """Replace some lines by others, of which some may be the same."""
+    """Replace some lines; a few of the new ones may equal the old ones."""
     picked = world.pick(lambda file: _fits(worker, file))
     if picked is None:
         return
@@ -91,7 +89,7 @@ def half_line(world: World, worker: Worker) -> None:
 
 
 def every(world: World, worker: Worker) -> None:
-    """Replace a word wherever it stands."""
+    """Replace every occurrence of a word."""
     picked = world.pick(lambda file: any("= shared" in text for text, _ in file.lines))
     if picked is None or isinstance(worker.host, CodexHost):
         return

@@ -1,4 +1,4 @@
-"""What agents do to files by commands."""
+"""Changes that agents make with shell commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def append(world: World, worker: Worker) -> None:
 
 
 def move(world: World, worker: Worker) -> None:
-    """Give a file another name, as the version control knows it or not."""
+    """Rename a file, with or without git."""
     picked = world.pick()
     if picked is None:
         return
@@ -53,7 +53,7 @@ def move(world: World, worker: Worker) -> None:
 
 
 def copy(world: World, worker: Worker) -> None:
-    """Make a second file of one."""
+    """Copy a file."""
     picked = world.pick()
     if picked is None or world.random.random() < 0.5:
         return
@@ -63,7 +63,7 @@ def copy(world: World, worker: Worker) -> None:
 
 
 def move_folder(world: World, worker: Worker) -> None:
-    """Give a folder another name, and let its old one be empty."""
+    """Rename a folder."""
     source = world.random.choice(["src/deep", "lib", "src"])
     moved = [path for path in world.files if path.startswith(source + "/")]
     if not moved or world.random.random() < 0.5:
@@ -89,7 +89,7 @@ def remove(world: World, worker: Worker) -> None:
 
 
 def script(world: World, worker: Worker) -> None:
-    """Change lines in a way that the command does not tell."""
+    """Change lines with a script whose effect the command does not show."""
     picked = world.pick(lambda file: any(_named(text) for text, _ in file.lines))
     if picked is None:
         return
@@ -113,7 +113,7 @@ def _named(text: str) -> bool:
 
 
 def layout(world: World, worker: Worker) -> None:
-    """Let a formatter lay out a file."""
+    """Run a formatter on a file."""
     picked = world.pick(lambda file: bool(file.lines))
     if picked is None:
         return
@@ -127,7 +127,7 @@ def layout(world: World, worker: Worker) -> None:
 
 
 def laid_out(world: World, file: File) -> list[Line]:
-    """Give the lines of a file in another layout; each part of a line is its writer's."""
+    """Return the lines of a file in another layout; parts of a line keep its writer."""
     lines: list[Line] = []
     for text, owner in file.lines:
         chance = world.random.random()

@@ -1,4 +1,4 @@
-"""The version control of a world: what it has, what it puts aside, and what it puts back."""
+"""The version control of a world: commits, the index, and stashes."""
 
 from __future__ import annotations
 
@@ -20,28 +20,24 @@ _OURS = (
 
 @dataclass
 class Control:
-    """The last commit, the index, and what is put aside: the files as they were, with the commit
-    that they were made from.
-    """
+    """The last commit, the index, and the stashes, each with the commit that it started from."""
 
     base: Tree
     asides: list[tuple[Tree, Tree]] = field(default_factory=list)
-    known: bool = (
-        True  # whether it has what it had at the beginning, so that what it puts back can be known
-    )
+    known: bool = True  # whether the commit is still the base, so that restored texts are known
 
     def __post_init__(self) -> None:
-        """Begin with a commit of all files."""
+        """Start with a commit of all files."""
         self.head, self.index = kept(self.base), kept(self.base)
 
 
 def kept(files: Tree) -> Tree:
-    """Give copies of files."""
+    """Return copies of files."""
     return {path: file.copy() for path, file in files.items()}
 
 
 def agent(world: World, worker: Worker) -> None:
-    """Let an agent call the version control."""
+    """Run a git command as an agent."""
     _check(world)
     done = _act(world, sure=world.control.known)
     _check(world)
@@ -50,7 +46,7 @@ def agent(world: World, worker: Worker) -> None:
 
 
 def person(world: World) -> None:
-    """Let somebody else call it, unseen."""
+    """Run a git command as another person, unobserved."""
     _act(world, sure=False)
     _check(world)
 
@@ -65,12 +61,12 @@ def _check(world: World) -> None:
 
 
 def _act(world: World, *, sure: bool) -> tuple[str, str, int] | None:
-    """Do one thing; gives the command, what it prints and its exit code."""
+    """Run a random action; return the command, its output and its exit code."""
     return world.random.choice(_ACTS)(world, sure)
 
 
 def _put(world: World, path: str, file: File, *, sure: bool) -> None:
-    """Put a file where it is, or was."""
+    """Restore a file at its path."""
     there = world.files.get(path)
     if there is not None and there.same(file):
         there.sure = there.sure and sure
@@ -114,7 +110,7 @@ def _reset(world: World, sure: bool) -> tuple[str, str, int]:
 
 
 def _dirty(world: World) -> list[str]:
-    """Give the files that are tracked and not as the last commit has them."""
+    """Return the tracked files that differ from the last commit."""
     control = world.control
     return [
         path
@@ -171,7 +167,7 @@ def _pop(world: World, sure: bool) -> tuple[str, str, int] | None:
 
 
 def _rebase(world: World, sure: bool) -> tuple[str, str, int]:
-    """Put all that was done on top of what others did meanwhile."""
+    """Rebase all changes onto the changes of others."""
     _commit(world, sure)
     for path, file in sorted(world.files.items()):
         if world.random.random() < 0.5 and file.last_end:

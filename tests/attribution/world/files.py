@@ -1,4 +1,4 @@
-"""Files of which it is known who wrote which line."""
+"""Files that know the writer of each line."""
 
 from __future__ import annotations
 
@@ -18,42 +18,40 @@ _versions = count(1)
 
 @dataclass
 class File:
-    """A file: its lines, each with its writer, how lines end, whether the last one ends, and
-    whether a mark comes first.
-    """
+    """A file: lines with their writers, line ends, and a byte order mark."""
 
     lines: list[Line]
     end: str = "\n"
     last_end: bool = True
     mark: str = ""
-    sure: bool = True  # whether agents were shown all that others changed in it
-    relaid: bool = False  # whether somebody laid it out, and nobody saw how
+    sure: bool = True  # whether agents saw all changes by others
+    relaid: bool = False  # whether it was formatted, unobserved
     version: int = field(default_factory=lambda: next(_versions))
 
     def text(self) -> str:
-        """Give the text on disk; bytes that are not UTF-8 are lone surrogates."""
+        """Return the text on disk; bytes that are not UTF-8 are lone surrogates."""
         text = self.end.join(line for line, _ in self.lines)
         return self.mark + (text + self.end if self.last_end and self.lines else text)
 
     def data(self) -> bytes:
-        """Give the bytes on disk."""
+        """Return the bytes on disk."""
         return self.text().encode("utf-8", "surrogateescape")
 
     def printed(self) -> str:
-        """Give the text as a command prints it."""
+        """Return the text as a command prints it."""
         return self.data().decode("utf-8", "replace")
 
     def shown(self) -> str:
-        """Give the text as a host shows it: with plain line ends, and without a mark."""
+        """Return the text as a host shows it: with plain line ends, and without a mark."""
         return self.printed().replace("\r\n", "\n").removeprefix("\ufeff")
 
     @property
     def plain(self) -> bool:
-        """Whether a host shows exactly what is on disk."""
+        """Whether a host shows exactly the text on disk."""
         return self.shown() == self.text()
 
     def copy(self) -> File:
-        """Give the same file, to be kept."""
+        """Return an independent copy."""
         return File(
             list(self.lines),
             self.end,
@@ -65,7 +63,7 @@ class File:
         )
 
     def become(self, lines: Sequence[Line], *, sure: bool) -> None:
-        """Take other lines."""
+        """Replace the lines."""
         self.lines, self.version = list(lines), next(_versions)
         self.sure = self.sure and sure
         if self.lines and not self.last_end and not self.lines[-1][0]:
@@ -73,12 +71,12 @@ class File:
             self.last_end = True
 
     def same(self, other: File) -> bool:
-        """Tell whether two files are the same on disk."""
+        """Return whether two files have the same bytes."""
         return self.data() == other.data()
 
 
 def diff(old: str, new: str, context: int = 3) -> list[str]:
-    """Give the hunks of a unified diff, as lines without their ends."""
+    """Return the hunks of a unified diff, as lines without their ends."""
     lines: list[str] = []
     for line in list(unified_diff(_ended(old), _ended(new), n=context))[2:]:
         lines += [line[:-1]] if line.endswith("\n") else [line, "\\ No newline at end of file"]

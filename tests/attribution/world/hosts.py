@@ -1,4 +1,4 @@
-"""How hosts write down what their agents do: the same acts, each in its own spelling."""
+"""Hosts that record the actions of their agents, each in its own format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from tests.attribution.world.files import File
 
 
 class Host:
-    """A session that is written down; `checks` when no file is changed that is not known
-    as it is.
-    """
+    """A recorded session; `checks` when the host changes only files that the agent has read."""
 
     checks = False
     suffix = "jsonl"
@@ -25,25 +23,25 @@ class Host:
     def replace(
         self, path: str, old: str, new: str, *, every: bool = False, error: str = ""
     ) -> str:
-        """Replace a text; gives the call's id."""
+        """Replace a text; return the id of the call."""
         raise NotImplementedError
 
     def change(self, path: str, file: File, first: int, stop: int, new: Sequence[str]) -> str:
-        """Replace lines, counted from 0; gives the call's id."""
+        """Replace lines, counted from 0; return the id of the call."""
         old = [text for text, _ in file.lines[first:stop]]
         tail = "\n" if stop < len(file.lines) or file.last_end else ""
         return self.replace(path, "\n".join(old) + tail, "\n".join(new) + (tail if new else ""))
 
     def write(self, path: str, text: str, *, created: bool) -> str:
-        """Write a whole file; gives the call's id."""
+        """Write a whole file; return the id of the call."""
         raise NotImplementedError
 
     def shell(self, command: str, printed: str = "", code: int = 0) -> str:
-        """Run a command; gives the call's id."""
+        """Run a command; return the id of the call."""
         raise NotImplementedError
 
     def data(self) -> str:
-        """Give the session as the host keeps it."""
+        """Return the session file of the host."""
         raise NotImplementedError
 
 
@@ -131,7 +129,7 @@ class ClaudeHost(Host):
         )
 
     def notice(self, path: str, hunks: Sequence[str], kind: str) -> None:
-        """Show what somebody else changed: an attachment, or a reminder in a message."""
+        """Show changes by others, in an attachment or a reminder."""
         shown, number = [], 0
         for line in hunks:
             if found := re.match(r"@@ -(\d+)", line):
@@ -170,7 +168,7 @@ class ClaudeHost(Host):
 
 
 class CodexHost(Host):
-    """Codex: everything but patches is done in a shell."""
+    """Codex: uses the shell for everything but patches."""
 
     def __init__(self, name: str, times: Iterator[int]) -> None:
         self.session = Codex(name=name, times=times)
@@ -286,7 +284,7 @@ class GeminiHost(Host):
 
 
 class OpenCodeHost(Host):
-    """OpenCode, with what it keeps beside calls withheld."""
+    """OpenCode, without the metadata of calls."""
 
     checks = True
     suffix = "json"

@@ -1,4 +1,4 @@
-"""How agents look at files: by the tools of their hosts, and by commands."""
+"""Reads of files, with the tools of hosts and with commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(world: World, worker: Worker) -> None:
 
 
 def missing(world: World, worker: Worker) -> None:
-    """Read a file that is not there any more."""
+    """Read a file that does not exist any more."""
     gone = sorted(worker.reads.keys() - world.files.keys())
     if gone and not isinstance(worker.host, CodexHost):
         claude = isinstance(worker.host, ClaudeHost)
@@ -38,12 +38,12 @@ def missing(world: World, worker: Worker) -> None:
 
 
 def printed_lines(file: File) -> list[str]:
-    """Give the lines of a file as a command prints them."""
+    """Return the lines of a file as a command prints them."""
     return re.findall(r"[^\n]*\n|[^\n]+", file.printed())
 
 
 def command(world: World, worker: Worker) -> None:
-    """Show lines of a file by a command, or of two by one call."""
+    """Show lines of one or two files with a command."""
     picked = world.pick()
     if picked is None:
         return
@@ -56,7 +56,7 @@ def command(world: World, worker: Worker) -> None:
 
 
 def _view(world: World, path: str, file: File) -> tuple[str, str]:
-    """Give a command, and what it prints."""
+    """Return a command and its output."""
     lines = printed_lines(file)
     first = world.random.randint(1, max(1, len(lines)))
     last = world.random.randint(first, first + 20)
@@ -90,7 +90,7 @@ def _view(world: World, path: str, file: File) -> tuple[str, str]:
 
 
 def search(world: World, worker: Worker) -> None:
-    """Search all files, and see single lines."""
+    """Search all files and show single lines."""
     wanted = f"tail_{world.random.randint(0, 99)}"
     found = [
         f"{path}:{number}:{line}".removesuffix("\n")
@@ -110,7 +110,7 @@ def search(world: World, worker: Worker) -> None:
 
 
 def diff(world: World, worker: Worker) -> None:
-    """Look at what differs from what the version control has."""
+    """Show the difference from the last commit."""
     against, text = world.random.choice(
         [(world.control.index, "git diff"), (world.control.head, "git diff HEAD")]
     )

@@ -1,4 +1,4 @@
-"""What people do to files while agents work on them, unseen."""
+"""Changes that people make between the actions of agents, unobserved."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def create(world: World) -> None:
 
 
 def layout(world: World) -> None:
-    """Lay out a file."""
+    """Format a file."""
     picked = world.pick()
     if picked is not None:
         picked[1].become(laid_out(world, picked[1]), sure=False)
@@ -41,14 +41,14 @@ def layout(world: World) -> None:
 
 
 def move(world: World) -> None:
-    """Give a file another name."""
+    """Rename a file."""
     picked = world.pick()
     if picked is not None:
         _moved(world, picked[0], world.new_path())
 
 
 def move_folder(world: World) -> None:
-    """Give a folder another name."""
+    """Rename a folder."""
     source = world.random.choice(["src/deep", "lib"])
     to = f"{source}{world.texts}"
     for path in [path for path in world.files if path.startswith(source + "/")]:
