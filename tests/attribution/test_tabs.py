@@ -59,8 +59,8 @@ def test_arguments_of_the_call_show_that_a_file_has_tabs(tmp_path):
     (tracked,) = replay_records(read_records(tmp_path, make_session(None, old, new, read=False)))[
         0
     ].files.values()
-    assert tracked.file.line(4) == "\t\tstop()\n"
-    assert tracked.file.line(5) == "\t}\n"
+    assert tracked.file.get_line(4) == "\t\tstop()\n"
+    assert tracked.file.get_line(5) == "\t}\n"
 
 
 def test_recorded_patch_keeps_spaces(tmp_path):
@@ -68,4 +68,4 @@ def test_recorded_patch_keeps_spaces(tmp_path):
     (tracked,) = replay_records(read_records(tmp_path, make_session(None, old, new, read=False)))[
         0
     ].files.values()
-    assert tracked.file.line(5) == "  }\n"
+    assert tracked.file.get_line(5) == "  }\n"

@@ -32,7 +32,7 @@ def repo(tmp_path):
 
 
 def files(base):
-    return {name: base.file(name) for name in base.names}
+    return {name: base.read_file(name) for name in base.names}
 
 
 def test_every_form_of_a_repository_gives_the_same_base(repo, tmp_path):
@@ -70,7 +70,7 @@ def test_odd_file_names_are_read(tmp_path):
     assert {one: data.decode() for one, data in files(base).items() if one in ODD} == {
         one: f"in {one!r}\nsecond\n" for one in ODD
     }
-    assert base.file("latin-\udce9.py") == b"caf\xe9\n"
+    assert base.read_file("latin-\udce9.py") == b"caf\xe9\n"
     found = Repository(folder)
     assert {
         file.path: len(file.lines) for file in list_commit_additions(found, [name])[name]
@@ -206,8 +206,8 @@ def test_no_program_of_the_repository_runs(repo, tmp_path):
     git(repo, "config", "filter.x.clean", str(program))
     trap.unlink(missing_ok=True)
     found = Repository(repo)
-    assert found.base("HEAD").file("a.py") == b"one\r\ntwo"
-    first = found.commit("HEAD~1")
+    assert found.load_base("HEAD").read_file("a.py") == b"one\r\ntwo"
+    first = found.resolve_commit("HEAD~1")
     assert [file.lines for file in list_commit_additions(found, [first])[first]] == [{1, 2}]
     assert list_commit_additions(found, [name])[name][0].lines == {1}
     assert len(run_git_blame(found, name, "a.py").lines) == 2
@@ -236,7 +236,7 @@ def test_one_process_reads_all_blobs_and_is_closed(tmp_path):
         "subprocess.Popen.__init__ = counted\n"
         "from vacr.blame import load_git_base\n"
         "base = load_git_base(sys.argv[1])\n"
-        "assert sum(len(base.file(name)) for name in base.names)\n"
+        "assert sum(len(base.read_file(name)) for name in base.names)\n"
         "assert len(made) < 6, made\n"
         "import gc; del base; gc.collect()\n"
         "assert all(one.returncode == 0 for one in made)\n"
@@ -249,7 +249,7 @@ def test_one_process_reads_all_blobs_and_is_closed(tmp_path):
 
 def test_missing_blob_is_named(repo):
     with pytest.raises(UnreadableInput, match=r"the repository lacks the object 1{40}"):
-        Repository(repo).blob("1" * 40)
+        Repository(repo).read_blob("1" * 40)
 
 
 def test_merge_added_only_lines_that_no_parent_has(repo):

@@ -103,12 +103,12 @@ def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
     Raises:
         UnreadableInput: there are no such commits.
     """
-    head, base = repository.commit(read_input("head") or "HEAD"), read_input("base")
+    head, base = repository.resolve_commit(read_input("head") or "HEAD"), read_input("base")
     # For a new branch, GitHub names a commit of zeros as the one before.
     if not base.strip("0"):
         return None, head
     try:
-        first = repository.commit(base)
+        first = repository.resolve_commit(base)
     except UnreadableInput as error:
         hint = (
             "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, "
@@ -126,9 +126,9 @@ def _check_output_paths(repository: Repository, *outputs: str) -> None:
     Raises:
         UsageError: it has one.
     """
-    head = repository.commit("HEAD")
+    head = repository.resolve_commit("HEAD")
     for path in filter(None, outputs):
-        if any(repository.holds(head, name) for name in find_work_tree_names(repository, path)):
+        if any(repository.has_path(head, name) for name in find_work_tree_names(repository, path)):
             hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
             raise UsageError(
                 f"{path} is the repository's, and nothing of ours is written there", hint=hint
@@ -141,11 +141,11 @@ def _check_record_links(repository: Repository, paths: list[str]) -> None:
     Raises:
         UsageError: there is one.
     """
-    head = repository.commit("HEAD")
+    head = repository.resolve_commit("HEAD")
     for path in paths:
         is_inside = bool(find_work_tree_names(repository, os.path.realpath(path)))
         if not is_inside and any(
-            repository.holds(head, name) for name in find_work_tree_names(repository, path)
+            repository.has_path(head, name) for name in find_work_tree_names(repository, path)
         ):
             raise UsageError(
                 f"{path} is a link that leads out of the repository",

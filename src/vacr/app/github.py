@@ -136,18 +136,18 @@ class InputKeys:
         if self.repository is None:
             return path
         names = find_work_tree_names(self.repository, path)
-        tree = self.repository.tree(self.base) if self.base is not None else {}
+        tree = self.repository.list_files(self.base) if self.base is not None else {}
         # The keys of a log may be named by its folder.
         for inside in ("", f"/{RECEIPT_KEYS_FILE}"):
             if names and names[0] + inside in tree:
-                data = self.repository.blob(tree[names[0] + inside])
+                data = self.repository.read_blob(tree[names[0] + inside])
                 if not _has_content(path + inside, data):
                     self.remarks.append(
                         f"{path}{inside} is taken as the base has it, not as it is here"
                     )
                 return self._write_copy(f"{name}-{names[0].replace('/', '-')}", data)
-        head = self.repository.commit("HEAD")
-        if not any(self.repository.holds(head, tracked) for tracked in names):
+        head = self.repository.resolve_commit("HEAD")
+        if not any(self.repository.has_path(head, tracked) for tracked in names):
             return path
         if self.base is None:
             self.remarks.append(

@@ -226,7 +226,7 @@ def _is_changed_without_call(
     """Return whether a file that no call names has changed: it was moved, or others changed it."""
     if replay.base is None:
         return any(maker.kind == "ai" for maker in makers)
-    return data is not None and data != replay.base.file(path)
+    return data is not None and data != replay.base.read_file(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +354,7 @@ def _add_attribution(
     unknown = count_unknown_tools(replay, number)
     if unknown:
         evidence["unknown-tools"] = unknown
-    ours = {**dict_or_empty(record.get("vacr")), "attribution": evidence}
+    metadata = {**dict_or_empty(record.get("vacr")), "attribution": evidence}
     inputs: dict[str, Any] = {}
     if base is not None:
         inputs["base"] = {"type": "git", "revision": base.revision}
@@ -367,8 +367,8 @@ def _add_attribution(
             str(other.get("id", "")) for other in records if other is not record
         )
     if inputs:
-        ours["inputs"] = {**dict_or_empty(ours.get("inputs")), **inputs}
-    attributed = {**record, "file-attribution": attribution, "vacr": ours}
+        metadata["inputs"] = {**dict_or_empty(metadata.get("inputs")), **inputs}
+    attributed = {**record, "file-attribution": attribution, "vacr": metadata}
     revision = find_newest_revision(replay.steps[number])
     if revision is not None:
         attributed["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}

@@ -63,13 +63,13 @@ class JointRecords:
             records.append(record)
         return record, records
 
-    def ids(self, record: dict[str, Any]) -> set[str]:
+    def list_ids(self, record: dict[str, Any]) -> set[str]:
         """Return the ids that a record may have had before it was attributed."""
         if id(record) not in self._ids:
             self._ids[id(record)] = record, _list_possible_ids(record)
         return self._ids[id(record)][1]
 
-    def attributed(
+    def recompute(
         self, together: list[dict[str, Any]], base: BaseFiles | None, links: ConversationLinks
     ) -> list[dict[str, Any]]:
         """Return some of the records, attributed again."""
@@ -110,7 +110,7 @@ def compare_attribution(
         )
     number = next(i for i, other in enumerate(together) if other is record)
     used_base = base if revision is not None else None
-    again = joint.attributed(together, used_base, _get_conversation_links(record))[number]
+    again = joint.recompute(together, used_base, _get_conversation_links(record))[number]
     evidence = get_vacr_metadata(record).get("attribution")
     if _has_same_attribution(again, record):
         return ATTRIBUTION_HOLDS, "recomputed, identical"
@@ -180,7 +180,7 @@ def _find_joint_records(
         return [record]
     missing, together = {str(name) for name in names}, []
     for other in records:
-        matched = missing & joint.ids(other) if other is not record else set()
+        matched = missing & joint.list_ids(other) if other is not record else set()
         missing -= matched
         if matched or other is record:
             together.append(other)

@@ -183,7 +183,7 @@ class Chunk:
             [self.first + at + i for i, origin in enumerate(origins) if origin == NO_ORIGIN]
         )
 
-    def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
+    def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
         """Apply a hunk's signed lines at a line number; return the ranges of the added lines."""
         start = at = first - self.first
         lines, origins = [], []
@@ -210,7 +210,7 @@ class Chunk:
         self.lines[at:stop], self.makers[at:stop], self.places[at:stop] = lines, makers, places
         self._text = None
 
-    def cut(self, count: int) -> None:
+    def keep_first(self, count: int) -> None:
         """Keep only the first `count` lines."""
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
@@ -233,7 +233,7 @@ class Chunk:
                 )
         return pieces
 
-    def spell(self, i: int, line: str) -> None:
+    def respell_line(self, i: int, line: str) -> None:
         """Replace the spelling of a line without changing its maker."""
         self.lines[i] = line
         self._text = None

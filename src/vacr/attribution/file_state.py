@@ -8,7 +8,7 @@ makes everything that it does not show stale: still the best guess, no longer a 
     >>> state = FileState()
     >>> state.observe(3, ["c = 3\\n"], maker=0)           # a tool showed line 3
     True
-    >>> state.line(3), state.line(1), state.is_whole
+    >>> state.get_line(3), state.get_line(1), state.is_whole
     ('c = 3\\n', None, False)
     >>> state.observe_whole("a = 1\\nb = 2\\nc = 3\\n", maker=0)
     True
@@ -67,7 +67,7 @@ class FileState:
     """
     exact: bool = False
     """Whether a base shows every byte of it."""
-    shaken: bool = False
+    may_have_moved: bool = False
     """Whether it changed at an unknown place, and was not seen as a whole since."""
     doubted: bool = False
     """Whether it may be another file altogether since it was last seen as a whole."""
@@ -75,7 +75,7 @@ class FileState:
     """The last line, when it was last known which line that is."""
 
     @classmethod
-    def of(cls, text: str) -> "FileState":
+    def from_text(cls, text: str) -> "FileState":
         """Return the state of a file that is known as a whole from its base."""
         file = cls()
         file.observe_whole(text, NO_ORIGIN)
@@ -111,7 +111,7 @@ class FileState:
         """Whether nothing is known about it, not even that it is empty."""
         return not self.chunks and self.length is None
 
-    def line(self, number: int) -> str | None:
+    def get_line(self, number: int) -> str | None:
         """Return a line by its number, if it is known."""
         for chunk in self.chunks:
             if chunk.first <= number < chunk.next:
@@ -122,7 +122,7 @@ class FileState:
         """Return a text with the line ends of the file, as hosts write it."""
         return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
-    def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
+    def find_text(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Yield each chunk and offset where the known lines contain a text."""
         for chunk in self.chunks:
             at = chunk.text.find(text)
@@ -130,7 +130,7 @@ class FileState:
                 yield chunk, at
                 at = chunk.text.find(text, at + len(text))
 
-    def change(self, chunk: Chunk, act: Callable[[], LineRanges]) -> LineRanges:
+    def change_chunk(self, chunk: Chunk, act: Callable[[], LineRanges]) -> LineRanges:
         """Change one chunk, and renumber the chunks after it."""
         before = len(chunk.lines)
         ranges = act()
@@ -144,15 +144,15 @@ class FileState:
             self.chunks = [other for other in self.chunks if other is not chunk]
         return ranges
 
-    def shake(self) -> None:
+    def mark_stale(self) -> None:
         """Mark everything known as stale, because the file changed at an unknown place."""
         if self.chunks and self.length is not None and self.chunks[-1].next > self.length:
             self.ending = self.chunks[-1].lines[-1]
-        self.length, self.shaken = None, True
+        self.length, self.may_have_moved = None, True
         for chunk in self.chunks:
             chunk.fresh = False
 
-    def join(self) -> None:
+    def join_chunks(self) -> None:
         """Join chunks that meet."""
         joined: list[Chunk] = []
         for chunk in self.chunks:
@@ -170,19 +170,19 @@ class FileState:
                 joined.append(chunk)
         self.chunks = joined
 
-    def apply(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
+    def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
         """Apply a hunk at a line number; return nothing where the lines there are unknown."""
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
             signed = [self.spell_line_ends(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
-                return self.change(chunk, partial(chunk.apply, first, signed, maker))
+                return self.change_chunk(chunk, partial(chunk.apply_hunk, first, signed, maker))
         if not self.chunks and self.length == 0 and not old:
-            return self.write("".join(line[1:] for line in signed), maker)
+            return self.write_text("".join(line[1:] for line in signed), maker)
         return None
 
-    def write(self, text: str, maker: int) -> LineRanges:
+    def write_text(self, text: str, maker: int) -> LineRanges:
         """Write the whole file; lines that were known before keep their makers."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = split_keeping_ends(text)
@@ -213,7 +213,7 @@ class FileState:
         self.chunks = (
             [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
         )
-        self.length, self.shaken, self.doubted = len(lines), False, False
+        self.length, self.may_have_moved, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
         """Take in shown lines from the line `first` on; lines that do not fit are the maker's.
@@ -226,7 +226,7 @@ class FileState:
         fits, whole = self.agrees(first, seen), self.is_whole
         low, high = self._find_near_chunks(first, first + len(seen))
         if not fits:
-            self.shake()
+            self.mark_stale()
         if fits and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high]):
             self._fill_gaps(first, seen)
         else:
@@ -260,7 +260,7 @@ class FileState:
         elif fits:
             self._fill_gaps(1, lines)
         else:
-            self.shake()
+            self.mark_stale()
             realign_lines(self, 1, lines, maker, whole=whole)
             self.chunks = self.chunks[:1]
         if lines:  # Unlike a listing, the whole text shows how the last line ends.
@@ -282,16 +282,16 @@ class FileState:
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
             if keep < len(chunk.lines):
-                chunk.cut(keep)
+                chunk.keep_first(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         if self.length is not None or (whole and ended and self._ends_as_before(number)):
             self.length = number
         if whole:
-            self.shaken = self.doubted = False
+            self.may_have_moved = self.doubted = False
 
     def _ends_as_before(self, number: int) -> bool:
         """Return whether the last line is the same as before, and had a line end."""
-        last = self.line(number)
+        last = self.get_line(number)
         return (
             last is not None
             and self.ending.endswith("\n")
@@ -362,7 +362,7 @@ class FileState:
         low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
         return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
 
-    def put(self, chunks: list[Chunk]) -> None:
+    def put_chunks(self, chunks: list[Chunk]) -> None:
         """Replace the chunks, in order and without empty ones."""
         self.chunks = sorted(
             (chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first
@@ -439,7 +439,7 @@ def _restore_first_indentation(file: FileState, look: ObservedLines) -> Observed
     """
     if not look.trimmed or not look.lines:
         return look
-    known = file.line(look.first)
+    known = file.get_line(look.first)
     if known is not None and _show_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
         return replace(look, lines=[known, *look.lines[1:]], trimmed=False)
     if known is not None or look.first == 1:
@@ -535,7 +535,7 @@ class TrackedFile:
     host_texts: dict[tuple[int, str], str] = field(default_factory=dict)
     """The text that a host keeps of it, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
-    loose: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
+    unplaced: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
 
     @property
     def is_doubtful(self) -> bool:
@@ -547,7 +547,7 @@ class TrackedFile:
         """The whole text, or `None` while a part is unknown or uncertain."""
         return self.file.text if not self.dirty or self.swept else None
 
-    def touch(self, when: int, *, likely: bool) -> None:
+    def mark_changed(self, when: int, *, likely: bool) -> None:
         """Take in that something may have changed it, or `likely` did."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()

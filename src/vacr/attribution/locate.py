@@ -65,7 +65,7 @@ def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRange
         return _apply_edit_sequence(file, edits, maker)
     plan = _plan_edit(file, edits[0]) if edits else None
     if plan is None and len(file.chunks) > 1 and edits:
-        file.join()
+        file.join_chunks()
         plan = _plan_edit(file, edits[0])
     if plan is not None and _apply_lost_indentation(file, *plan):
         plan = _plan_edit(file, edits[0])
@@ -79,7 +79,7 @@ def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Ch
     """
     first, _, rest = edit.old.partition("\n")
     whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
-    if not file.shaken or len(hits) != 1 or not whole:
+    if not file.may_have_moved or len(hits) != 1 or not whole:
         return False
     chunk, at = hits[0]
     start = chunk.text.rfind("\n", 0, at) + 1
@@ -101,12 +101,12 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
             if old not in text:
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
-        return file.write(text, maker)
+        return file.write_text(text, maker)
     for number, edit in enumerate(edits):
         plan = _plan_edit(file, edit)
         if plan is None:
             if any(rest.old.count("\n") != rest.new.count("\n") for rest in edits[number:]):
-                file.shake()  # It may have moved the lines that the others wrote.
+                file.mark_stale()  # It may have moved the lines that the others wrote.
             return _list_maker_ranges(file, maker) or None
         _rewrite_hits(file, *plan, maker)
     return _list_maker_ranges(file, maker)
@@ -118,7 +118,7 @@ def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
         pair
         for chunk in file.chunks
         for pair in group_line_ranges(
-            [chunk.first + i for i, one in enumerate(chunk.makers) if one == maker]
+            [chunk.first + i for i, other in enumerate(chunk.makers) if other == maker]
         )
     ]
 
@@ -131,7 +131,7 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
         Edit(edit.old, file.spell_line_ends(edit.new), edit.every),
         Edit(_convert_to_crlf(edit.old), _convert_to_crlf(edit.new), edit.every),
     ):
-        hits = list(file.find(spelled.old))
+        hits = list(file.find_text(spelled.old))
         if hits:
             certain = edit.every or (len(hits) == 1 and not _would_join_lines(file, edit, *hits[0]))
             return (spelled, hits) if certain else None
@@ -160,14 +160,14 @@ def _rewrite_hits(
     file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int
 ) -> LineRanges:
     if not hits:
-        return file.write(edit.new, maker)
-    made: LineRanges = []
+        return file.write_text(edit.new, maker)
+    written: LineRanges = []
     for chunk in {id(chunk): chunk for chunk, _ in hits}.values():
         places = [at for other, at in hits if other is chunk]
         start, stop = places[0], places[-1] + len(edit.old)
         text = chunk.text[start:stop].replace(edit.old, edit.new) if len(places) > 1 else edit.new
-        made += file.change(chunk, partial(chunk.rewrite, start, stop, text, maker))
-    return made
+        written += file.change_chunk(chunk, partial(chunk.rewrite, start, stop, text, maker))
+    return written
 
 
 def place_shown_edit(
@@ -225,14 +225,14 @@ def apply_recorded_hunks(
     file: FileState, hunks: Sequence[Hunk], maker: int, outside: int
 ) -> LineRanges | None:
     """Apply hunks at the places that the host recorded."""
-    made: LineRanges = []
+    written: LineRanges = []
     for hunk in hunks:
         file.observe(max(hunk.new_first, 1), hunk.before(), outside)
-        ranges = file.apply(max(hunk.new_first, 1), hunk.lines, maker)
+        ranges = file.apply_hunk(max(hunk.new_first, 1), hunk.lines, maker)
         if ranges is None:
             return None
-        made += ranges
-    return made
+        written += ranges
+    return written
 
 
 def restore_hunk_tabs(
@@ -303,21 +303,21 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
             return None
         places.append(place)
         after = place[0].first + place[1] + len(place[2])
-    if file.shaken:
+    if file.may_have_moved:
         release_reverted_lines(file)  # Do so before the layout of lines changes.
-    made: LineRanges = []
+    written: LineRanges = []
     moved: dict[int, int] = {}
     for chunk, unmoved_at, old, lines in places:
         at = unmoved_at + moved.get(id(chunk), 0)
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
-            if file.shaken and strip_line_end(chunk.lines[i]) != line:
+            if file.may_have_moved and strip_line_end(chunk.lines[i]) != line:
                 # The agent spells the line as it is, so its layout changed since it was seen.
                 reformat_line(file, chunk, i, line + _get_line_end(chunk, i))
         new = [line + _get_line_end(chunk, at) for line in lines]
-        made += file.change(chunk, partial(chunk.splice, at, at + len(old), new, maker))
+        written += file.change_chunk(chunk, partial(chunk.splice, at, at + len(old), new, maker))
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
-    return made + _end_last_line(file, maker)
+    return written + _end_last_line(file, maker)
 
 
 def _end_last_line(file: FileState, maker: int) -> LineRanges:
@@ -329,7 +329,7 @@ def _end_last_line(file: FileState, maker: int) -> LineRanges:
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
         return []
     if not file.is_whole:
-        chunk.spell(-1, chunk.lines[-1] + _get_line_end(chunk, 0))
+        chunk.respell_line(-1, chunk.lines[-1] + _get_line_end(chunk, 0))
         return []
     at = len(chunk.lines) - 1
     return chunk.splice(at, at + 1, [chunk.lines[at] + _get_line_end(chunk, 0)], maker)
@@ -404,7 +404,9 @@ def place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator
         yield first + moved, shown
         limit = parts[number + 1][0] if number + 1 < len(parts) else first
         known = list(
-            takewhile(lambda line: line is not None, (file.line(at) for at in range(first, limit)))
+            takewhile(
+                lambda line: line is not None, (file.get_line(at) for at in range(first, limit))
+            )
         )
         old = [strip_line_end(render_as_host(line)) for line in known if line is not None]
         if first != 1 and shown[:_NOTICE_CONTEXT_LINES] != old[:_NOTICE_CONTEXT_LINES]:
@@ -447,7 +449,9 @@ def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[
     return [Edit("\n".join([*part.old, ""]), "\n".join([*part.new, ""])) for part in event.parts]
 
 
-def anchor_loose_edits(file: FileState, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
+def anchor_unplaced_edits(
+    file: FileState, unplaced: Sequence[tuple[Sequence[Edit], int]]
+) -> set[int]:
     """Find the places of changes that were made before their lines were first seen.
 
     The changes are undone in a copy, the last one first, and made again: lines whose maker differs
@@ -456,16 +460,16 @@ def anchor_loose_edits(file: FileState, loose: Sequence[tuple[Sequence[Edit], in
     placed: set[int] = set()
     kept = {
         maker: {line.strip() for edit in edits for line in edit.old.split("\n")}
-        for edits, maker in loose
+        for edits, maker in unplaced
     }
     for chunk in file.chunks:
         text, done = chunk.text, []
-        for edits, maker in reversed(loose):
+        for edits, maker in reversed(unplaced):
             before = _undo_edits(text, edits)
             if before is not None:
                 text = before
                 done.append((edits, maker))
-        copy = FileState.of(text)
+        copy = FileState.from_text(text)
         for edits, maker in reversed(done):
             _redo_edits(copy, edits, maker)
             placed.add(maker)
@@ -477,7 +481,7 @@ def anchor_loose_edits(file: FileState, loose: Sequence[tuple[Sequence[Edit], in
 
 def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
     if len(edits) == 1 and not edits[0].old and copy.chunks:
-        copy.write(copy.chunks[0].text + edits[0].new, maker)
+        copy.write_text(copy.chunks[0].text + edits[0].new, maker)
     else:
         apply_edits(copy, edits, maker)
 

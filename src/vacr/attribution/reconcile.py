@@ -295,7 +295,7 @@ def realign_lines(
                 window.places[at] = chunk.places[i]
             else:
                 laid_out[at] = chunk.places[i]  # No agent made it, in either layout.
-    theirs = find_replaced_lines(
+    replaced = find_replaced_lines(
         origins, _is_never_apart if whole else _make_gap_check(numbers), len(known)
     )
     for chunk in fresh:
@@ -309,12 +309,12 @@ def realign_lines(
     for at, place in laid_out.items():
         if place in file.outside:
             file.outside[window.places[at]] = file.outside[place]
-    for at, near in theirs.items():
+    for at, near in replaced.items():
         if not window.makers[at]:
             file.outside[window.places[at]] = maker
             _mark_mixed_line(file, window.places[at], seen[at], [known[i] for i in near])
     window.place_next = window.places[-1] + PLACE_SPACING
-    file.put(
+    file.put_chunks(
         [
             *_join_touching_chunks(fresh, window),
             *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next),
@@ -337,7 +337,7 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
         (chunk.places[i],) = file.base.settle_places([0], [line], place, above)
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
-    chunk.spell(i, line)
+    chunk.respell_line(i, line)
 
 
 def _mark_mixed_line(
@@ -376,7 +376,7 @@ def _keep_stale_neighbours(
         pieces[-1].makers.append(chunk.makers[i])
         pieces[-1].places.append(chunk.places[i])
         pieces[-1].place_next = chunk.places[i] + PLACE_SPACING
-    file.put(file.chunks + pieces)
+    file.put_chunks(file.chunks + pieces)
 
 
 def _drop_descending_places(places: list[int]) -> None:

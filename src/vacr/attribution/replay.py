@@ -51,7 +51,7 @@ from vacr.attribution.file_state import (
     settle_observation,
 )
 from vacr.attribution.locate import (
-    anchor_loose_edits,
+    anchor_unplaced_edits,
     apply_edits,
     apply_notice_hunks,
     apply_patch_hunks,
@@ -117,7 +117,7 @@ class BaseFiles:
     names: Collection[str]
     read: Callable[[str], bytes]
 
-    def file(self, path: str | None) -> bytes | None:
+    def read_file(self, path: str | None) -> bytes | None:
         """Return the bytes of a file, or `None` when the base does not have it."""
         return self.read(path) if path is not None and path in self.names else None
 
@@ -247,8 +247,8 @@ class Replay:
             return tracked
         data = None
         if self.base is not None:
-            data = self.base.file(make_relative_path(name, self.root))
-        state = FileState() if data is None else FileState.of(decode_file_text(data))
+            data = self.base.read_file(make_relative_path(name, self.root))
+        state = FileState() if data is None else FileState.from_text(decode_file_text(data))
         tracked = self._add_file(name, state)
         covering = [change for change in self.bulk_changes if change.covers(name)]
         tracked.dirty = bool(covering)
@@ -286,7 +286,7 @@ class Replay:
         tracked = self.track(action.path, step.folder)
         match action:
             case ObservedFile(text=str(text)):
-                self.look(tracked, step, partial(tracked.file.observe_whole, text))
+                self.observe_file(tracked, step, partial(tracked.file.observe_whole, text))
             case ObservedLines():
                 self._observe_lines(tracked, action, step)
             case ChangeNotice():
@@ -294,15 +294,15 @@ class Replay:
             case ObservedDiff(hunks=hunks):
                 for hunk in hunks:
                     observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
-                    self.look(tracked, step, observe)
+                    self.observe_file(tracked, step, observe)
             case PossibleChange(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
-                tracked.touch(self.clock, likely=likely)
+                tracked.mark_changed(self.clock, likely=likely)
                 if overwritten:
-                    tracked.file.shake()
+                    tracked.file.mark_stale()
             case UnplacedEdit():
                 if isinstance(step, ToolCall):
-                    tracked.file.shake()
+                    tracked.file.mark_stale()
                     tracked.dirty = True
                     self._remember_unplaced(tracked, step)
             case Replacement() | AppliedPatch() | FileWrite():
@@ -319,8 +319,10 @@ class Replay:
             tracked.waiting = [*tracked.waiting, action][-MAX_WAITING_OBSERVATIONS:]
             return
         if has_different_line_count(tracked.file, action):
-            tracked.file.shake()
-        self.look(tracked, step, partial(tracked.file.observe, settled.first, settled.lines))
+            tracked.file.mark_stale()
+        self.observe_file(
+            tracked, step, partial(tracked.file.observe, settled.first, settled.lines)
+        )
         if action.last:
             last_line = action.first + len(action.lines) - 1
             tracked.file.end_at(last_line, whole=action.first == 1, ended=not action.unended)
@@ -344,16 +346,18 @@ class Replay:
             text, ended = new
             tracked.host_texts[host] = text
             if ended:
-                self.look(tracked, step, partial(file.observe_whole, text), "user")
+                self.observe_file(tracked, step, partial(file.observe_whole, text), "user")
             else:
-                self.look(tracked, step, partial(file.observe, 1, split_keeping_ends(text)), "user")
+                self.observe_file(
+                    tracked, step, partial(file.observe, 1, split_keeping_ends(text)), "user"
+                )
             return
         placed = list(place_notice_hunks(file, notice.parts))
         if not notice.whole or len(placed) < len(notice.parts):
-            file.shake()
+            file.mark_stale()
         for first, lines in placed:
             seen = [line + "\n" for line in lines]
-            self.look(tracked, step, partial(tracked.file.observe, first, seen), "user")
+            self.observe_file(tracked, step, partial(tracked.file.observe, first, seen), "user")
 
     def _remember_host_text(
         self, tracked: TrackedFile, action: FileAction, step: SessionStep
@@ -380,7 +384,7 @@ class Replay:
         else:
             tracked.host_texts[host] = text
 
-    def look(
+    def observe_file(
         self,
         tracked: TrackedFile,
         step: SessionStep,
@@ -393,25 +397,26 @@ class Replay:
         meanwhile, the user, or somebody unknown. `observe` takes the number of that maker.
         """
         if self.touched > tracked.looked:
-            kind, tracked.file.shaken = "shell", True
+            kind, tracked.file.may_have_moved = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
         if tracked.is_doubtful:
-            tracked.file.shake()  # Earlier looks no longer prove the lines that are not shown now.
+            # Earlier looks no longer prove the lines that are not shown now.
+            tracked.file.mark_stale()
         evidence = EVIDENCE_SHELL if tracked.dirty else EVIDENCE_EXTERNAL
         fitted = observe(self.add_maker(kind, step, evidence))
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
-        if tracked.loose:
-            self._anchor_loose_edits(tracked)
+        if tracked.unplaced:
+            self._anchor_unplaced_edits(tracked)
 
-    def _anchor_loose_edits(self, tracked: TrackedFile) -> None:
+    def _anchor_unplaced_edits(self, tracked: TrackedFile) -> None:
         """Find the place of edits whose place was unknown, now that more lines are known."""
-        edits = [(edits, maker) for edits, _, maker in tracked.loose]
-        placed = anchor_loose_edits(tracked.file, edits)
-        for _, change, maker in tracked.loose:
+        edits = [(edits, maker) for edits, _, maker in tracked.unplaced]
+        placed = anchor_unplaced_edits(tracked.file, edits)
+        for _, change, maker in tracked.unplaced:
             if maker in placed:
                 change.evidence = self.makers[-maker - 1].evidence = EVIDENCE_ANCHORED
-        tracked.loose = [loose for loose in tracked.loose if loose[2] not in placed]
+        tracked.unplaced = [unplaced for unplaced in tracked.unplaced if unplaced[2] not in placed]
 
     # --- changes ---
 
@@ -426,9 +431,9 @@ class Replay:
         if call.inherited:
             evidence = EVIDENCE_EXTERNAL
         maker = self.add_maker("unknown" if call.inherited else "ai", call, evidence)
-        tracked.file.shaken = tracked.file.shaken or self.touched > tracked.looked
+        tracked.file.may_have_moved = tracked.file.may_have_moved or self.touched > tracked.looked
         if not self.checked and write is None and tracked.dirty:
-            tracked.file.shake()
+            tracked.file.mark_stale()
         ranges, evidence = self._place_change(tracked, action, call, maker, evidence)
         if evidence == EVIDENCE_REPLAYED and not tracked.file.is_whole:
             evidence = EVIDENCE_WINDOWED
@@ -440,7 +445,7 @@ class Replay:
         tracked.looked = tracked.changed = self.clock
         tracked.waiting.clear()
         if ranges is None:
-            self._keep_loose(tracked, action, call, maker)
+            self._keep_unplaced(tracked, action, call, maker)
             return
         if not _are_fresh(tracked.file, ranges):
             ranges, evidence = [], EVIDENCE_CONTENT_ONLY
@@ -471,9 +476,9 @@ class Replay:
             tracked.file, tracked.gone = FileState(length=0), False
         if not action.append:
             text = action.text if action.by_shell else tracked.file.spell_line_ends(action.text)
-            return tracked.file.write(text, maker)
+            return tracked.file.write_text(text, maker)
         known = tracked.file.text if not tracked.dirty else None
-        return None if known is None else tracked.file.write(known + action.text, maker)
+        return None if known is None else tracked.file.write_text(known + action.text, maker)
 
     def _apply_patch(
         self, file: FileState, action: AppliedPatch, call: ToolCall, maker: int
@@ -488,7 +493,7 @@ class Replay:
         self, file: FileState, action: Replacement, call: ToolCall, maker: int
     ) -> PlacedChange:
         """Replace text where the host recorded it, where it is found, or where it was shown."""
-        hunks = restore_hunk_tabs(action.hunks, file.line, action.edits)
+        hunks = restore_hunk_tabs(action.hunks, file.get_line, action.edits)
         if hunks and (not file.is_whole or not action.edits or not matches_hunks(file, hunks)):
             ranges = self._apply_recorded_hunks(file, hunks, call, maker)
             if ranges is not None:
@@ -508,7 +513,7 @@ class Replay:
     ) -> LineRanges | None:
         return apply_recorded_hunks(file, hunks, maker, self._add_outside_maker(call))
 
-    def _keep_loose(
+    def _keep_unplaced(
         self, tracked: TrackedFile, action: LineChange, call: ToolCall, maker: int
     ) -> None:
         """Keep a change whose place is unknown, until a look shows where it is."""
@@ -516,10 +521,10 @@ class Replay:
         if isinstance(action, FileWrite):
             tracked.file.length = None
         elif not edits or any(edit.old.count("\n") != edit.new.count("\n") for edit in edits):
-            tracked.file.shake()
+            tracked.file.mark_stale()
         change = self._remember_unplaced(tracked, call)
         if edits:
-            tracked.loose.append((edits, change, maker))
+            tracked.unplaced.append((edits, change, maker))
 
     def _remember_unplaced(self, tracked: TrackedFile, call: ToolCall) -> AppliedChange:
         change = AppliedChange(call, tracked.path, [], EVIDENCE_CONTENT_ONLY, self.record)

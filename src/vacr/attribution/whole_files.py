@@ -8,7 +8,7 @@ is a guess that the next observation confirms or corrects.
     >>> from vacr.attribution.replay import Replay
     >>> from vacr.attribution.whole_files import move_path
     >>> replay = Replay()
-    >>> replay.track("/app/a.py", "").file = FileState.of("import os\\n")
+    >>> replay.track("/app/a.py", "").file = FileState.from_text("import os\\n")
     >>> move_path(replay, "/app/a.py", "/app/b.py", copied=False, reported=False)
     >>> replay.track("/app/a.py", "").gone, replay.track("/app/b.py", "").text
     (True, 'import os\\n')
@@ -74,7 +74,7 @@ def touch_named_files(replay: Replay, names: frozenset[str]) -> None:
         ]
     for name in (*names, *matching):
         for tracked in replay.files_by_name.get(name, ()):
-            tracked.touch(replay.clock, likely=True)
+            tracked.mark_changed(replay.clock, likely=True)
 
 
 def touch_matching_files(replay: Replay, pattern: str) -> None:
@@ -82,7 +82,7 @@ def touch_matching_files(replay: Replay, pattern: str) -> None:
     compiled = _compile_glob(pattern)
     for key, tracked in list(replay.files.items()):
         if compiled.match(key):
-            tracked.touch(replay.clock, likely=True)
+            tracked.mark_changed(replay.clock, likely=True)
 
 
 def _compile_glob(pattern: str) -> re.Pattern[str]:
@@ -132,7 +132,7 @@ def _move_folder(replay: Replay, source: str, target: str, *, copied: bool) -> N
         new = replay.track(target + old.path[len(source) :], "")
         _transfer_state(old, new, copied=copied)
         if may_exist:
-            new.file.shake()
+            new.file.mark_stale()
             new.dirty, new.swept = True, False
 
 
@@ -165,13 +165,13 @@ def _transfer_state(source: TrackedFile, target: TrackedFile, *, copied: bool) -
     target.dirty, target.swept, target.drifted = source.dirty, source.swept, source.drifted
     target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
     if not copied:
-        target.loose, source.loose = source.loose, []
+        target.unplaced, source.unplaced = source.unplaced, []
         _mark_removed(source)
 
 
 def _mark_removed(tracked: TrackedFile) -> None:
     tracked.file, tracked.gone, tracked.dirty = FileState(length=0), True, False
-    tracked.waiting, tracked.loose = [], []
+    tracked.waiting, tracked.unplaced = [], []
 
 
 def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
@@ -278,7 +278,7 @@ def doubt_untracked_files(replay: Replay) -> None:
     """Mark the files that git does not track as likely removed; ignored files stay."""
     for tracked in _list_root_files(replay):
         if not tracked.gone and _is_untracked(replay, tracked):
-            tracked.touch(replay.clock, likely=True)
+            tracked.mark_changed(replay.clock, likely=True)
 
 
 def _list_root_files(replay: Replay) -> list[TrackedFile]:
@@ -300,14 +300,14 @@ def _is_untracked(replay: Replay, tracked: TrackedFile) -> bool:
 def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
     if _is_untracked(replay, tracked):
         return
-    tracked.waiting, tracked.loose = [], []
+    tracked.waiting, tracked.unplaced = [], []
     data = None
     if replay.base is not None:
-        data = replay.base.file(make_relative_path(tracked.path, replay.root))
+        data = replay.base.read_file(make_relative_path(tracked.path, replay.root))
     if get_version_control(replay).stagings or tracked.drifted:
         _doubt_file(tracked)
     elif data is not None:
-        tracked.file = FileState.of(decode_file_text(data))
+        tracked.file = FileState.from_text(decode_file_text(data))
         tracked.dirty, tracked.gone = False, False
     else:
         tracked.file, tracked.dirty, tracked.gone = FileState(), True, False
@@ -315,7 +315,7 @@ def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
 
 def _doubt_file(tracked: TrackedFile) -> None:
     """Keep the known lines of a file as a guess."""
-    tracked.file.shake()
+    tracked.file.mark_stale()
     if tracked.gone:
         tracked.file, tracked.gone = FileState(), False
     tracked.file.doubted = bool(tracked.file.chunks)
@@ -388,7 +388,7 @@ def _overlay_known_lines(seen: FileState, lines: FileState) -> FileState:
     """Put known lines over a file as it was seen meanwhile; the rest of it stays as a guess."""
     if lines.is_whole or not seen.chunks:
         return lines
-    seen.shake()
+    seen.mark_stale()
     for chunk in [chunk for chunk in lines.chunks if chunk.fresh]:
         seen.observe(chunk.first, chunk.lines, 0)
         for other in seen.chunks:

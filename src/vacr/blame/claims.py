@@ -58,7 +58,7 @@ from vacr.edits import (
 
 _SHA_256_NAMES = ("sha-256", "sha256")
 _CONTRIBUTOR_TYPES = ("ai", "human", "mixed")
-_MAX_RANGE_LINES = 1_000_000  # a record may state longer ranges, but nobody wrote one
+_MAX_RANGE_LINES = 1_000_000  # a longer range in a record cannot be real
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,16 @@ def gather_claims(
     claims = GatheredClaims()
     for group in _group_records(_drop_shorter_recordings(records)):
         stored = [_parse_stored_attribution(record) for record in group]
-        revisions = {one.base for one in stored if one is not None and one.base}
+        revisions = {
+            attribution.base
+            for attribution in stored
+            if attribution is not None and attribution.base
+        }
         base = bases(revisions.pop()) if len(revisions) == 1 else None
-        trusted = [one is None or not one.base or base is not None for one in stored]
+        trusted = [
+            attribution is None or not attribution.base or base is not None
+            for attribution in stored
+        ]
         piece_count = len(claims.pieces)
         _replay_group(claims, group, base, wanted, trusted)
         replayed = {
@@ -275,7 +282,7 @@ def _add_stored_claims(
     wanted: Collection[str],
 ) -> None:
     """Add the stored claims that the replay did not produce."""
-    claims.hashed += [one for one in stored.ranges if one.digest not in replayed]
+    claims.hashed += [hashed for hashed in stored.ranges if hashed.digest not in replayed]
     for digest, lines in stored.files.items():
         if digest in wanted:
             claims.states.setdefault(digest, []).append(lines)

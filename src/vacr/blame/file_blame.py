@@ -141,7 +141,7 @@ def blame_commit(
         commits = repository.list_commits(since, commit)
         files = list_additions_since(repository, since, commit)
     else:
-        since, commit = None, repository.commit(revision)
+        since, commit = None, repository.resolve_commit(revision)
         commits = [commit]
         files = list_commit_additions(repository, commits)[commit]
     versions, no_text = [], []
@@ -173,8 +173,8 @@ def blame_file(
         UnreadableInput: there is no such file or revision.
     """
     repository, path = place.repository, place.path
-    commit = repository.commit("HEAD" if revision is None else revision)
-    tree = repository.tree(commit)
+    commit = repository.resolve_commit("HEAD" if revision is None else revision)
+    tree = repository.list_files(commit)
     blob = tree.get(path)
     from_work_tree = revision is None and _has_work_tree(repository)
     work_tree_data = read_work_tree_file(place) if from_work_tree else None
@@ -196,7 +196,7 @@ def blame_file(
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=str(repository.path / path)
             )
-        committed = _split_data(repository.blob(blob)) if blob is not None else []
+        committed = _split_data(repository.read_blob(blob)) if blob is not None else []
         uncommitted = "0" * len(commit), path
         lines = _trace_work_tree_lines(committed, _split_data(work_tree_data), lines, uncommitted)
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
@@ -220,7 +220,7 @@ def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | 
     """Read a file of a commit; `None` if it is not text."""
     if not file.is_file:
         return None
-    data = repository.blob(file.blob)
+    data = repository.read_blob(file.blob)
     if b"\0" in data[:_BINARY_PROBE_SIZE]:
         return None
     return _make_version(file.path, data, file.lines, {file.before} - {""})
@@ -244,7 +244,7 @@ def _build_joiner(
     def find_base(revision: str) -> BaseFiles | None:
         if revision not in bases:
             try:
-                bases[revision] = repository.base(revision)
+                bases[revision] = repository.load_base(revision)
             except UnreadableInput:
                 bases[revision] = None
         return bases[revision]
@@ -253,7 +253,7 @@ def _build_joiner(
 
 
 def _has_work_tree(repository: Repository) -> bool:
-    return repository.run("rev-parse", "--is-inside-work-tree").strip() == b"true"
+    return repository.run_git("rev-parse", "--is-inside-work-tree").strip() == b"true"
 
 
 def _format_path_hint(path: str, names: Iterable[str]) -> str:
@@ -280,9 +280,11 @@ def _read_blamed_versions(
         blamed.setdefault((commit, path), set()).add(number)
     versions = {}
     for (commit, path), numbers in blamed.items():
-        file = next((one for one in additions[commit] if one.path == path and one.is_file), None)
+        file = next(
+            (added for added in additions[commit] if added.path == path and added.is_file), None
+        )
         if file is None:
-            file = FileAdditions(path, repository.tree(commit)[path], frozenset())
+            file = FileAdditions(path, repository.list_files(commit)[path], frozenset())
         version = _read_version(repository, replace(file, lines=file.lines | numbers))
         if version is None:
             raise UnreadableInput(
@@ -343,7 +345,9 @@ def list_additions_since(repository: Repository, since: str, commit: str) -> lis
 
 def _list_parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[str]]:
     stdin = "".join(commit + "\n" for commit in commits).encode()
-    output = repository.run("rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin)
+    output = repository.run_git(
+        "rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin
+    )
     return {words[0]: words[1:] for words in map(str.split, output.decode().splitlines())}
 
 
@@ -358,9 +362,9 @@ def _collect_additions(
     pairs += [commit for commit in parents if not parents[commit]]
     stdin = "".join(pair + "\n" for pair in pairs).encode()
     only = ["--", *sorted(paths)] if paths else []
-    patch = repository.run(*_DIFF_TREE_COMMAND, *_PATCH_OPTIONS, *only, stdin=stdin)
+    patch = repository.run_git(*_DIFF_TREE_COMMAND, *_PATCH_OPTIONS, *only, stdin=stdin)
     lines_by_blobs = parse_added_lines(patch)
-    raw = repository.run(*_DIFF_TREE_COMMAND, *_RAW_OPTIONS, *only, stdin=stdin)
+    raw = repository.run_git(*_DIFF_TREE_COMMAND, *_RAW_OPTIONS, *only, stdin=stdin)
     by_parent: dict[str, list[dict[str, FileAdditions]]] = {commit: [] for commit in parents}
     for commit, files in _parse_raw_diff(raw):
         by_parent[commit].append({file.path: _add_lines(file, lines_by_blobs) for file in files})
@@ -462,7 +466,7 @@ def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
     Raises:
         UnreadableInput: the commit has no such file.
     """
-    output = repository.run("blame", "--porcelain", "--no-textconv", commit, "--", path)
+    output = repository.run_git("blame", "--porcelain", "--no-textconv", commit, "--", path)
     blame, path_by_commit = GitBlame(paths={path}), {commit: path}
     current, number = "", 0
     expects_header = True

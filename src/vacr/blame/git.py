@@ -66,9 +66,9 @@ class Repository:
         """
         self.path = Path(path).expanduser()
         self._objects: _ObjectReader | None = None
-        self.run("rev-parse", "--git-dir")
+        self.run_git("rev-parse", "--git-dir")
 
-    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+    def run_git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Run a git command that only reads.
 
         Raises:
@@ -85,7 +85,7 @@ class Repository:
             raise _make_git_error(done.stderr.decode("utf-8", "replace"), self.path)
         return done.stdout
 
-    def commit(self, revision: str) -> str:
+    def resolve_commit(self, revision: str) -> str:
         """Return the full name of a commit.
 
         Raises:
@@ -94,7 +94,7 @@ class Repository:
         # ^HEAD would mean the commits that HEAD does not lead to.
         name = f"refs/{revision}" if revision.startswith("^") else f"{revision}^{{commit}}"
         try:
-            return self.run("rev-parse", "--verify", "--end-of-options", name).decode().strip()
+            return self.run_git("rev-parse", "--verify", "--end-of-options", name).decode().strip()
         except UnreadableInput as error:
             raise UnreadableInput(
                 f"no such commit: {revision}",
@@ -109,9 +109,9 @@ class Repository:
             UnreadableInput: there is no such commit, or they have none in common.
         """
         names = [name or "HEAD" for name in _RANGE_DOTS.split(text, maxsplit=1)]
-        first, second = map(self.commit, names)
+        first, second = map(self.resolve_commit, names)
         try:
-            return self.run("merge-base", first, second).decode().split()[0], second
+            return self.run_git("merge-base", first, second).decode().split()[0], second
         except UnreadableInput as error:
             hint = (
                 self._explain_shallow()
@@ -123,12 +123,12 @@ class Repository:
 
     def list_commits(self, since: str, commit: str) -> list[str]:
         """Return the commits that lead from one to another, the oldest first."""
-        output = self.run("rev-list", "--reverse", "--topo-order", f"{since}..{commit}")
+        output = self.run_git("rev-list", "--reverse", "--topo-order", f"{since}..{commit}")
         return output.decode().split()
 
     def _explain_missing_commit(self, revision: str) -> str:
-        """Suggest why there is no such commit."""
-        if not self.run("rev-list", "--all", "--max-count=1").strip():
+        """Return a hint about a commit that does not exist."""
+        if not self.run_git("rev-list", "--all", "--max-count=1").strip():
             return "The repository has no commits yet."
         if ".." in revision:
             return "Name one commit, not a range of them."
@@ -136,20 +136,20 @@ class Repository:
 
     def _explain_shallow(self) -> str:
         """Return advice if the clone lacks a part of the history, or an empty text."""
-        is_shallow = self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+        is_shallow = self.run_git("rev-parse", "--is-shallow-repository").strip() == b"true"
         return (
             "The clone is shallow. Fetch the whole history with: git fetch --unshallow"
             if is_shallow
             else ""
         )
 
-    def tree(self, commit: str) -> dict[str, str]:
+    def list_files(self, commit: str) -> dict[str, str]:
         """Return the files of a commit: path and name of the blob.
 
         The targets of links and the contents of submodules are not files of the commit.
         """
         blobs: dict[str, str] = {}
-        for line in self.run("ls-tree", "-rz", "--full-tree", commit).split(b"\0"):
+        for line in self.run_git("ls-tree", "-rz", "--full-tree", commit).split(b"\0"):
             if line:
                 about, _, name = line.partition(b"\t")
                 mode, _, blob = about.decode().split(" ")
@@ -157,18 +157,18 @@ class Repository:
                     blobs[decode_git_name(name)] = blob
         return blobs
 
-    def holds(self, commit: str, name: str) -> bool:
+    def has_path(self, commit: str, name: str) -> bool:
         """Return whether a commit has a file, link or folder of this name.
 
-        A link or a submodule on the way there counts too.
+        A link or a submodule above it counts too.
         """
-        output = self.run("ls-tree", "-rz", "--name-only", "--full-tree", commit)
+        output = self.run_git("ls-tree", "-rz", "--name-only", "--full-tree", commit)
         names = {decode_git_name(encoded) for encoded in output.split(b"\0")}
         parts = name.split("/")
         prefixes = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return bool(names & prefixes) or any(other.startswith(f"{name}/") for other in names)
 
-    def blob(self, name: str) -> bytes:
+    def read_blob(self, name: str) -> bytes:
         """Return the bytes of a blob; one process reads all of them.
 
         Raises:
@@ -184,11 +184,11 @@ class Repository:
             )
         return data
 
-    def base(self, revision: str) -> BaseFiles:
+    def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution."""
-        commit = self.commit(revision)
-        tree = self.tree(commit)
-        return BaseFiles(commit, tree.keys(), lambda path: self.blob(tree[path]))
+        commit = self.resolve_commit(revision)
+        tree = self.list_files(commit)
+        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]))
 
     def close(self) -> None:
         """End the process that reads blobs."""
@@ -299,7 +299,7 @@ def load_git_base(text: str) -> BaseFiles:
         if not path or not Path(path).expanduser().is_dir():
             continue
         try:
-            return Repository(path).base("HEAD" if revision is None else revision)
+            return Repository(path).load_base("HEAD" if revision is None else revision)
         except UnreadableInput as error:
             first_error = first_error or error
     if first_error is not None:
@@ -389,7 +389,7 @@ def find_work_tree_names(repository: Repository, *paths: str) -> list[str]:
 def _find_work_tree(repository: Repository) -> Path | None:
     """Return the folder of the work tree, or `None` for a bare repository."""
     try:
-        name = repository.run("rev-parse", "--show-toplevel")
+        name = repository.run_git("rev-parse", "--show-toplevel")
     except UnreadableInput:
         return None
     return Path(os.path.realpath(os.fsdecode(name.removesuffix(b"\n"))))

@@ -417,7 +417,7 @@ def _grow_block(
 def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[int, ...]]:
     """Move a block over equal lines to where the commit added most of it.
 
-    One diff puts the empty line of a new function before it, another one behind it. Returns the
+    Diffs differ on whether the empty line of a new function comes before or after it. Return the
     new first number, and the numbers of the added lines.
     """
     best = _list_added_numbers(file, first, count)
@@ -462,15 +462,15 @@ def is_distinctive(lines: Sequence[str], *, same_path: bool, whole: bool) -> boo
 
 def is_partly_kept(written: str, committed: str) -> bool:
     """Return whether half of the longer line is left at the beginning and end of the other."""
-    one, other = "".join(written.split()), "".join(committed.split())
-    if not one or not other:
+    first, second = "".join(written.split()), "".join(committed.split())
+    if not first or not second:
         return False
-    shorter, longer = sorted((len(one), len(other)))
+    shorter, longer = sorted((len(first), len(second)))
     front = 0
-    while front < shorter and one[front] == other[front]:
+    while front < shorter and first[front] == second[front]:
         front += 1
     back = 0
-    while back < shorter - front and one[-1 - back] == other[-1 - back]:
+    while back < shorter - front and first[-1 - back] == second[-1 - back]:
         back += 1
     common = front + back
     return 2 * common >= longer and common > 1
