@@ -374,7 +374,7 @@ NAMES = ["a.py", "b.py", "sub/c.py", "new.py", "sub/new.py"]
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("seed", range(2 if QUICK else 25))
 def test_replayed_state_matches_the_real_work_tree(tmp_path, seed, with_base):
-    tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded, so that a tree can be made again
+    tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded
     done = []
     for _ in range(25):
         done.append(tree.command())

@@ -185,7 +185,7 @@ class CodexHost(Host):
         old: str,
         new: str,
         *,
-        every: bool = False,  # noqa: ARG002
+        every: bool = False,  # noqa: ARG002 - part of the interface of hosts
         error: str = "",
     ) -> str:
         return self._patch(
