@@ -46,7 +46,155 @@ REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
 # The result depends on the agents' knowledge of their tools.
 TOOLS_VERSION = 3
 FORMATTER_DOUBT = "formatter"
-"""The reason to doubt a file: a formatter went over its folder, and no entry showed it since."""
+"""The reason to doubt a file: a formatter ran on its folder, and no entry has shown it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLinks:
+    """Links from the user: the URL of the conversation, and pairs of type and URL."""
+
+    url: str | None = None
+    related: tuple[tuple[str, str], ...] = ()
+
+
+def attribute_records(
+    records: Sequence[dict[str, Any]],
+    base: BaseFiles | None = None,
+    links: ConversationLinks | None = None,
+) -> list[dict[str, Any]]:
+    """Return each record with its attribution; the input records stay unchanged.
+
+    Changes of several records to the same files are merged in the order of time.
+    """
+    replay, roots = replay_records(records, base)
+    links = links or ConversationLinks()
+    return [
+        _add_attribution(record, records, number, replay, roots[number], base, links)
+        for number, record in enumerate(records)
+    ]
+
+
+def replay_records(
+    records: Sequence[dict[str, Any]], base: BaseFiles | None = None
+) -> tuple[Replay, list[str]]:
+    """Replay records over a base; return the replay, and the root of each record's paths."""
+    walked = [locate_session_steps(record) for record in records]
+    roots = [
+        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
+    ]
+    replay = Replay(base, roots)
+    replay.run(records, walked)
+    return replay, roots
+
+
+# --- the root of a session's paths ---
+
+
+def find_session_root(
+    record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
+) -> str:
+    """Return the root of a record's paths: the base's root, or else the session's folder."""
+    agent = find_record_agent(record)
+    folder = agent.project_folder(record)
+    if base is None:
+        return folder
+    named: set[str] = set()
+    for step in walked:
+        if isinstance(step, ToolCall):
+            step.events = list(derive_file_actions(agent, step))
+            named |= {
+                make_absolute_path(event.path, step.folder) for event in step.events if event.path
+            }
+    return find_base_root(base, sorted(named), folder)
+
+
+def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
+    """Return the folder on the session's machine that corresponds to the root of the base.
+
+    Files of other projects may have the same names. So a folder that is unrelated to the session's
+    working folder needs more matching files than the session names in its working folder.
+    """
+    home = make_absolute_path(working_dir, "") if working_dir else ""
+    votes: Counter[str] = Counter()
+    at_home = 0
+    for path in named:
+        at_home += bool(home) and _is_under(path, home)
+        parts = path.split("/")
+        for cut in range(1, len(parts)):
+            if "/".join(parts[cut:]) in base.names:
+                votes["/".join(parts[:cut])] += 1
+                break
+    best, count = max(
+        votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
+    )
+    related = best == home or _is_under(best, home) or _is_under(home, best)
+    return best if related or count > at_home else home
+
+
+def _is_under(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+# --- the attribution of one record ---
+
+
+def _add_attribution(
+    record: dict[str, Any],
+    records: Sequence[dict[str, Any]],
+    number: int,
+    replay: Replay,
+    root: str,
+    base: BaseFiles | None,
+    links: ConversationLinks,
+) -> dict[str, Any]:
+    related = [{"type": kind, "url": url} for kind, url in links.related] + _list_pull_requests(
+        record
+    )
+    conversation: dict[str, Any] = {"url": links.url} if links.url else {}
+    if related:
+        conversation["related"] = related
+    attribution, evidence = build_file_attribution(replay, number, root, conversation)
+    unknown = count_unknown_tools(replay, number)
+    if unknown:
+        evidence["unknown-tools"] = unknown
+    metadata = {**dict_or_empty(record.get("vacr")), "attribution": evidence}
+    inputs: dict[str, Any] = {}
+    if base is not None:
+        inputs["base"] = {"type": "git", "revision": base.revision}
+    if links.url:
+        inputs["url"] = links.url
+    if links.related:
+        inputs["related"] = [{"type": kind, "url": url} for kind, url in links.related]
+    if len(records) > 1:
+        inputs["records"] = sorted(
+            str(other.get("id", "")) for other in records if other is not record
+        )
+    if inputs:
+        metadata["inputs"] = {**dict_or_empty(metadata.get("inputs")), **inputs}
+    attributed = {**record, "file-attribution": attribution, "vacr": metadata}
+    revision = find_newest_revision(replay.steps[number])
+    if revision is not None:
+        attributed["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
+    return attributed
+
+
+def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
+    """Count the calls of a record that name a file and use an unknown tool, by tool name."""
+    agent = replay.agents[number]
+    names = Counter(
+        step.name
+        for step in replay.steps[number]
+        if isinstance(step, ToolCall) and is_unknown_file_tool(agent, step)
+    )
+    return {name: names[name] for name in sorted(names)}
+
+
+def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the pull requests that the agent tied to the session."""
+    agent = find_record_agent(record)
+    entries = record["session"].get("entries", ())
+    urls = dict.fromkeys(agent.pull_request_url(entry) for entry in entries)
+    return [{"type": "pull-request", "url": url} for url in urls if url is not None]
 
 
 def build_file_attribution(
@@ -114,21 +262,6 @@ def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
     return run.fresh and not tracked.is_doubtful
 
 
-def _list_lost_calls(
-    tracked: TrackedFile, makers: Sequence[LineMaker], number: int
-) -> list[dict[str, Any]]:
-    """Return the calls whose lines have no certain place any more, or may be gone."""
-    numbers = dict.fromkeys(
-        run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
-    )
-    lost_makers = [makers[-maker_number - 1] for maker_number in numbers]
-    return [
-        {"call-id": maker.call_id, "entries": maker.entries}
-        for maker in lost_makers
-        if maker.kind == "ai" and maker.record == number
-    ]
-
-
 def build_contributor(maker: LineMaker) -> dict[str, Any]:
     """Return the contributor of lines; a contributor in the entry itself takes precedence."""
     named = maker.contributor
@@ -140,6 +273,21 @@ def build_contributor(maker: LineMaker) -> dict[str, Any]:
     if maker.kind == "user":
         return {"type": "human"}
     return {"type": "mixed" if maker.kind == "mixed" else "unknown"}
+
+
+def _list_lost_calls(
+    tracked: TrackedFile, makers: Sequence[LineMaker], number: int
+) -> list[dict[str, Any]]:
+    """Return the calls whose lines no longer have a certain place, or may be gone."""
+    numbers = dict.fromkeys(
+        run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
+    )
+    lost_makers = [makers[-maker_number - 1] for maker_number in numbers]
+    return [
+        {"call-id": maker.call_id, "entries": maker.entries}
+        for maker in lost_makers
+        if maker.kind == "ai" and maker.record == number
+    ]
 
 
 def _build_conversation(
@@ -192,13 +340,16 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
     return None if marked else text
 
 
+# --- other results of a replay ---
+
+
 def list_changed_files(
     replay: Replay, roots: Sequence[str]
 ) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
     """Yield each file that the sessions changed: its path, its bytes if known, and evidence.
 
     With a base, these are all files that differ from the base, including moved files and files that
-    others changed meanwhile.
+    others changed.
     """
     changed: dict[str, tuple[int, set[str]]] = {}
     for change in replay.history:
@@ -229,100 +380,6 @@ def _is_changed_without_call(
     return data is not None and data != replay.base.read_file(path)
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationLinks:
-    """Links that no session holds: the URL of the conversation, and pairs of type and URL."""
-
-    url: str | None = None
-    related: tuple[tuple[str, str], ...] = ()
-
-
-def attribute_records(
-    records: Sequence[dict[str, Any]],
-    base: BaseFiles | None = None,
-    links: ConversationLinks | None = None,
-) -> list[dict[str, Any]]:
-    """Return each record with its attribution; the input records stay unchanged.
-
-    What several records did to the same files is joined in the order of time.
-    """
-    replay, roots = replay_records(records, base)
-    links = links or ConversationLinks()
-    return [
-        _add_attribution(record, records, number, replay, roots[number], base, links)
-        for number, record in enumerate(records)
-    ]
-
-
-def replay_records(
-    records: Sequence[dict[str, Any]], base: BaseFiles | None = None
-) -> tuple[Replay, list[str]]:
-    """Replay records over a base; return the replay, and the root of each record's paths."""
-    walked = [locate_session_steps(record) for record in records]
-    roots = [
-        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
-    ]
-    replay = Replay(base, roots)
-    replay.run(records, walked)
-    return replay, roots
-
-
-def find_session_root(
-    record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
-) -> str:
-    """Return the root of a record's paths: the base's root, or else the session's folder."""
-    agent = find_record_agent(record)
-    folder = agent.project_folder(record)
-    if base is None:
-        return folder
-    named: set[str] = set()
-    for step in walked:
-        if isinstance(step, ToolCall):
-            step.events = list(derive_file_actions(agent, step))
-            named |= {
-                make_absolute_path(event.path, step.folder) for event in step.events if event.path
-            }
-    return find_base_root(base, sorted(named), folder)
-
-
-def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
-    """Return the folder on the session's machine that corresponds to the root of the base.
-
-    Files of other projects may have the same names. So a folder that is unrelated to the session's
-    working folder needs more matching files than the session names in its working folder.
-    """
-    home = make_absolute_path(working_dir, "") if working_dir else ""
-    votes: Counter[str] = Counter()
-    at_home = 0
-    for path in named:
-        at_home += bool(home) and _is_under(path, home)
-        parts = path.split("/")
-        for cut in range(1, len(parts)):
-            if "/".join(parts[cut:]) in base.names:
-                votes["/".join(parts[:cut])] += 1
-                break
-    best, count = max(
-        votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
-    )
-    related = best == home or _is_under(best, home) or _is_under(home, best)
-    return best if related or count > at_home else home
-
-
-def _is_under(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip("/") + "/")
-
-
-def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
-    """Count the calls of a record that name a file and use an unknown tool, by tool name."""
-    agent = replay.agents[number]
-    names = Counter(
-        step.name
-        for step in replay.steps[number]
-        if isinstance(step, ToolCall) and is_unknown_file_tool(agent, step)
-    )
-    return {name: names[name] for name in sorted(names)}
-
-
 def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield what each applied call wrote, in the order of time."""
     for change in replay.history:
@@ -333,51 +390,3 @@ def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[
             "evidence": change.evidence,
             "model-id": change.call.model,
         }
-
-
-def _add_attribution(
-    record: dict[str, Any],
-    records: Sequence[dict[str, Any]],
-    number: int,
-    replay: Replay,
-    root: str,
-    base: BaseFiles | None,
-    links: ConversationLinks,
-) -> dict[str, Any]:
-    related = [{"type": kind, "url": url} for kind, url in links.related] + _list_pull_requests(
-        record
-    )
-    conversation: dict[str, Any] = {"url": links.url} if links.url else {}
-    if related:
-        conversation["related"] = related
-    attribution, evidence = build_file_attribution(replay, number, root, conversation)
-    unknown = count_unknown_tools(replay, number)
-    if unknown:
-        evidence["unknown-tools"] = unknown
-    metadata = {**dict_or_empty(record.get("vacr")), "attribution": evidence}
-    inputs: dict[str, Any] = {}
-    if base is not None:
-        inputs["base"] = {"type": "git", "revision": base.revision}
-    if links.url:
-        inputs["url"] = links.url
-    if links.related:
-        inputs["related"] = [{"type": kind, "url": url} for kind, url in links.related]
-    if len(records) > 1:
-        inputs["records"] = sorted(
-            str(other.get("id", "")) for other in records if other is not record
-        )
-    if inputs:
-        metadata["inputs"] = {**dict_or_empty(metadata.get("inputs")), **inputs}
-    attributed = {**record, "file-attribution": attribution, "vacr": metadata}
-    revision = find_newest_revision(replay.steps[number])
-    if revision is not None:
-        attributed["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
-    return attributed
-
-
-def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the pull requests that the agent tied to the session."""
-    agent = find_record_agent(record)
-    entries = record["session"].get("entries", ())
-    urls = dict.fromkeys(agent.pull_request_url(entry) for entry in entries)
-    return [{"type": "pull-request", "url": url} for url in urls if url is not None]

@@ -233,8 +233,8 @@ class Chunk:
                 )
         return pieces
 
-    def respell_line(self, i: int, line: str) -> None:
-        """Replace the spelling of a line without changing its maker."""
+    def replace_line(self, i: int, line: str) -> None:
+        """Replace the text of a line without changing its maker."""
         self.lines[i] = line
         self._text = None
 

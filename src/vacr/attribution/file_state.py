@@ -55,9 +55,9 @@ class FileState:
     base: PlacedLines = field(default_factory=PlacedLines)
     """The lines that no agent made."""
     outside: dict[int, int] = field(default_factory=dict)
-    """The places of lines that somebody outside added since, with their makers."""
+    """The places of lines that were added from outside, with their makers."""
     mixed: dict[int, int] = field(default_factory=dict)
-    """The places of an agent's lines that somebody outside changed, with the agent's call."""
+    """The places of an agent's lines that were changed from outside, with the agent's call."""
     crlf: bool = False
     """Whether lines end in CR LF. Hosts show them as LF; only a base shows them as they are."""
     odd: bool = False
@@ -118,7 +118,7 @@ class FileState:
                 return chunk.lines[number - chunk.first]
         return None
 
-    def spell_line_ends(self, text: str) -> str:
+    def convert_line_ends(self, text: str) -> str:
         """Return a text with the line ends of the file, as hosts write it."""
         return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
@@ -174,7 +174,7 @@ class FileState:
         """Apply a hunk at a line number; return nothing where the lines there are unknown."""
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
-            signed = [self.spell_line_ends(line) for line in signed]
+            signed = [self.convert_line_ends(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
                 return self.change_chunk(chunk, partial(chunk.apply_hunk, first, signed, maker))
@@ -216,7 +216,7 @@ class FileState:
         self.length, self.may_have_moved, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
-        """Take in shown lines from the line `first` on; lines that do not fit are the maker's.
+        """Observe shown lines from the line `first` on; lines that do not fit are the maker's.
 
         Return whether all lines fitted.
         """
@@ -242,7 +242,7 @@ class FileState:
         )
 
     def observe_whole(self, text: str, maker: int) -> bool:
-        """Take in the text of the whole file; lines that do not fit are the maker's.
+        """Observe the text of the whole file; lines that do not fit are the maker's.
 
         Return whether all lines fitted.
         """
@@ -274,7 +274,7 @@ class FileState:
         return fits
 
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
-        """Take in that this is the number of the last line; `whole` when all lines were shown.
+        """Set the number of the last line; `whole` when all lines were shown.
 
         A listing seldom shows how the last line ends. While it is the same line as before, it ends
         as before, unless the listing shows that it is not `ended`.
@@ -306,10 +306,10 @@ class FileState:
                 [render_as_host(line) for line in known], [render_as_host(line) for line in seen]
             )
             return [
-                self.spell_line_ends(line) if i == NO_ORIGIN else known[i]
+                self.convert_line_ends(line) if i == NO_ORIGIN else known[i]
                 for line, i in zip(seen, origins, strict=True)
             ]
-        return [self.spell_line_ends(line) for line in seen] if self.crlf else list(seen)
+        return [self.convert_line_ends(line) for line in seen] if self.crlf else list(seen)
 
     def _split_stale_chunks(self, first: int, stop: int) -> None:
         """Split stale chunks, so that the lines seen again are fresh."""
@@ -531,7 +531,7 @@ class TrackedFile:
     created: bool = False
     """Whether these sessions created it, so that git does not track it."""
     drifted: bool = False
-    """Whether somebody else changed it, and may have committed the change."""
+    """Whether it was changed from outside, and the change may be committed."""
     host_texts: dict[tuple[int, str], str] = field(default_factory=dict)
     """The text that a host keeps of it, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
@@ -548,7 +548,7 @@ class TrackedFile:
         return self.file.text if not self.dirty or self.swept else None
 
     def mark_changed(self, when: int, *, likely: bool) -> None:
-        """Take in that something may have changed it, or `likely` did."""
+        """Note that something may have changed it, or `likely` did."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()
         if self.gone:  # It may exist again.

@@ -95,7 +95,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
     text = file.text
     if text is not None:
         for edit in edits:
-            old, new = edit.old, file.spell_line_ends(edit.new)
+            old, new = edit.old, file.convert_line_ends(edit.new)
             if old not in text:
                 old, new = old.replace("\n", "\r\n"), _convert_to_crlf(edit.new)
             if old not in text:
@@ -128,7 +128,7 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
-        Edit(edit.old, file.spell_line_ends(edit.new), edit.every),
+        Edit(edit.old, file.convert_line_ends(edit.new), edit.every),
         Edit(_convert_to_crlf(edit.old), _convert_to_crlf(edit.new), edit.every),
     ):
         hits = list(file.find_text(spelled.old))
@@ -241,7 +241,7 @@ def restore_hunk_tabs(
     """Return hunks with the tabs of the file; `known` returns an earlier line by its number.
 
     Some hosts record a patch with two spaces for each tab that indents a line. The known lines of
-    the file, and the text that the call spells, show which lines have tabs.
+    the file, and the arguments of the call, show which lines have tabs.
     """
     return [
         replace(hunk, lines=list(_restore_line_tabs(hunk, known, edits)))
@@ -312,7 +312,7 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
             if file.may_have_moved and strip_line_end(chunk.lines[i]) != line:
-                # The agent spells the line as it is, so its layout changed since it was seen.
+                # The patch has the line in its present layout, so that changed since it was seen.
                 reformat_line(file, chunk, i, line + _get_line_end(chunk, i))
         new = [line + _get_line_end(chunk, at) for line in lines]
         written += file.change_chunk(chunk, partial(chunk.splice, at, at + len(old), new, maker))
@@ -329,7 +329,7 @@ def _end_last_line(file: FileState, maker: int) -> LineRanges:
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
         return []
     if not file.is_whole:
-        chunk.respell_line(-1, chunk.lines[-1] + _get_line_end(chunk, 0))
+        chunk.replace_line(-1, chunk.lines[-1] + _get_line_end(chunk, 0))
         return []
     at = len(chunk.lines) - 1
     return chunk.splice(at, at + 1, [chunk.lines[at] + _get_line_end(chunk, 0)], maker)

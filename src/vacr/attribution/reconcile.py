@@ -2,7 +2,7 @@
 
 Somebody outside the session changed the file: the user, a formatter, another program. The observed
 lines are aligned with the known ones. Equal lines keep their makers, and so do lines whose tokens a
-formatter only laid out differently. Lines in the place of known ones were written outside; lines
+formatter only rearranged. Lines in the place of known ones were written outside; lines
 that were unknown before belong to the base. Lines around the observation stay as a guess.
 
 Lines that are again as before the agent changed them are released: a revert shows only in the
@@ -124,7 +124,7 @@ def _split_tokens(line: str) -> list[str]:
 def _match_reformatted_lines(
     old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines that a formatter laid out differently.
+    """Match lines that a formatter rearranged.
 
     A line that joins lines of several makers has no origin, and neither has a new empty line.
     """
@@ -330,20 +330,20 @@ def realign_lines(
 
 
 def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
-    """Take in that somebody changed the layout of a line; its maker stays the same."""
+    """Change the layout of a line that was reformatted from outside; its maker stays the same."""
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
         (chunk.places[i],) = file.base.settle_places([0], [line], place, above)
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
-    chunk.respell_line(i, line)
+    chunk.replace_line(i, line)
 
 
 def _mark_mixed_line(
     file: FileState, place: int, line: str, before: Sequence[tuple[Chunk, int]]
 ) -> None:
-    """Remember the agent's call whose line somebody outside changed in part."""
+    """Remember the agent's call whose line was changed in part from outside."""
     for chunk, i in before:
         if chunk.makers[i] and is_similar_line(chunk.lines[i], line):
             file.mixed[place] = chunk.makers[i]

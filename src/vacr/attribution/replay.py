@@ -313,7 +313,7 @@ class Replay:
     def _observe_lines(
         self, tracked: TrackedFile, action: ObservedLines, step: SessionStep
     ) -> None:
-        """Take in shown lines, and earlier ones that waited for their place to be certain."""
+        """Observe shown lines, and earlier ones that waited until their place is certain."""
         settled = settle_observation(tracked.file, action)
         if settled is None:
             tracked.waiting = [*tracked.waiting, action][-MAX_WAITING_OBSERVATIONS:]
@@ -394,7 +394,7 @@ class Replay:
         """Compare a file with the lines that a step shows, and attribute the difference.
 
         New lines since the last look are attributed to the possible author: a command that ran
-        meanwhile, the user, or somebody unknown. `observe` takes the number of that maker.
+        in between, the user, or an unknown writer. `observe` takes the number of that maker.
         """
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
@@ -440,7 +440,7 @@ class Replay:
         if write is not None and write.by_shell:
             tracked.dirty = tracked.dirty and write.append
         elif self.checked or write is not None:
-            # A host that checks files has just seen this one as it is.
+            # A host that checks files has just read this one.
             tracked.dirty = False
         tracked.looked = tracked.changed = self.clock
         tracked.waiting.clear()
@@ -475,7 +475,7 @@ class Replay:
             tracked.created = tracked.created or is_new
             tracked.file, tracked.gone = FileState(length=0), False
         if not action.append:
-            text = action.text if action.by_shell else tracked.file.spell_line_ends(action.text)
+            text = action.text if action.by_shell else tracked.file.convert_line_ends(action.text)
             return tracked.file.write_text(text, maker)
         known = tracked.file.text if not tracked.dirty else None
         return None if known is None else tracked.file.write_text(known + action.text, maker)

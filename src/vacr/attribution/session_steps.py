@@ -7,7 +7,7 @@ attachments and reminders. Calls that never ended come last.
 Each step knows its folder. Most agents start a new shell for each call. Where an agent keeps its
 shell, a `cd` lasts. Such an agent may state the folder in each entry, and the next call runs there,
 unless the call failed. But for stretches of a session the stated folder does not follow the
-commands, and a sub-agent's shell may be put back silently. Where commands and stated folders
+commands, and a sub-agent's shell may be reset silently. Where commands and stated folders
 disagree, the folder is unknown until an entry states another one, or until both agree again.
 
     >>> from vacr.attribution.session_steps import find_entry_prompts, walk_session_steps
@@ -207,9 +207,9 @@ class _SessionWalk:
         return call
 
     def build_implied_call(self, pointer: str, entry: dict[str, Any]) -> ToolCall | None:
-        """Return the call behind a reported change that no call of the session asked for.
+        """Return the call for a reported change that no call of the session requested.
 
-        Where one script is running, the change is the script's.
+        If exactly one script is running, the change belongs to that script.
         """
         report = self._reports.implied_call(entry)
         if report is None or report["call_id"] in self._call_ids:
@@ -263,7 +263,7 @@ class _PersistentShell:
         self.stated: str | None = None
         self.moved = 0  # The number of calls begun when the folder last moved.
         self.lost = False
-        self.continued = False  # Whether the session continues another one, in a folder unknown.
+        self.continued = False  # Whether it continues another session, in an unknown folder.
         self.early_calls: list[ToolCall] = []  # The calls of a continued session so far.
         self.calls = 0
 
@@ -374,7 +374,7 @@ def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
 
 
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
-    """Return the last commit that a session made or showed, in full where it is spelled out."""
+    """Return the last commit that a session made or showed, with its full hash if that is shown."""
     newest: str | None = None
     full_hashes: dict[str, str] = {}
     for step in steps:

@@ -385,7 +385,7 @@ def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> No
 
 
 def _overlay_known_lines(seen: FileState, lines: FileState) -> FileState:
-    """Put known lines over a file as it was seen meanwhile; the rest of it stays as a guess."""
+    """Put known lines over a file that was seen in between; its other lines stay as a guess."""
     if lines.is_whole or not seen.chunks:
         return lines
     seen.mark_stale()

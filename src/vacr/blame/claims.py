@@ -1,4 +1,4 @@
-"""Claims: the lines that each record says somebody wrote, in any state of any file.
+"""Claims: the writer of lines according to each record, in any state of any file.
 
 A commit may have been made at any time during a session, so the final files are not enough. The
 sessions are replayed as `vacr.attribution` does, and two things are collected on the way: the

@@ -272,7 +272,7 @@ def _format_path_hint(path: str, names: Iterable[str]) -> str:
 def _read_blamed_versions(
     repository: Repository, lines: Sequence[LineOrigin], names: Collection[str]
 ) -> dict[_VersionKey, FileVersion]:
-    """Read the file as it is in each commit that added one of its lines."""
+    """Read the version of the file in each commit that added one of its lines."""
     commits = list(dict.fromkeys(commit for commit, _, _ in lines))
     additions: Mapping[str, list[FileAdditions]] = list_commit_additions(repository, commits, names)
     blamed: dict[_VersionKey, set[int]] = {}

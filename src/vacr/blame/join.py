@@ -215,7 +215,7 @@ class ClaimJoiner:
         blame: BlameByLine,
         used: set[_PiecePlace],
     ) -> bool:
-        """Blame the lines of a block, unless too few are left that others do not explain."""
+        """Blame the lines of a block, unless other blocks already explain most of them."""
         piece = self._get_piece(block)
         places = {number: (block.piece, block.get_offset(number)) for number in block.numbers}
         used |= {
@@ -404,7 +404,7 @@ def find_shared_blocks(
 def _grow_block(
     bare: Sequence[str], piece: Sequence[str], number: int, offset: int
 ) -> tuple[int, int]:
-    """Return the first number of the block around a line, and the number behind its last."""
+    """Return the first number of the block around a line, and the number after its last."""
     first, stop = number, number + 1
     low, high = offset, offset + 1
     while low > 0 and first > 1 and bare[first - 2] == piece[low - 1]:

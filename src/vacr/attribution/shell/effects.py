@@ -2,7 +2,7 @@
 
 Only effects that the text of a command proves are applied: writing a here-document or a literal,
 removing, moving, copying, restoring by git. Any other command that can change files yields a
-`PossibleChange`, so that the next look at the file decides.
+`PossibleChange`, and the next observation of the file shows its real content.
 
 A `cd` moves all commands after it, so paths are relative to the folder at that point. Once that
 folder is unknown, a relative path could be any file of that name.

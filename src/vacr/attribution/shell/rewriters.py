@@ -1,6 +1,6 @@
 """Commands that may change files without naming the new content.
 
-Formatters change how text is laid out and keep its tokens. Given a folder, or nothing, they rewrite
+Formatters change the layout of text and keep its tokens. Given a folder, or nothing, they rewrite
 all files there; so do tasks named after formatting, code generators, and commands that get their
 files from `xargs` or `find`. Editors such as `sed -i` may change anything in the files they name,
 and a program may change the files that its code names. A formatter that reports that it left all
@@ -321,7 +321,7 @@ def _is_format_script(name: str) -> bool:
 
 
 def find_in_place_files(words: CommandWords) -> list[str] | None:
-    """Return the files that `sed -i` and the like change, or `None` for any other command."""
+    """Return the files that a command edits in place, as `sed -i` does; `None` for other ones."""
     name = words[0] if words else None
     options = [word for word in words[1:] if word and word.startswith("-")]
     files = [word for word in words[1:] if word and not word.startswith("-")]
