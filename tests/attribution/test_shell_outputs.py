@@ -212,7 +212,7 @@ def test_git_status_reports_renames():
         ShellResult(0, done=True, text="R  a -> b\n M c\n"),
         "",
     )
-    assert [(one.path, one.to, one.told) for one in events if isinstance(one, FileMove)] == [
+    assert [(one.path, one.to, one.reported) for one in events if isinstance(one, FileMove)] == [
         ("a", "b", True)
     ]
 

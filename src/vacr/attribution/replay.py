@@ -214,7 +214,7 @@ class Replay:
         """Apply an action on whole files; return whether the action is one."""
         path = make_absolute_path(action.path, folder)
         match action:
-            case FileMove(to=to, copy=copied, told=reported):
+            case FileMove(to=to, copy=copied, reported=reported):
                 target = make_absolute_path(to, folder)
                 move_path(self, path, target, copied=copied, reported=reported)
             case FileDeletion(folder=whole, pattern=pattern):

@@ -118,13 +118,13 @@ def walk_places(
     # A stack, not recursion: folders may be nested deeper than the interpreter's stack.
     levels = [walk.list_folder(folder, "")]
     while levels:
-        found = next(levels[-1], None)
-        if found is None:
+        item = next(levels[-1], None)
+        if item is None:
             levels.pop()
-        elif isinstance(found, SessionPlace):
-            yield found
+        elif isinstance(item, SessionPlace):
+            yield item
         else:
-            levels.append(walk.list_folder(*found))
+            levels.append(walk.list_folder(*item))
 
 
 def fingerprint_place(place: SessionPlace) -> tuple[str, int]:
@@ -345,21 +345,22 @@ def assign_place_names(files: Collection[str], sessions: Iterable[str] = ()) -> 
 
     `sessions` are the names of sessions that the folder contains as many files.
     """
-    stems, file_names, taken = Counter(map(strip_native_suffix, files)), set(files), set(sessions)
+    stems = Counter(map(strip_native_suffix, files))
+    file_names, used_names = set(files), set(sessions)
     names = {}
     for file in files:
         stem = strip_native_suffix(file)
         is_unique = (
-            stems[stem] == 1 and stem not in taken and (stem == file or stem not in file_names)
+            stems[stem] == 1 and stem not in used_names and (stem == file or stem not in file_names)
         )
         names[file] = stem if is_unique else file
     for file, first_choice in names.items():
         name = first_choice
         # Only a session can still have the name: no two files do.
-        while name in taken or (name != first_choice and name in file_names):
+        while name in used_names or (name != first_choice and name in file_names):
             name += "~"
         names[file] = name
-        taken.add(name)
+        used_names.add(name)
     return names
 
 

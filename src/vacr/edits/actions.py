@@ -131,8 +131,8 @@ class FileMove(FileAction):
     to: str
     copy: bool = False
     """Whether the file also keeps its old name."""
-    told: bool = False
-    """Whether this reports a move by somebody else."""
+    reported: bool = False
+    """Whether a command only reports a move that somebody else made."""
 
 
 @dataclass(frozen=True, slots=True)

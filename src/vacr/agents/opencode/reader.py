@@ -275,7 +275,7 @@ class _SessionReader:
         for value in conversation.loose:
             entries += make_part_entries(value, session)
         for member, value in conversation.extras.items():
-            entries.append(_make_beside_event(member, value))
+            entries.append(_make_sibling_event(member, value))
         self.flag_secrets(placed)
         for part_name, line, undecodable in self.undecodable:
             entries.append(session.make_unusual_event(line, undecodable, part_name))
@@ -349,7 +349,7 @@ class _SessionReader:
                 get_writable_marks(entry)["superseded"] = FATE_REVERTED
 
 
-def _make_beside_event(member: str, value: Any) -> JsonObject:
+def _make_sibling_event(member: str, value: Any) -> JsonObject:
     """Make the event that keeps a value whose name the session's own object uses, too."""
     return {
         "type": "system-event",

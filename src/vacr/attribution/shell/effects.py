@@ -295,7 +295,7 @@ class WorkingFolder:
 
 def _is_observation(event: FileAction) -> bool:
     if isinstance(event, FileMove):
-        return event.told
+        return event.reported
     return isinstance(event, ObservedLines | ObservedDiff)
 
 

@@ -266,7 +266,7 @@ class GitReportView:
         for line in plain:
             renamed = _RENAME_LINE.match(line)
             if renamed:
-                yield FileMove(renamed[1].strip('"'), renamed[2].strip('"'), told=True)
+                yield FileMove(renamed[1].strip('"'), renamed[2].strip('"'), reported=True)
 
 
 OutputView = FileLinesView | SearchView | GitReportView
