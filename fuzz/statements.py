@@ -1,10 +1,9 @@
-"""Fuzz verification: any bytes give a verified result or our error, in bounded time and memory.
+"""Fuzz verification: any bytes verify or raise our error, in bounded time and memory.
 
     pip install atheris && python fuzz/statements.py corpus/ -max_total_time=3600
 
-Inputs are statements, mutated; the vectors are a good corpus to begin with: tests/vectors/files.
-The first byte chooses what is given beside the statement, and whether receipts of logs are asked
-for.
+Inputs are mutated statements; the vectors in tests/vectors/files are a good first corpus. The first
+byte of an input selects the detached payload, and whether the policy requires receipts of logs.
 """
 
 import sys
@@ -26,7 +25,7 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 PAYLOADS = (None, b'{"what":"was signed"}', b'{"version":"3.0.0-draft","session":{}}', b"")
 
 
-def _policy() -> Policy:
+def _build_policy() -> Policy:
     trusted = [
         key
         for name in sorted(FILES.glob("*.pub.pem"))
@@ -37,23 +36,23 @@ def _policy() -> Policy:
     return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times))
 
 
-POLICY = _policy()
-LOGGED = replace(POLICY, log_keys=POLICY.keys)
+POLICY = _build_policy()
+POLICY_WITH_LOGS = replace(POLICY, log_keys=POLICY.keys)
 
 
-def try_one(data: bytes) -> None:
+def verify_input(data: bytes) -> None:
     """Verify one input; anything but a result or our error ends the run."""
     if not data:
         return
     with suppress(VerificationFailed):
         verify(
             data[1:],
-            LOGGED if data[0] & 128 else POLICY,
+            POLICY_WITH_LOGS if data[0] & 128 else POLICY,
             payload=PAYLOADS[data[0] % len(PAYLOADS)],
             now=NOW,
         )
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, try_one)
+    atheris.Setup(sys.argv, verify_input)
     atheris.Fuzz()

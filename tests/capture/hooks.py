@@ -12,27 +12,27 @@ HOOK = str(Path(script.__file__))
 COMMAND = [sys.executable, "-I", "-S", HOOK]
 
 
-def environment(state: Path, **more: str) -> dict[str, str]:
+def build_environment(state: Path, **more: str) -> dict[str, str]:
     """Return the environment of a hook with this state folder."""
     return {"PATH": os.environ["PATH"], "VACR_STATE": str(state), **more}
 
 
-def hook(state: Path, *arguments: str, given: bytes = b"", **more) -> None:
+def run_hook(state: Path, *arguments: str, stdin: bytes = b"", **more) -> None:
     """Run the hook; it must print nothing and exit with 0 for any input."""
-    settings = {"env": environment(state)} | more
-    done = subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, **settings)
+    settings = {"env": build_environment(state)} | more
+    done = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, **settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def spooled(state: Path) -> dict[tuple[str, str], list[bytes]]:
+def read_spools(state: Path) -> dict[tuple[str, str], list[bytes]]:
     """Return the payloads of all spools, by agent and session."""
     return {
-        (spool.agent, spool.session): [event.payload for event in all_events(spool.path)]
+        (spool.agent, spool.session): [event.payload for event in read_all_events(spool.path)]
         for spool in list_spools(state)
     }
 
 
-def all_events(path: Path) -> list[HookEvent]:
+def read_all_events(path: Path) -> list[HookEvent]:
     """Read a spool to its end."""
     events, offset = [], 0
     while True:

@@ -17,7 +17,7 @@ from vacr.capture.chains import (
 )
 
 
-def written(path, *payloads):
+def write_chain(path, *payloads):
     chain = FrameChain(path)
     list(chain.recover())
     head = chain.append(payloads) if payloads else chain.head
@@ -25,19 +25,19 @@ def written(path, *payloads):
     return head
 
 
-def recovered(path, vouched=EMPTY_CHAIN_HEAD):
+def recover_chain(path, required=EMPTY_CHAIN_HEAD):
     chain = FrameChain(path)
     try:
-        return [payload for _, payload in chain.recover(vouched)], chain.head
+        return [payload for _, payload in chain.recover(required)], chain.head
     finally:
         chain.close()
 
 
 def test_frames_are_read_back(tmp_path):
     path = tmp_path / "chain"
-    first = written(path, b"one", b"", b"x" * 70_000)
-    second = written(path, b"four")
-    assert recovered(path) == ([b"one", b"", b"x" * 70_000, b"four"], second)
+    first = write_chain(path, b"one", b"", b"x" * 70_000)
+    second = write_chain(path, b"four")
+    assert recover_chain(path) == ([b"one", b"", b"x" * 70_000, b"four"], second)
     assert (first.frames, second.frames) == (3, 4)
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -46,7 +46,7 @@ def test_each_frame_comes_with_the_head_before_it(tmp_path):
     path = tmp_path / "chain"
     heads = [EMPTY_CHAIN_HEAD]
     for number in range(5):
-        heads.append(written(path, b"%d" % number))
+        heads.append(write_chain(path, b"%d" % number))
     with path.open("rb") as file:
         assert [
             before for before, _ in read_frames(file, "chain", ChainScan(), EMPTY_CHAIN_HEAD)
@@ -57,14 +57,14 @@ def test_each_frame_comes_with_the_head_before_it(tmp_path):
 @settings(max_examples=200, deadline=None)
 def test_recovery_truncates_the_torn_end_only(tmp_path_factory, payloads, data):
     path = tmp_path_factory.mktemp("torn") / "chain"
-    written(path, *payloads)
+    write_chain(path, *payloads)
     whole = path.read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
     path.write_bytes(
         whole[:cut]
         + data.draw(st.binary(max_size=40)).replace(whole[cut : cut + 1], b"") * (cut < len(whole))
     )
-    found, head = recovered(path)
+    found, head = recover_chain(path)
     assert found == payloads[: len(found)]
     size, complete = 0, 0
     for payload in payloads:
@@ -72,51 +72,51 @@ def test_recovery_truncates_the_torn_end_only(tmp_path_factory, payloads, data):
         complete += size <= cut
     assert len(found) >= complete
     assert head.frames == len(found)
-    after = written(path, b"more")  # what was cut does not stand in the way of what comes
-    assert recovered(path) == ([*found, b"more"], after)
+    after = write_chain(path, b"more")  # what was cut does not stand in the way of what comes
+    assert recover_chain(path) == ([*found, b"more"], after)
 
 
 @given(st.lists(st.binary(max_size=50), min_size=2, max_size=8), st.data())
 @settings(max_examples=200, deadline=None)
 def test_frames_up_to_the_required_head_are_never_truncated(tmp_path_factory, payloads, data):
-    path = tmp_path_factory.mktemp("vouched") / "chain"
-    vouched = written(path, *payloads)
+    path = tmp_path_factory.mktemp("required") / "chain"
+    required = write_chain(path, *payloads)
     size = path.stat().st_size
-    written(path, b"later")
+    write_chain(path, b"later")
     content = bytearray(path.read_bytes())
     at = data.draw(st.integers(0, size - 1))
     content[at] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(content)
     with pytest.raises(BrokenJournal):
-        recovered(path, vouched)
+        recover_chain(path, required)
     assert path.read_bytes() == content
 
 
 def test_missing_frames_are_reported(tmp_path):
     path = tmp_path / "chain"
-    written(path, b"one")
+    write_chain(path, b"one")
     size = path.stat().st_size
-    vouched = written(path, b"two", b"three")
+    required = write_chain(path, b"two", b"three")
     os.truncate(path, size)
     with pytest.raises(BrokenJournal, match="is missing: a checkpoint covers 3 frames") as caught:
-        recovered(path, vouched)
+        recover_chain(path, required)
     assert caught.value.frame == 1
 
 
 def test_another_chain_of_the_same_length_is_reported(tmp_path):
-    vouched = written(tmp_path / "chain", b"one", b"two")
-    written(tmp_path / "other", b"one", b"too")
+    required = write_chain(tmp_path / "chain", b"one", b"two")
+    write_chain(tmp_path / "other", b"one", b"too")
     with pytest.raises(BrokenJournal, match="contradicts a signed checkpoint"):
-        recovered(tmp_path / "other", vouched)
+        recover_chain(tmp_path / "other", required)
 
 
 def test_overwritten_length_is_not_trusted(tmp_path):
     path = tmp_path / "chain"
-    head = written(path, b"one")
+    head = write_chain(path, b"one")
     path.write_bytes(b"\xff\xff\xff\xff" + path.read_bytes()[4:])
-    assert recovered(path) == ([], EMPTY_CHAIN_HEAD)
+    assert recover_chain(path) == ([], EMPTY_CHAIN_HEAD)
     with pytest.raises(BrokenJournal):
-        recovered(tmp_path / "chain", head)
+        recover_chain(tmp_path / "chain", head)
 
 
 def test_full_disk_leaves_the_chain_as_it_was(tmp_path):
@@ -144,7 +144,7 @@ def test_full_disk_leaves_the_chain_as_it_was(tmp_path):
     assert chain.head == head
     after = chain.append([b"two"])
     chain.close()
-    assert recovered(path) == ([b"one", b"two"], after)
+    assert recover_chain(path) == ([b"one", b"two"], after)
 
 
 def test_link_is_not_followed(tmp_path):

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.capture.hooks import COMMAND, environment, hook, spooled
+from tests.capture.hooks import COMMAND, build_environment, read_spools, run_hook
 from vacr.capture import hook as script
 from vacr.errors import UsageError
 from vacr.files.inputs import find_state_folder
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.component
 EVENT = b'{"session_id":"s-1","hook_event_name":"Stop"}'
 
 
-def errors(state) -> str:
+def read_error_log(state) -> str:
     return (state / "hook-errors.log").read_text()
 
 
@@ -55,8 +55,8 @@ def errors(state) -> str:
     ],
 )
 def test_event_is_appended_verbatim_to_the_spool_of_its_session(tmp_path, agent, event, session):
-    hook(tmp_path, agent, given=event)
-    assert spooled(tmp_path) == {(agent, session): [event]}
+    run_hook(tmp_path, agent, stdin=event)
+    assert read_spools(tmp_path) == {(agent, session): [event]}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_event_is_appended_verbatim_to_the_spool_of_its_session(tmp_path, agent,
     ],
 )
 def test_no_session_id_escapes_the_spool_folder(tmp_path, session):
-    hook(tmp_path, "claude-code", given=json.dumps({"session_id": session}).encode())
+    run_hook(tmp_path, "claude-code", stdin=json.dumps({"session_id": session}).encode())
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path.parent for path in files] == [tmp_path / "spool" / "claude-code"]
     assert len(files[0].name) <= 130
@@ -85,14 +85,14 @@ def test_no_session_id_escapes_the_spool_folder(tmp_path, session):
 
 def test_event_may_be_an_argument(tmp_path):
     notify = '{"type":"agent-turn-complete","thread-id":"t-1"}'
-    hook(tmp_path, "codex-cli", notify)
-    assert spooled(tmp_path) == {("codex-cli", "t-1"): [notify.encode()]}
+    run_hook(tmp_path, "codex-cli", notify)
+    assert read_spools(tmp_path) == {("codex-cli", "t-1"): [notify.encode()]}
 
 
 def test_spools_are_private(tmp_path):
     state = tmp_path / "state"
     subprocess.run(
-        [*COMMAND, "claude-code"], input=EVENT, env=environment(state), umask=0, check=True
+        [*COMMAND, "claude-code"], input=EVENT, env=build_environment(state), umask=0, check=True
     )
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [state, *state.rglob("*")]}
     assert modes == {"state": 0o700, "spool": 0o700, "claude-code": 0o700, "s-1.spool": 0o600}
@@ -100,37 +100,37 @@ def test_spools_are_private(tmp_path):
 
 def test_large_event_is_kept_whole(tmp_path):
     large = b'{"session_id":"s","x":"' + b"y" * 70_000_000 + b'"}'
-    hook(tmp_path, "claude-code", given=large)
-    assert spooled(tmp_path) == {("claude-code", "s"): [large]}
+    run_hook(tmp_path, "claude-code", stdin=large)
+    assert read_spools(tmp_path) == {("claude-code", "s"): [large]}
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_hook_does_not_wait_for_an_open_pipe(tmp_path, whole):
     sent = EVENT if whole else EVENT[:-3]
     with subprocess.Popen(
-        [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
+        [*COMMAND, "claude-code"], env=build_environment(tmp_path), stdin=subprocess.PIPE
     ) as running:
         running.stdin.write(sent)
         running.stdin.flush()
         assert running.wait() == 0
-    assert list(spooled(tmp_path).values()) == [[sent]]
+    assert list(read_spools(tmp_path).values()) == [[sent]]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_bytes_before_a_signal_are_kept(tmp_path, number):
     with subprocess.Popen(
-        [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
+        [*COMMAND, "claude-code"], env=build_environment(tmp_path), stdin=subprocess.PIPE
     ) as running:
         running.stdin.write(EVENT[:-1])
         running.stdin.flush()
-        while not waits(running):
+        while not is_waiting(running):
             time.sleep(0.005)
         running.send_signal(number)
         assert running.wait() == 0
-    assert list(spooled(tmp_path).values()) == [[EVENT[:-1]]]
+    assert list(read_spools(tmp_path).values()) == [[EVENT[:-1]]]
 
 
-def waits(running: subprocess.Popen) -> bool:
+def is_waiting(running: subprocess.Popen) -> bool:
     """Return whether the script has installed its handlers and read all input."""
     fields = dict(
         line.split(":", 1) for line in Path(f"/proc/{running.pid}/status").read_text().splitlines()
@@ -142,27 +142,27 @@ def waits(running: subprocess.Popen) -> bool:
 
 def test_hook_survives_closed_streams(tmp_path):
     line = shlex.join(COMMAND) + " claude-code <&- >&- 2>&-"
-    assert subprocess.run(["sh", "-c", line], env=environment(tmp_path)).returncode == 0
-    assert "EBADF" in errors(tmp_path) or "Bad file descriptor" in errors(tmp_path)
+    assert subprocess.run(["sh", "-c", line], env=build_environment(tmp_path)).returncode == 0
+    assert "EBADF" in read_error_log(tmp_path) or "Bad file descriptor" in read_error_log(tmp_path)
 
 
 def test_missing_event_is_logged(tmp_path):
-    hook(tmp_path, "claude-code")
-    hook(tmp_path)
-    assert errors(tmp_path).count("the event is empty") == 2
-    assert spooled(tmp_path) == {}
+    run_hook(tmp_path, "claude-code")
+    run_hook(tmp_path)
+    assert read_error_log(tmp_path).count("the event is empty") == 2
+    assert read_spools(tmp_path) == {}
 
 
 def test_hook_survives_a_file_in_place_of_the_state_folder(tmp_path):
     (tmp_path / "state").write_text("mine")
-    hook(tmp_path / "state", "claude-code", given=EVENT)
+    run_hook(tmp_path / "state", "claude-code", stdin=EVENT)
     assert (tmp_path / "state").read_text() == "mine"
 
 
 @pytest.mark.unprivileged
 def test_hook_survives_a_read_only_state_folder(tmp_path):
     (tmp_path / "state").mkdir(mode=0o500)
-    hook(tmp_path / "state", "claude-code", given=EVENT)
+    run_hook(tmp_path / "state", "claude-code", stdin=EVENT)
 
 
 def test_full_disk_is_logged_and_survived(tmp_path):
@@ -172,12 +172,12 @@ def test_full_disk_is_logged_and_survived(tmp_path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
-    hook(tmp_path, "claude-code", given=large, preexec_fn=limit)
-    assert "File too large" in errors(tmp_path)
-    assert spooled(tmp_path) == {("claude-code", "s"): []}
+    run_hook(tmp_path, "claude-code", stdin=large, preexec_fn=limit)
+    assert "File too large" in read_error_log(tmp_path)
+    assert read_spools(tmp_path) == {("claude-code", "s"): []}
     # Once there is room again, the torn frame is skipped.
-    hook(tmp_path, "claude-code", given=b'{"session_id":"s"}')
-    assert spooled(tmp_path) == {("claude-code", "s"): [b'{"session_id":"s"}']}
+    run_hook(tmp_path, "claude-code", stdin=b'{"session_id":"s"}')
+    assert read_spools(tmp_path) == {("claude-code", "s"): [b'{"session_id":"s"}']}
 
 
 @pytest.mark.parametrize("place", ["spool", "spool/claude-code", "spool/claude-code/s-1.spool"])
@@ -188,10 +188,12 @@ def test_links_are_not_followed(tmp_path, place):
     link = tmp_path / "state" / place
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere / "file" if place.endswith(".spool") else elsewhere)
-    hook(tmp_path / "state", "claude-code", given=EVENT)
+    run_hook(tmp_path / "state", "claude-code", stdin=EVENT)
     assert [path.name for path in elsewhere.iterdir()] == ["file"]
     assert (elsewhere / "file").read_text() == "mine"
-    assert "OSError" in errors(tmp_path / "state") or "Error" in errors(tmp_path / "state")
+    assert "OSError" in read_error_log(tmp_path / "state") or "Error" in read_error_log(
+        tmp_path / "state"
+    )
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
@@ -206,28 +208,31 @@ def test_hook_does_not_wait_for_special_files(tmp_path, kind, monkeypatch):
         with socket.socket(socket.AF_UNIX) as listening:
             monkeypatch.chdir(path.parent)  # the name of a socket may not be long
             listening.bind(path.name)
-    hook(tmp_path, "claude-code", given=EVENT)
-    assert "Error" in errors(tmp_path)
+    run_hook(tmp_path, "claude-code", stdin=EVENT)
+    assert "Error" in read_error_log(tmp_path)
 
 
 def test_error_log_is_bounded(tmp_path):
     (tmp_path / "hook-errors.log").write_bytes(b"x" * (script.MAX_ERROR_LOG_SIZE + 1))
-    hook(tmp_path, "claude-code")
-    assert len(errors(tmp_path)) < 1000
+    run_hook(tmp_path, "claude-code")
+    assert len(read_error_log(tmp_path)) < 1000
 
 
 def test_hook_imports_almost_nothing(tmp_path):
     command = [sys.executable, "-I", "-S", "-X", "importtime", script.__file__, "claude-code"]
     done = subprocess.run(
-        command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True
+        command, input=EVENT, env=build_environment(tmp_path), capture_output=True, check=True
     )
     nothing = [sys.executable, "-I", "-S", "-X", "importtime", "-c", "import os"]
     empty = subprocess.run(nothing, capture_output=True, check=True)
-    assert imported(done.stderr) - imported(empty.stderr) <= {"binascii", "select"}
-    assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
+    assert parse_imported_modules(done.stderr) - parse_imported_modules(empty.stderr) <= {
+        "binascii",
+        "select",
+    }
+    assert read_spools(tmp_path) == {("claude-code", "s-1"): [EVENT]}
 
 
-def imported(times: bytes) -> set[str]:
+def parse_imported_modules(times: bytes) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in times.decode().splitlines()}
 
 
@@ -297,13 +302,13 @@ def test_session_id_is_found(payload, session):
 def test_event_is_written_even_if_folders_cannot_be_synced(tmp_path, monkeypatch):
     """Not every file system can sync a folder."""
 
-    def refused(_handle):
+    def refuse_sync(_handle):
         raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr(os, "fsync", refused)
+    monkeypatch.setattr(os, "fsync", refuse_sync)
     with pytest.raises(OSError, match="Invalid"):
         script.append_event(os.fsencode(tmp_path), b"claude-code", b"s-1", EVENT)
-    assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
+    assert read_spools(tmp_path) == {("claude-code", "s-1"): [EVENT]}
 
 
 @given(

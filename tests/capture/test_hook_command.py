@@ -51,8 +51,8 @@ def test_diff_of_a_one_line_file_is_laid_out(home):
     assert done.stdout.endswith(
         "(Long lines are wrapped here, to be readable. In the file, they stay as they are.)\n"
     )
-    (told,) = json.loads(vacr(home, "install", "--dry-run", "--format", "json").stdout)["agents"]
-    assert told["diff"].count("\n+{") == 1
+    (agent,) = json.loads(vacr(home, "install", "--dry-run", "--format", "json").stdout)["agents"]
+    assert agent["diff"].count("\n+{") == 1
     assert vacr(home, "install", "--yes").returncode == 0
     assert path.read_text().count("\n") == 0
 

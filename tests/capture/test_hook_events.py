@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.capture.hooks import hook
+from tests.capture.hooks import run_hook
 from tests.capture.watching import add, lines
 from vacr.capture import session_capture
 from vacr.capture.chains import EMPTY_CHAIN_HEAD
@@ -25,15 +25,15 @@ def watcher(tmp_path):
     journal.close()
 
 
-def tell(tmp_path, number, session="s"):
-    hook(
+def spool_event(tmp_path, number, session="s"):
+    run_hook(
         tmp_path,
         "claude-code",
-        given=b'{"session_id":"%s","number":%d}' % (session.encode(), number),
+        stdin=b'{"session_id":"%s","number":%d}' % (session.encode(), number),
     )
 
 
-def captured(tmp_path):
+def read_captured_events(tmp_path):
     from vacr.capture.chains import ChainScan, read_frames
     from vacr.capture.session_journal import decode_journal_note
 
@@ -50,7 +50,7 @@ def captured(tmp_path):
     return found
 
 
-def later(watcher, monkeypatch):
+def tidy_after_hours(watcher, monkeypatch):
     """Make the watcher tidy up as it would after hours."""
     monkeypatch.setattr(session_capture, "_SPOOL_IDLE_SECONDS", -1.0)
     monkeypatch.setattr(session_capture, "_HOOK_GRACE_SECONDS", -1.0)
@@ -60,73 +60,73 @@ def later(watcher, monkeypatch):
 
 def test_events_are_read_once(tmp_path, watcher):
     for number in range(3):
-        tell(tmp_path, number)
+        spool_event(tmp_path, number)
     watcher.step(None)
     watcher.step(None)
-    tell(tmp_path, 3)
+    spool_event(tmp_path, 3)
     watcher.step(None)
-    assert captured(tmp_path) == [0, 1, 2, 3]
+    assert read_captured_events(tmp_path) == [0, 1, 2, 3]
 
 
 def test_read_spools_are_removed_without_losing_or_doubling_events(tmp_path, watcher, monkeypatch):
-    tell(tmp_path, 0)
+    spool_event(tmp_path, 0)
     (one,) = list_spools(tmp_path)
     late = os.open(
         one.path, os.O_WRONLY | os.O_APPEND
     )  # a hook that has opened it, and writes when it gets to it
-    tell(tmp_path, 1, session="other")
+    spool_event(tmp_path, 1, session="other")
     frame = next(
         spool for spool in list_spools(tmp_path) if spool.session == "other"
     ).path.read_bytes()
-    later(watcher, monkeypatch)
+    tidy_after_hours(watcher, monkeypatch)
     assert len(list(list_spools(tmp_path))) == 2  # nothing of it was read yet
     watcher.step(None)
-    later(watcher, monkeypatch)
+    tidy_after_hours(watcher, monkeypatch)
     assert all(spool.is_taken for spool in list_spools(tmp_path))
     os.write(late, frame)
     os.close(late)
-    tell(tmp_path, 2)  # a new spool of the same name
+    spool_event(tmp_path, 2)  # a new spool of the same name
     watcher.step(None)
-    assert sorted(captured(tmp_path)) == [0, 1, 1, 2]
+    assert sorted(read_captured_events(tmp_path)) == [0, 1, 1, 2]
     for _ in range(3):
-        later(watcher, monkeypatch)
+        tidy_after_hours(watcher, monkeypatch)
     assert list(list_spools(tmp_path)) == []
-    tell(tmp_path, 3)
+    spool_event(tmp_path, 3)
     watcher.step(None)
-    assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
+    assert sorted(read_captured_events(tmp_path)) == [0, 1, 1, 2, 3]
 
 
 def test_spool_with_a_torn_end_is_removed(tmp_path, watcher, monkeypatch):
-    tell(tmp_path, 0)
+    spool_event(tmp_path, 0)
     (one,) = list_spools(tmp_path)
     with one.path.open("ab") as file:
         file.write(one.path.read_bytes()[:30])  # its hook was killed, or the power failed
     watcher.step(None)
     for _ in range(3):
-        later(watcher, monkeypatch)
-    assert (captured(tmp_path), list(list_spools(tmp_path))) == ([0], [])
+        tidy_after_hours(watcher, monkeypatch)
+    assert (read_captured_events(tmp_path), list(list_spools(tmp_path))) == ([0], [])
 
 
 def test_restarted_watcher_continues(tmp_path, watcher, monkeypatch):
-    tell(tmp_path, 0)
+    spool_event(tmp_path, 0)
     watcher.step(None)
-    later(watcher, monkeypatch)
+    tidy_after_hours(watcher, monkeypatch)
     watcher.journal.checkpoint()
     watcher.journal.close()
-    tell(tmp_path, 1)
+    spool_event(tmp_path, 1)
     again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, WatchSettings(settling=0))
     try:
         again.step(None)
-        assert captured(tmp_path) == [0, 1]
+        assert read_captured_events(tmp_path) == [0, 1]
         for _ in range(3):
-            later(again, monkeypatch)
+            tidy_after_hours(again, monkeypatch)
         assert list(list_spools(tmp_path)) == []
     finally:
         again.journal.close()
 
 
 def test_fresh_spool_stays(tmp_path, watcher):
-    tell(tmp_path, 0)
+    spool_event(tmp_path, 0)
     watcher.step(None)
     watcher.events.tidy()
     (one,) = list_spools(tmp_path)
@@ -140,19 +140,19 @@ def test_fresh_spool_stays(tmp_path, watcher):
 def test_events_without_transcript_get_a_journal_after_a_while(tmp_path):
     journal = Journal(tmp_path / "journal")
     watcher = Watcher(journal, [], tmp_path, WatchSettings())
-    tell(tmp_path, 0)
+    spool_event(tmp_path, 0)
     (one,) = list_spools(tmp_path)
     for seconds in (0, WatchSettings.settling - 10):
         os.utime(one.path, (time.time() - seconds,) * 2)
         watcher.step(set())
         watcher.step(None)
-        assert captured(tmp_path) == []
+        assert read_captured_events(tmp_path) == []
     os.utime(one.path, (time.time() - WatchSettings.settling,) * 2)
     watcher.step(set())
-    assert captured(tmp_path) == [0]
-    tell(tmp_path, 1)  # from then on it waits no more
+    assert read_captured_events(tmp_path) == [0]
+    spool_event(tmp_path, 1)  # from then on it waits no more
     watcher.step(None)
-    assert captured(tmp_path) == [0, 1]
+    assert read_captured_events(tmp_path) == [0, 1]
     journal.close()
 
 
@@ -160,14 +160,14 @@ def test_events_wait_for_a_later_transcript(machine):
     path = machine.transcript()
     path.parent.mkdir(parents=True)
     watching = machine.watch("--no-seal")
-    hook(machine.state, "claude-code", given=b'{"session_id":"%s"}' % path.stem.encode())
+    run_hook(machine.state, "claude-code", stdin=b'{"session_id":"%s"}' % path.stem.encode())
     add(machine.transcript("another"), lines(1, session="another"))
-    watching.sees(machine.transcript("another"))
+    watching.wait_until_captured(machine.transcript("another"))
     assert machine.names() == [machine.name_of(machine.transcript("another"))]
     add(path, lines(2))
-    watching.until(
+    watching.wait_until(
         lambda: (found := machine.state_of(machine.name_of(path))) is not None and found.events == 1
     )
     watching.stop()
     assert len(machine.names()) == 2
-    machine.holds()
+    machine.check_intact()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.capture.hooks import spooled
+from tests.capture.hooks import read_spools
 from vacr.agents import HookLayout
 from vacr.capture.hook_settings import (
     add_hooks,
@@ -355,7 +355,7 @@ def test_project_settings_path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "more"),
+    ("version", "more"),
     [
         ("2.1.197 (Claude Code)", True),
         ("2.1.101 (Claude Code)", True),
@@ -364,8 +364,8 @@ def test_project_settings_path(tmp_path):
         ("?", False),
     ],
 )
-def test_older_versions_get_only_events_they_know(tmp_path, told, more):
-    (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
+def test_older_versions_get_only_events_they_know(tmp_path, version, more):
+    (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{version}'\n")
     (tmp_path / "claude").chmod(0o755)
     events = load_agent_hooks()["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
     assert ("StopFailure" in events) == more
@@ -392,7 +392,7 @@ def test_command_prints_only_the_expected_answer(tmp_path, name, gone, shell):
         assert done.stdout.decode().strip() == agent.settings.answers.get(
             event, agent.settings.answer
         )
-    assert bool(spooled(tmp_path)) != gone
+    assert bool(read_spools(tmp_path)) != gone
 
 
 def test_missing_file_of_a_command_is_found(monkeypatch, tmp_path):
@@ -430,18 +430,18 @@ def test_plugin_reports_completed_events_without_waiting(tmp_path):
         env={"PATH": "", "VACR_STATE": str(state)},
         executable=shutil.which("node"),
     )
-    told = []
+    events = []
     for _ in range(600):  # hooks that were started are not waited for
-        told = [json.loads(payload) for payload in spooled(state).get(("opencode", "s"), [])]
-        if len(told) == 5:
+        events = [json.loads(payload) for payload in read_spools(state).get(("opencode", "s"), [])]
+        if len(events) == 5:
             break
         time.sleep(0.1)
-    told.sort(key=lambda one: one["number"])
-    assert [one["type"] for one in told] == [
+    events.sort(key=lambda event: event["number"])
+    assert [event["type"] for event in events] == [
         "session.created",
         "message.part.updated",
         "message.part.updated",
         "tool.execute.before",
         "session.idle",
     ]
-    assert len(told[3]["data"]["output"]["args"]["command"]) == 500_000
+    assert len(events[3]["data"]["output"]["args"]["command"]) == 500_000

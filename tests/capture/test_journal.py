@@ -38,7 +38,7 @@ def journal(folder):
     journal.close()
 
 
-def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
+def capture(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
     session = journal.session(name)
     if not session.head.frames:
         session.begin("claude-code", path, "")
@@ -48,17 +48,17 @@ def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
     return session, part
 
 
-def contents(folder, name=NAME):
+def read_contents(folder, name=NAME):
     *_, state = replay_journal(get_session_journal_path(folder, name), name, EMPTY_CHAIN_HEAD)
-    return {part.name: bytes(part.content.held) for part in state.parts}
+    return {part.name: bytes(part.content.loaded) for part in state.parts}
 
 
-def found(folder, **asked):
-    return check_journal(folder, **asked).findings
+def list_findings(folder, **options):
+    return check_journal(folder, **options).findings
 
 
 def test_checkpoint_covers_captured_content(journal, folder):
-    captured(journal, b"one\n", b"two\n")
+    capture(journal, b"one\n", b"two\n")
     assert journal.list_uncovered_heads() == {NAME: journal.session(NAME).head}
     made = journal.checkpoint()
     assert made.sessions == {NAME: journal.session(NAME).head}
@@ -66,27 +66,27 @@ def test_checkpoint_covers_captured_content(journal, folder):
     checked = check_journal(folder)
     assert (checked.findings, checked.notices) == ([], [])
     assert (checked.sessions, checked.frames, checked.checkpoints, checked.epochs) == (1, 4, 2, 1)
-    captured(journal, b"three\n")
+    capture(journal, b"three\n")
     assert check_journal(folder).notices == [
         f"{NAME}: 1 frames are not covered by a checkpoint yet"
     ]
-    assert contents(folder) == {"abc.jsonl": b"one\ntwo\nthree\n"}
+    assert read_contents(folder) == {"abc.jsonl": b"one\ntwo\nthree\n"}
 
 
 def test_reopened_journal_continues(journal, folder):
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     journal.checkpoint()
     identity = journal.covered.identity
     journal.close()
     again = Journal(folder)
     try:
-        captured(again, b"two\n")
+        capture(again, b"two\n")
         again.checkpoint()
         assert again.covered.identity == identity
     finally:
         again.close()
-    assert found(folder) == []
-    assert contents(folder) == {"abc.jsonl": b"one\ntwo\n"}
+    assert list_findings(folder) == []
+    assert read_contents(folder) == {"abc.jsonl": b"one\ntwo\n"}
 
 
 @pytest.mark.usefixtures("journal")
@@ -98,10 +98,10 @@ def test_journal_has_one_writer(folder):
 def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     keys = set()
     for number in range(3):
-        captured(journal, b"line %d\n" % number)
+        capture(journal, b"line %d\n" % number)
         keys.add((folder / "epoch-key.pem").read_bytes())
         journal.checkpoint(ends_epoch=True)
-    captured(journal, b"last\n")
+    capture(journal, b"last\n")
     journal.checkpoint()
     assert len(keys) == 3
     assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
@@ -112,7 +112,7 @@ def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     (folder / "epoch-key.pem").write_bytes(keys.pop())
     with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is missing"):
         Journal(folder)
-    assert found(folder) == [
+    assert list_findings(folder) == [
         "the key file does not match the last checkpoint: later checkpoints are missing"
     ]
 
@@ -121,7 +121,7 @@ def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     "moment", ["before the checkpoint", "before the key is in its place", "half erased"]
 )
 def test_interrupted_change_of_keys_is_finished(journal, folder, moment, monkeypatch):
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     if moment == "before the checkpoint":
         journal._keys.create_next()
     else:
@@ -132,26 +132,26 @@ def test_interrupted_change_of_keys_is_finished(journal, folder, moment, monkeyp
     journal.close()
     again = Journal(folder)
     try:
-        captured(again, b"two\n")
+        capture(again, b"two\n")
         again.checkpoint(ends_epoch=True)
         again.checkpoint()
     finally:
         again.close()
-    assert found(folder) == []
+    assert list_findings(folder) == []
     assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
 
 
 def test_changed_frame_is_named(journal, folder):
-    captured(journal, b"one\n", b"two\n")
+    capture(journal, b"one\n", b"two\n")
     journal.checkpoint()
     path = get_session_journal_path(folder, NAME)
     path.write_bytes(path.read_bytes().replace(b"one\n", b"uno\n"))
-    assert found(folder) == [f"{NAME}: frame 2 was changed"]
+    assert list_findings(folder) == [f"{NAME}: frame 2 was changed"]
 
 
 def test_recomputed_chain_is_named(journal, folder):
     """Anybody can compute a chain of other frames; the checkpoint has the old head."""
-    captured(journal, b"one\n", b"two\n")
+    capture(journal, b"one\n", b"two\n")
     journal.checkpoint()
     path = get_session_journal_path(folder, NAME)
     forged, before = b"", bytes(32)
@@ -159,7 +159,7 @@ def test_recomputed_chain_is_named(journal, folder):
         frame, before = encode_frame(payload.replace(b"one\n", b"uno\n"), before)
         forged += frame
     path.write_bytes(forged)
-    assert found(folder) == [f"{NAME}: frame 3 contradicts a signed checkpoint"]
+    assert list_findings(folder) == [f"{NAME}: frame 3 contradicts a signed checkpoint"]
 
 
 def _frames(path):
@@ -168,16 +168,16 @@ def _frames(path):
 
 
 def test_missing_journal_is_named(journal, folder):
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     journal.checkpoint()
     get_session_journal_path(folder, NAME).unlink()
-    assert found(folder) == [f"{NAME}: the journal of 3 frames is missing"]
+    assert list_findings(folder) == [f"{NAME}: the journal of 3 frames is missing"]
 
 
 def test_tampered_checkpoints_are_named(journal, folder):
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     journal.checkpoint()
-    captured(journal, b"two\n")
+    capture(journal, b"two\n")
     journal.checkpoint()
     journal.close()
     path = folder / "checkpoints"
@@ -197,70 +197,70 @@ def test_tampered_checkpoints_are_named(journal, folder):
             frame, before = encode_frame(payload, before)
             forged += frame
         path.write_bytes(forged)
-        assert any("checkpoint" in finding for finding in found(folder)), change
+        assert any("checkpoint" in finding for finding in list_findings(folder)), change
 
 
 def test_rewritten_history_is_named_and_first_seen_content_kept(journal, folder):
-    session, part = captured(journal, b"one\ntwo\nthree\n")
+    session, part = capture(journal, b"one\ntwo\nthree\n")
     session.note_changes(part, (4, 3, b"2"))
     session.note_changes(part, (part.content.size, 0, b"four\n"))
     session.note_changes(part, (0, part.content.size, b""))
     journal.checkpoint()
-    seen = [finding.partition(" after")[0] for finding in found(folder)]
+    seen = [finding.partition(" after")[0] for finding in list_findings(folder)]
     assert seen == [
         f"{NAME}: abc.jsonl: line 2 changed",
         f"{NAME}: abc.jsonl: lines 1 to 4 vanished",
     ]
-    assert contents(folder) == {"abc.jsonl": b""}
+    assert read_contents(folder) == {"abc.jsonl": b""}
     assert restore_first_seen_parts(get_session_journal_path(folder, NAME), NAME, session.head) == {
         "abc.jsonl": b"one\ntwo\nthree\nfour\n"
     }
 
 
 def test_rewritten_attached_file_is_a_remark(journal, folder):
-    session, _ = captured(journal, b"one\n")
+    session, _ = capture(journal, b"one\n")
     part = session.open_part("abc/meta.json", "/nowhere/abc/meta.json", rewritten=True)
     session.note_changes(part, (0, 0, b"{\n}\n"))
     session.note_changes(part, (0, 2, b"[\n"))
-    assert found(folder) == []
+    assert list_findings(folder) == []
     assert "line 1 changed after it had been captured" in check_journal(folder).remarks[0]
     session.note_seal(session.head, bytes(32), bytes(32))
     assert session.state.unsealed == 0
     session.note_changes(part, (0, 2, b"{\n"))
     assert session.state.unsealed == 1
-    assert found(folder) == []
+    assert list_findings(folder) == []
     assert len(check_journal(folder).remarks) == 2
 
 
 def test_transcript_is_compared_with_the_journal(journal, folder, tmp_path):
     path = tmp_path / "abc.jsonl"
-    captured(journal, b"one\ntwo\n", path=path)
+    capture(journal, b"one\ntwo\n", path=path)
     journal.checkpoint()
     now = b"one\ntwo\n"
 
-    def look(**asked):
-        checked = check_journal(folder, current=lambda _state: {"abc.jsonl": now}, **asked)
+    def compare(**options):
+        checked = check_journal(folder, current=lambda _state: {"abc.jsonl": now}, **options)
         return checked.findings, checked.notices
 
-    assert look() == ([], [])
+    assert compare() == ([], [])
     now = b"one\ntwo\nthree\n"
-    assert look() == ([], [f"{NAME}: abc.jsonl: 6 bytes are not captured yet"])
+    assert compare() == ([], [f"{NAME}: abc.jsonl: 6 bytes are not captured yet"])
     now = b"one\n2\n"
-    assert look() == ([f"{NAME}: abc.jsonl: line 2 changed since it was captured"], [])
+    assert compare() == ([f"{NAME}: abc.jsonl: line 2 changed since it was captured"], [])
 
 
 def test_large_change_takes_several_frames(journal, folder):
-    session, part = captured(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
+    session, part = capture(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
     assert session.head.frames == 7
     session.note_changes(part, (0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n"))
     journal.checkpoint()
-    seen = [finding.partition(" after")[0] for finding in found(folder)]
+    seen = [finding.partition(" after")[0] for finding in list_findings(folder)]
     assert seen == [f"{NAME}: abc.jsonl: lines 1 to 2 changed"]
-    assert contents(folder) == {"abc.jsonl": b"two\n" + b"y" * 2_500_000 + b"\n"}
+    assert read_contents(folder) == {"abc.jsonl": b"two\n" + b"y" * 2_500_000 + b"\n"}
 
 
 def test_broken_journal_stays_and_another_continues(journal, folder):
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     journal.checkpoint()
     journal.close()
     path = get_session_journal_path(folder, NAME)
@@ -268,19 +268,19 @@ def test_broken_journal_stays_and_another_continues(journal, folder):
     path.write_bytes(broken)
     again = Journal(folder)
     try:
-        session, _ = captured(again, b"one\n")
+        session, _ = capture(again, b"one\n")
         assert session.name == f"{NAME}~2"
         again.checkpoint()
     finally:
         again.close()
     assert path.read_bytes() == broken
-    assert found(folder) == [f"{NAME}: frame 2 was changed"]
+    assert list_findings(folder) == [f"{NAME}: frame 2 was changed"]
     assert list(list_session_journals(folder)) == [NAME, f"{NAME}~2"]
 
 
 def test_retired_journal_is_not_missing(journal, folder):
-    session, _ = captured(journal, b"one\n")
-    captured(journal, b"other\n", name="claude-code/other-0")
+    session, _ = capture(journal, b"one\n")
+    capture(journal, b"other\n", name="claude-code/other-0")
     journal.checkpoint()
     session.note_seal(session.head, bytes(range(32)), bytes(32))
     journal.checkpoint()
@@ -308,9 +308,9 @@ def test_older_copy_of_the_whole_journal_holds_without_an_anchor(journal, folder
     """A limit of chains: an attacker who restores a complete older state leaves a journal that
     holds.
     """
-    captured(journal, b"one\n")
+    capture(journal, b"one\n")
     journal.checkpoint()
     shutil.copytree(folder, tmp_path / "older")
-    captured(journal, b"two\n")
+    capture(journal, b"two\n")
     journal.checkpoint()
-    assert found(tmp_path / "older") == []
+    assert list_findings(tmp_path / "older") == []

@@ -22,7 +22,7 @@ LINES = st.lists(
 )
 
 
-def told(seen, now):
+def describe_changes(seen, now):
     return [str(change) for change in find_line_changes(seen, now)]
 
 
@@ -91,13 +91,13 @@ def test_comparing_many_equal_lines_is_fast():
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20)
 )
 def test_part_content_follows_splices(steps):
-    content, plain = PartContent(held=bytearray()), b""
+    content, plain = PartContent(loaded=bytearray()), b""
     for where, much, data in steps:
         at = min(where, len(plain))
         cut = min(much, len(plain) - at)
         content.splice(at, cut, data)
         plain = plain[:at] + data + plain[at + cut :]
-        assert (content.size, bytes(content.held), content.lines) == (
+        assert (content.size, bytes(content.loaded), content.lines) == (
             len(plain),
             plain,
             plain.count(b"\n"),
@@ -107,27 +107,29 @@ def test_part_content_follows_splices(steps):
 
 def test_changed_lines_are_named():
     seen = b"one\ntwo\nthree\nfour\n"
-    assert told(seen, seen) == []
-    assert told(seen, seen + b"five\n") == []
-    assert told(seen, b"one\n2\nthree\nfour\nfive\n") == ["line 2 changed"]
-    assert told(seen, b"one\nfour\n") == ["lines 2 to 3 vanished"]
-    assert told(seen, b"one\nnew\ntwo\nthree\nfour\n") == ["line 2 has 1 new line before it"]
-    assert told(seen, b"") == ["lines 1 to 4 vanished"]
-    assert told(seen, b"1\n2\n3\n4\n") == ["lines 1 to 4 changed"]
-    assert told(seen, b"1\n2\n") == ["lines 1 to 2 changed", "lines 3 to 4 vanished"]
+    assert describe_changes(seen, seen) == []
+    assert describe_changes(seen, seen + b"five\n") == []
+    assert describe_changes(seen, b"one\n2\nthree\nfour\nfive\n") == ["line 2 changed"]
+    assert describe_changes(seen, b"one\nfour\n") == ["lines 2 to 3 vanished"]
+    assert describe_changes(seen, b"one\nnew\ntwo\nthree\nfour\n") == [
+        "line 2 has 1 new line before it"
+    ]
+    assert describe_changes(seen, b"") == ["lines 1 to 4 vanished"]
+    assert describe_changes(seen, b"1\n2\n3\n4\n") == ["lines 1 to 4 changed"]
+    assert describe_changes(seen, b"1\n2\n") == ["lines 1 to 2 changed", "lines 3 to 4 vanished"]
 
 
 def test_half_written_line_may_be_completed():
-    assert told(b"one\ntw", b"one\ntwo\n") == []
-    assert told(b"one\ntw", b"1\ntwo\n") == ["line 1 changed"]
-    assert told(b"one\ntw", b"one\nother\n") == ["line 2 changed"]
-    assert told(b"one\ntw", b"one\n") == ["line 2 vanished"]
+    assert describe_changes(b"one\ntw", b"one\ntwo\n") == []
+    assert describe_changes(b"one\ntw", b"1\ntwo\n") == ["line 1 changed"]
+    assert describe_changes(b"one\ntw", b"one\nother\n") == ["line 2 changed"]
+    assert describe_changes(b"one\ntw", b"one\n") == ["line 2 vanished"]
 
 
 def test_changes_in_many_lines_are_named_exactly():
     seen = b"".join(b"line %d\n" % number for number in range(5000))
     now = seen.replace(b"line 7\n", b"LINE 7\n").replace(b"line 4998\n", b"LINE 4998\n") + b"more\n"
-    assert told(seen, now) == ["line 8 changed", "line 4999 changed"]
+    assert describe_changes(seen, now) == ["line 8 changed", "line 4999 changed"]
     assert find_appended_bytes(seen, now) == b"more\n"
 
 

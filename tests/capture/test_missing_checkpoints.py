@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.capture.test_journal import captured
+from tests.capture.test_journal import capture
 from tests.capture.watching import lines
 from tests.log.running import Running
 from vacr.capture.chains import JournalCoverage, read_checkpoints
@@ -18,7 +18,7 @@ from vacr.signing.statement import ATTACHED, StatementClaims, sign
 from vacr.transparency.receipt import build_log_entry
 
 
-def covered_in(folder):
+def read_coverage(folder):
     covered = JournalCoverage("x")
     for _ in read_checkpoints(folder, covered):
         pass
@@ -32,7 +32,7 @@ def logged(tmp_path):
     journal = Journal(tmp_path / "journal")
     with closing(log.ledger()) as ledger:
         for number in range(6):
-            captured(journal, b"line %d\n" % number)
+            capture(journal, b"line %d\n" % number)
             journal.checkpoint(ends_epoch=number % 2 == 1)
             ledger.append([build_log_entry(parse_sign1(journal.covered.statement))])
             shutil.copytree(tmp_path / "journal", tmp_path / f"after-{number}")
@@ -44,17 +44,17 @@ def logged(tmp_path):
 
 
 def test_complete_journal_lacks_no_checkpoint(logged):
-    found = find_missing_checkpoints(covered_in(logged / "journal"), str(logged / "log"))
+    found = find_missing_checkpoints(read_coverage(logged / "journal"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([], 1)  # somebody pretends
 
 
 def test_older_copy_of_a_journal_is_found(logged):
-    found = find_missing_checkpoints(covered_in(logged / "after-2"), str(logged / "log"))
+    found = find_missing_checkpoints(read_coverage(logged / "after-2"), str(logged / "log"))
     assert (found.missing, found.unknown) == (
         [4],
         3,
     )  # one by the key of its epoch, two by that of the next
-    found = find_missing_checkpoints(covered_in(logged / "after-4"), str(logged / "log"))
+    found = find_missing_checkpoints(read_coverage(logged / "after-4"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([6], 1)
 
 
@@ -68,7 +68,7 @@ def test_older_copy_is_found_over_http(machine):
         path.write_bytes(lines(5))
         machine.once("--no-seal", "--service", service.url)
         # The log publishes a little after it answers.
-        service.published(1 + len(covered_in(machine.journal).anchors))
+        service.published(1 + len(read_coverage(machine.journal).anchors))
         assert machine.run("journal", "verify", "--log", service.url).returncode == 0
         done = machine.run(
             "journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.capture.test_journal import NAME, captured
+from tests.capture.test_journal import NAME, capture
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_sealed_record
 from vacr.errors import UnreadableInput
@@ -18,22 +18,22 @@ def journal(tmp_path):
     journal.close()
 
 
-def record_of(journal, reached, path, **other):
-    said = {
+def write_record(journal, reached, path, **other):
+    reference = {
         "identity": journal.covered.identity.hex(),
         "session": NAME,
         "frames": reached.frames,
         "head": reached.hash.hex(),
     } | other
-    path.write_text(json.dumps({"vacr": {"inputs": {"journal": said}}}))
+    path.write_text(json.dumps({"vacr": {"inputs": {"journal": reference}}}))
     return hashlib.sha256(path.read_bytes()).digest()
 
 
 def test_record_and_journal_name_each_other(journal, tmp_path):
-    session, _ = captured(journal, b"one\n")
+    session, _ = capture(journal, b"one\n")
     head = session.head
-    captured(journal, b"two\n")
-    digest = record_of(journal, head, tmp_path / "x.json")
+    capture(journal, b"two\n")
+    digest = write_record(journal, head, tmp_path / "x.json")
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
         f"{NAME}: the journal does not list this record as sealed"
     ]
@@ -42,14 +42,14 @@ def test_record_and_journal_name_each_other(journal, tmp_path):
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
     journal.retire({NAME: digest})
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == []
-    record_of(journal, head, tmp_path / "other.json", more=1)
+    write_record(journal, head, tmp_path / "other.json", more=1)
     assert check_sealed_record(journal.folder, str(tmp_path / "other.json")) == [
         f"{NAME}: this deleted journal was sealed as another record"
     ]
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"head": "00" * 32}, "the journal never had the state"),
         ({"frames": 100}, "the journal never had the state"),
@@ -58,12 +58,12 @@ def test_record_and_journal_name_each_other(journal, tmp_path):
         ({"head": 7}, "does not name a journal"),
     ],
 )
-def test_mismatch_is_reported(journal, tmp_path, other, told):
-    session, _ = captured(journal, b"one\n")
-    digest = record_of(journal, session.head, tmp_path / "x.json", **other)
+def test_mismatch_is_reported(journal, tmp_path, other, message):
+    session, _ = capture(journal, b"one\n")
+    digest = write_record(journal, session.head, tmp_path / "x.json", **other)
     session.note_seal(session.head, digest, bytes(32))
     journal.checkpoint()
-    assert told in check_sealed_record(journal.folder, str(tmp_path / "x.json"))[0]
+    assert message in check_sealed_record(journal.folder, str(tmp_path / "x.json"))[0]
 
 
 def test_invalid_record_is_reported(journal, tmp_path):

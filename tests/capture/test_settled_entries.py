@@ -34,8 +34,8 @@ def part(number, *, of, **data):
     }
 
 
-def text(number, said, *, of):
-    return part(number, of=of, type="text", text=said)
+def text(number, words, *, of):
+    return part(number, of=of, type="text", text=words)
 
 
 def tool(number, *, of, **state):
@@ -52,18 +52,18 @@ TURN = [
 NEXT = [message(30, "user"), text(30, "and now?", of=30)]
 
 
-def rows(*given):
+def rows(*unsorted):
     """Encode rows in the order of the database: the messages, then the parts."""
     tables = ("session", "message", "part")
     return encode_session_rows(
-        "opencode-sqlite", "ses_1", sorted(given, key=lambda row: tables.index(row[0]))
+        "opencode-sqlite", "ses_1", sorted(unsorted, key=lambda row: tables.index(row[0]))
     )
 
 
-def said(data):
+def list_entries(data):
     return [
-        (str(one), one.canonical)
-        for one in parse_comparable_entries("opencode", [("x.jsonl", data)])
+        (str(entry), entry.canonical)
+        for entry in parse_comparable_entries("opencode", [("x.jsonl", data)])
     ]
 
 
@@ -95,8 +95,8 @@ class Captured:
         checked = check_journal(self.folder, current=current)
         assert checked.notices == [] or now is not None
         plain = [
-            [one.removeprefix(f"{NAME}: ").partition(" after it")[0] for one in told]
-            for told in (checked.findings, checked.remarks)
+            [message.removeprefix(f"{NAME}: ").partition(" after it")[0] for message in messages]
+            for messages in (checked.findings, checked.remarks)
         ]
         return plain[0], plain[1]
 
@@ -106,9 +106,9 @@ class Captured:
         ).values()
         return data
 
-    def says(self, data):
+    def restores(self, data):
         """Return whether the first-seen session has the same entries as `data`."""
-        return said(self.first_seen()) == said(data)
+        return list_entries(self.first_seen()) == list_entries(data)
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_normal_work_of_an_agent_is_not_a_finding(captured):
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
+    ("after", "finding"),
     [
         ([*TURN[:3], text(2, "There are four.", of=2)], "entry 2 (assistant msg_2) changed"),
         ([TURN[0], text(1, "delete the files", of=1), *TURN[2:]], "entry 1 (user msg_1) changed"),
@@ -160,13 +160,13 @@ def test_normal_work_of_an_agent_is_not_a_finding(captured):
     ],
     ids=["answer", "prompt", "model", "message-gone", "part-gone"],
 )
-def test_rewritten_entry_is_found_and_restored(captured, after, told):
+def test_rewritten_entry_is_found_and_restored(captured, after, finding):
     before, more = rows(HEAD, *TURN, *NEXT), [message(40, "assistant"), text(40, "Five.", of=40)]
     captured.see(before, after=1)
     captured.see(rows(HEAD, *after, *NEXT), after=61)
     captured.see(rows(HEAD, *after, *NEXT, *more), after=5)
-    assert captured.check() == ([told], [])
-    assert captured.says(rows(HEAD, *TURN, *NEXT, *more))
+    assert captured.check() == ([finding], [])
+    assert captured.restores(rows(HEAD, *TURN, *NEXT, *more))
 
 
 def test_last_answer_settles(captured):
@@ -187,16 +187,16 @@ def test_recent_entry_has_not_settled(captured):
 
 def test_busy_session_settles(captured):
     """It settles although it never pauses for a minute."""
-    said = [HEAD, *TURN]
+    words = [HEAD, *TURN]
     for number in range(10, 60):
-        said = [*said, message(number, "user"), text(number, "more", of=number)]
-        captured.see(rows(*said), after=5)
-    said[4] = text(2, "There are four.", of=2)
-    captured.see(rows(*said), after=5)
-    captured.see(rows(*said, message(70, "user"), text(70, "more", of=70)), after=5)
+        words = [*words, message(number, "user"), text(number, "more", of=number)]
+        captured.see(rows(*words), after=5)
+    words[4] = text(2, "There are four.", of=2)
+    captured.see(rows(*words), after=5)
+    captured.see(rows(*words, message(70, "user"), text(70, "more", of=70)), after=5)
     assert captured.check() == (["entry 2 (assistant msg_2) changed"], [])
-    said[4] = TURN[3]
-    assert captured.first_seen() == rows(*said, message(70, "user"), text(70, "more", of=70))
+    words[4] = TURN[3]
+    assert captured.first_seen() == rows(*words, message(70, "user"), text(70, "more", of=70))
 
 
 def test_sealed_entry_has_settled(captured):
@@ -218,7 +218,7 @@ def test_sealed_entry_has_settled(captured):
         [new.format(3, "user msg_25"), new.format(4, "assistant msg_26")],
         [],
     )
-    assert captured.says(
+    assert captured.restores(
         rows(HEAD, *TURN, *NEXT, message(40, "assistant"), text(40, "Five.", of=40))
     )
 
@@ -288,7 +288,7 @@ def test_settled_entries_are_compared_with_the_store(captured):
     ]
 
 
-def chat(*said, indent):
+def chat(*words, indent):
     messages = [
         {
             "id": f"m{number}",
@@ -296,7 +296,7 @@ def chat(*said, indent):
             "type": kind,
             "content": words,
         }
-        for number, (kind, words) in enumerate(said)
+        for number, (kind, words) in enumerate(words)
     ]
     return json.dumps(
         {
@@ -329,9 +329,9 @@ def test_rewritten_document_is_restored_by_lines(tmp_path, indent):
     captured.journal.close()
 
 
-def row(number, said, *, of, updated, **more):
+def row(number, words, *, of, updated, **more):
     """Return the row of a part, with the time of its last update."""
-    kind, written = part(number, of=of, type="text", text=said, **more)
+    kind, written = part(number, of=of, type="text", text=words, **more)
     return kind, written | {"time_created": 1, "time_updated": updated}
 
 
@@ -363,7 +363,7 @@ def test_constant_rewrites_do_not_mask_a_lasting_one(captured):
         answer = "There are three." if second < 200 else "There are four."
         captured.see(rows(title, *TURN[:3], text(2, answer, of=2), *NEXT), after=1)
     assert captured.check() == (["entry 2 (assistant msg_2) changed"], [])
-    assert captured.says(rows(HEAD, *TURN, *NEXT))
+    assert captured.restores(rows(HEAD, *TURN, *NEXT))
 
 
 def test_result_turned_into_an_error_is_found(captured):
@@ -378,14 +378,14 @@ def test_result_turned_into_an_error_is_found(captured):
         after=100,
     )
     assert captured.check() == (["entry 4 (tool-result call_4) changed"], [])
-    assert captured.says(rows(HEAD, *TURN, done))
+    assert captured.restores(rows(HEAD, *TURN, done))
 
 
 def test_message_with_another_speaker_is_found(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.see(rows(HEAD, message(1, "assistant"), *TURN[1:], *NEXT), after=100)
     assert captured.check() == (["entry 1 (user msg_1) vanished"], [])
-    assert captured.says(rows(HEAD, *TURN, *NEXT))
+    assert captured.restores(rows(HEAD, *TURN, *NEXT))
 
 
 def test_new_message_is_not_a_continuation(captured):
@@ -425,24 +425,24 @@ def test_rewrite_is_restored_after_further_changes(captured):
             after=after,
         )
     assert captured.check()[0] == ["entry 2 (assistant msg_2) changed"]
-    assert captured.says(rows(HEAD, *TURN, *NEXT))
+    assert captured.restores(rows(HEAD, *TURN, *NEXT))
 
 
 def test_deleted_message_with_an_open_call_is_restored(captured):
     waiting = tool(5, of=2, status="running", input={"command": "ls"})
-    said = [*TURN, waiting, text(6, "One moment.", of=2)]
-    captured.see(rows(HEAD, *said, *NEXT), after=1)
+    words = [*TURN, waiting, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *words, *NEXT), after=1)
     captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
     assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
-    assert captured.says(rows(HEAD, *said, *NEXT))
+    assert captured.restores(rows(HEAD, *words, *NEXT))
 
 
 def test_message_deleted_while_another_is_added_is_restored(captured):
-    said = [*TURN, text(6, "One moment.", of=2)]
-    captured.see(rows(HEAD, *said), after=1)
+    words = [*TURN, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *words), after=1)
     captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
     assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
-    assert captured.says(rows(HEAD, *said, *NEXT))
+    assert captured.restores(rows(HEAD, *words, *NEXT))
 
 
 def test_restoring_keeps_changes_by_the_agent(captured):
@@ -478,7 +478,7 @@ def document(messages):
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
+    ("after", "findings"),
     [
         (
             [*MESSAGES[:3], MESSAGES[3] | {"content": "Yes."}, *MESSAGES[4:]],
@@ -500,14 +500,14 @@ def document(messages):
 @pytest.mark.parametrize(
     "more", [[], [MESSAGES[0] | {"id": "m10", "content": "four?"}]], ids=["alone", "goes-on"]
 )
-def test_repeated_lines_are_restored_in_place(tmp_path, after, told, more):
+def test_repeated_lines_are_restored_in_place(tmp_path, after, findings, more):
     """Many lines of a document are equal: each is restored at its place, and nothing else changes."""
     captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
     captured.see(document(MESSAGES), after=1)
     captured.seal()
     captured.see(document(after), after=100)
     captured.see(document([*after, *more]), after=100)
-    assert captured.check() == (told, [])
+    assert captured.check() == (findings, [])
     assert json.loads(captured.first_seen()) == json.loads(document([*MESSAGES, *more]))
     captured.journal.close()
 
@@ -517,17 +517,17 @@ def test_database_edited_after_sealing_is_found(machine):
     path.parent.mkdir(parents=True)
     filled(path).close()
     machine.once("--all", "--quiet-after", 0)
-    machine.holds()
+    machine.check_intact()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE part SET data = replace(data, 'it is done', 'it is undone')")
         connection.commit()
-    told = machine.verify()["findings"]
-    assert any(SESSION in one for one in told)
-    assert all("changed since it was captured" in one for one in told)
+    findings = machine.verify()["findings"]
+    assert any(SESSION in finding for finding in findings)
+    assert all("changed since it was captured" in finding for finding in findings)
     machine.once("--all", "--quiet-after", 0)
     again = machine.verify()["findings"]
-    assert len(again) == len(told)
-    assert all("changed after it had been captured" in one for one in again)
+    assert len(again) == len(findings)
+    assert all("changed after it had been captured" in finding for finding in again)
     records = [path.read_text() for path in machine.sealed() if SESSION in path.read_text()]
     assert len(records) > 0
     assert all("it is done" in record and "it is undone" not in record for record in records)

@@ -1,4 +1,4 @@
-"""Attacks on a journal and on a watcher, including those that cannot be found."""
+"""Attacks on a journal and on a watcher, including some that verification cannot find."""
 
 import base64
 import json
@@ -55,7 +55,7 @@ def flip(path, at):
     path.write_bytes(data)
 
 
-def findings(machine):
+def list_findings(machine):
     return machine.verify("--no-transcripts")["findings"]
 
 
@@ -63,7 +63,7 @@ def findings(machine):
 def test_flipped_bit_in_a_session_is_found(attacked, part):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     flip(path, path.stat().st_size * part // 10 + 1)
-    (finding,) = findings(attacked)
+    (finding,) = list_findings(attacked)
     assert re.search(r"frame \d+ was changed", finding)
 
 
@@ -99,21 +99,21 @@ def test_truncated_swapped_and_deleted_sessions_are_found(attacked):
     data, other = two.read_bytes(), three.read_bytes()
     two.write_bytes(other)
     three.write_bytes(data)
-    found = findings(attacked)
+    found = list_findings(attacked)
     assert [
         name in text for name, text in zip(sorted(attacked.names_of), sorted(found), strict=True)
     ] == [True] * 3, found
     assert any("is missing: a checkpoint covers 5 frames" in text for text in found)
     one.unlink()
-    assert any("the journal of 5 frames is missing" in text for text in findings(attacked))
+    assert any("the journal of 5 frames is missing" in text for text in list_findings(attacked))
 
 
 def test_forged_session_is_found(attacked):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     path.unlink()
     forge(path, b"forged\n", 5)
-    (found,) = findings(attacked)
-    assert "frame 4 contradicts a signed checkpoint" in found
+    (finding,) = list_findings(attacked)
+    assert "frame 4 contradicts a signed checkpoint" in finding
 
 
 def forge(path, data, count):
@@ -153,8 +153,8 @@ def test_truncated_checkpoints_are_found_across_epochs(attacked):
     assert found["findings"] == []
     assert sum("not covered by a checkpoint yet" in one for one in found["notices"]) == 3
     cut(path, 2)
-    (told,) = findings(attacked)
-    assert "later checkpoints are missing" in told
+    (finding,) = list_findings(attacked)
+    assert "later checkpoints are missing" in finding
     done = attacked.run("watch", "--once", "--no-ui")
     assert (done.returncode, "the key that the last checkpoint names is missing" in done.err) == (
         3,
@@ -165,8 +165,8 @@ def test_truncated_checkpoints_are_found_across_epochs(attacked):
 def test_checkpoint_by_another_key_is_found(attacked):
     """The key of this epoch cannot sign for an earlier one, and another key cannot sign at all."""
     (attacked.journal / "epoch-key.pem").write_bytes(encode_private_pem(generate_key("eddsa")))
-    (told,) = findings(attacked)
-    assert "the key file does not match the last checkpoint" in told
+    (finding,) = list_findings(attacked)
+    assert "the key file does not match the last checkpoint" in finding
     EpochKeys(attacked.journal).list_thumbprints()
     path = attacked.journal / "checkpoints"
     kept = path.read_bytes()
@@ -181,7 +181,7 @@ def test_checkpoint_by_another_key_is_found(attacked):
     )
     chain.append([forged])
     chain.close()
-    assert any("is not signed by the key of its epoch" in one for one in findings(attacked))
+    assert any("is not signed by the key of its epoch" in one for one in list_findings(attacked))
     path.write_bytes(kept[: len(kept) - 40])
     assert len(first) == 1
 
@@ -194,9 +194,9 @@ def test_reordered_or_missing_checkpoints_are_found(attacked):
     list(chain.recover())
     chain.append([payloads[0], payloads[2], payloads[1]])
     chain.close()
-    assert any("does not follow the checkpoint before it" in one for one in findings(attacked))
+    assert any("does not follow the checkpoint before it" in one for one in list_findings(attacked))
     path.write_bytes(b"")
-    assert "the journal has no checkpoints" in findings(attacked)
+    assert "the journal has no checkpoints" in list_findings(attacked)
     done = attacked.run("watch", "--once", "--no-ui")
     assert (done.returncode, "frame 0 is missing, but session journals exist" in done.err) == (
         1,
@@ -207,7 +207,7 @@ def test_reordered_or_missing_checkpoints_are_found(attacked):
 
 
 def test_older_copy_of_the_whole_folder_holds(attacked):
-    """It held before, so it holds: only copies elsewhere, or the longer transcripts, show it."""
+    """The copy was valid once, so it still is: only other copies or longer transcripts show it."""
     path = attacked.transcript("four")
     attacked.once("--no-seal")
     shutil.copytree(attacked.journal, attacked.state / "older")
@@ -227,8 +227,8 @@ def test_replaced_journal_is_found_by_identity(attacked):
     assert (done.returncode, "mine is no name of a journal" in done.err) == (2, True)
     shutil.rmtree(attacked.journal)
     attacked.once("--no-seal")
-    (told,) = attacked.verify("--no-transcripts", "--identity", name)["findings"]
-    assert "this is another journal" in told
+    (finding,) = attacked.verify("--no-transcripts", "--identity", name)["findings"]
+    assert "this is another journal" in finding
 
 
 @pytest.mark.parametrize("length", [0, 1, 0xFFFFFFFF, 1 << 30])
@@ -236,9 +236,9 @@ def test_false_lengths_are_found(attacked, length):
     path = get_session_journal_path(attacked.journal, attacked.names_of[0])
     data = path.read_bytes()
     path.write_bytes(struct.pack(">I", length) + data[4:])
-    assert "frame 0 was changed" in findings(attacked)[0]
+    assert "frame 0 was changed" in list_findings(attacked)[0]
     path.write_bytes(data + struct.pack(">I", length) + bytes(100))
-    assert findings(attacked) == []
+    assert list_findings(attacked) == []
 
 
 def test_hostile_journal_names_are_escaped(attacked):
@@ -276,15 +276,15 @@ def test_links_pipes_and_devices_are_not_captured(machine, ways):
     (results / "out.txt").symlink_to(secret)
     watching = machine.watch(*ways)
     add(path, lines(3))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     os.mkfifo(folder / "later.jsonl")
     add(path, line(3))
-    watching.sees(path)
-    said = watching.stop()
-    assert "link.jsonl: not followed: the link leads out of the agent's folder" in said
+    watching.wait_until_captured(path)
+    output = watching.stop()
+    assert "link.jsonl: not followed: the link leads out of the agent's folder" in output
     assert machine.names() == [machine.name_of(path)]
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
-    machine.holds()
+    machine.check_intact()
 
 
 def test_odd_names_and_contents_are_captured(machine):
@@ -307,10 +307,10 @@ def test_odd_names_and_contents_are_captured(machine):
         with open(os.path.join(os.fsencode(folder), name), "wb") as file:  # noqa: PTH118, PTH123 - bytes
             file.write(data)
     for name, data in contents.items():
-        watching.sees(folder / os.fsdecode(name), data) if data else None
-    said = watching.stop()
-    assert "\x1b" not in said
-    machine.holds()
+        watching.wait_until_captured(folder / os.fsdecode(name), data) if data else None
+    output = watching.stop()
+    assert "\x1b" not in output
+    machine.check_intact()
     done = machine.once("--quiet-after", 0, "--format", "json")
     assert len(json.loads(done.stdout)["sessions"]) >= len(contents) - 1
-    machine.holds()
+    machine.check_intact()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.capture.hooks import hook
+from tests.capture.hooks import run_hook
 from tests.capture.watching import add, lines
 from tests.log.running import Running
 from vacr.log.folder import create_log
@@ -21,7 +21,7 @@ def test_deleted_journal_does_not_come_back(machine):
         path.stem.encode(),
         str(path).encode(),
     )
-    hook(machine.state, "claude-code", given=event)
+    run_hook(machine.state, "claude-code", stdin=event)
     machine.once("--quiet-after", "0", "--keep", "0")
     sealed = machine.sealed()
     assert len(sealed) == 1
@@ -29,11 +29,11 @@ def test_deleted_journal_does_not_come_back(machine):
         machine.once("--quiet-after", "0", "--keep", "0")
     assert machine.sealed() == sealed
     assert machine.names() == []
-    hook(machine.state, "claude-code", given=event)  # it goes on
+    run_hook(machine.state, "claude-code", stdin=event)  # it goes on
     path.write_bytes(lines(5))
     machine.once("--quiet-after", "0")
     assert len(machine.sealed()) == 2
-    assert machine.holds()
+    assert machine.check_intact()
     for record in machine.sealed():
         assert record.stat().st_mode & 0o077 == 0
     assert machine.state.stat().st_mode & 0o077 == 0
@@ -81,7 +81,7 @@ def test_unknown_agent_is_refused(machine):
 def test_missing_anchor_is_reported(machine, tmp_path):
     machine.once()
     log = create_log(str(tmp_path / "log"))
-    assert machine.holds("--log-key", log.path)["notices"] == [
+    assert machine.check_intact("--log-key", log.path)["notices"] == [
         "no checkpoint is anchored in a log; use vacr watch --service"
     ]
 

@@ -9,7 +9,7 @@ from tests.faults.test_full_disk import fill, small_disk
 pytestmark = pytest.mark.component
 
 
-def refused(machine, *options, **variables):
+def get_refusal(machine, *options, **variables):
     """Run a watcher that must refuse to start, and return its message."""
     done = machine.run("watch", "--once", *options, **variables)
     assert (done.returncode, done.out) == (3, "")
@@ -17,8 +17,8 @@ def refused(machine, *options, **variables):
 
 
 def test_missing_key_is_refused(machine, tmp_path):
-    said = refused(machine, "--key", tmp_path / "nosuch.pem")
-    assert said == (
+    message = get_refusal(machine, "--key", tmp_path / "nosuch.pem")
+    assert message == (
         f"vacr: {tmp_path}/nosuch.pem: no key: there is no such file\n  vacr key generate "
         "makes one.\n"
     )
@@ -37,11 +37,11 @@ def test_unreadable_epoch_key_is_refused(machine):
     path = machine.journal / "epoch-key.pem"
     path.rename(machine.journal / "kept.pem")
     path.mkdir()
-    said = refused(machine)
-    assert "epoch-key.pem: the key of this epoch cannot be read: a folder, not a file" in said
+    message = get_refusal(machine)
+    assert "epoch-key.pem: the key of this epoch cannot be read: a folder, not a file" in message
     path.rmdir()
-    said = refused(machine)
-    assert "the key that the last checkpoint names is missing" in said
+    message = get_refusal(machine)
+    assert "the key that the last checkpoint names is missing" in message
     (machine.journal / "kept.pem").rename(path)
     machine.once()
 
@@ -49,9 +49,9 @@ def test_unreadable_epoch_key_is_refused(machine):
 def test_lost_machine_key_is_refused(machine):
     machine.once()
     (machine.state / "keys" / "signing.pem").unlink()
-    said = refused(machine)
-    assert "keys/signing.pem: the key of this machine is gone" in said
-    assert "--key" in said
+    message = get_refusal(machine)
+    assert "keys/signing.pem: the key of this machine is gone" in message
+    assert "--key" in message
 
 
 def test_lost_public_key_is_written_again(machine):
@@ -74,24 +74,24 @@ def test_lost_public_key_is_written_again(machine):
 def test_impossible_state_folder_is_refused(machine, tmp_path, place, where, why):
     file = tmp_path / "file"
     file.touch()
-    said = refused(machine, VACR_STATE=place.replace("FILE", str(file)))
-    assert said.startswith(f"vacr: {where.replace('FILE', str(file))}: {why}\n")
-    assert "Set VACR_STATE to use another folder" in said
+    message = get_refusal(machine, VACR_STATE=place.replace("FILE", str(file)))
+    assert message.startswith(f"vacr: {where.replace('FILE', str(file))}: {why}\n")
+    assert "Set VACR_STATE to use another folder" in message
 
 
 @pytest.mark.unprivileged
 def test_unwritable_state_folder_is_refused(machine):
     machine.state.mkdir(0o500)
-    assert "no permission to write there" in refused(machine)
+    assert "no permission to write there" in get_refusal(machine)
 
 
 def test_full_disk_is_refused(machine, tmp_path):
     with small_disk(tmp_path / "small") as disk:
         (disk / "state").mkdir()
         fill(disk / "filler")
-        said = refused(machine, VACR_STATE=str(disk / "state"))
-        assert "the disk is full" in said
-        assert "Set VACR_STATE to use another folder" in said
+        message = get_refusal(machine, VACR_STATE=str(disk / "state"))
+        assert "the disk is full" in message
+        assert "Set VACR_STATE to use another folder" in message
         (disk / "filler").unlink()
         machine.once(VACR_STATE=str(disk / "state"))
 
@@ -99,4 +99,6 @@ def test_full_disk_is_refused(machine, tmp_path):
 def test_read_only_disk_is_refused(machine, tmp_path):
     with small_disk(tmp_path / "small") as disk:
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        assert "the file system is read-only" in refused(machine, VACR_STATE=str(disk / "state"))
+        assert "the file system is read-only" in get_refusal(
+            machine, VACR_STATE=str(disk / "state")
+        )

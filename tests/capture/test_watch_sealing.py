@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.capture.hooks import hook
+from tests.capture.hooks import run_hook
 from tests.capture.watching import SESSION, add, heads, line, lines
 from vacr.capture.chains import JournalCoverage, read_checkpoints
 from vacr.capture.journal import Journal
@@ -15,7 +15,7 @@ from vacr.capture.session_journal import get_session_journal_path
 pytestmark = pytest.mark.component
 
 
-def verified(machine, record):
+def verify_record(machine, record):
     """Verify a sealed record by the command, and return it."""
     done = machine.run(
         "verify", f"{record}.cose", "--trust", machine.state / "keys" / "signing.pub.pem"
@@ -28,26 +28,26 @@ def test_continued_session_is_sealed_again(machine):
     path = machine.transcript()
     add(path, lines(3))
     watching = machine.watch()
-    watching.sees(path)
+    watching.wait_until_captured(path)
     machine.end(path)
-    watching.until(lambda: "sealed: " in watching.told)
+    watching.wait_until(lambda: "sealed: " in watching.output)
     (first,) = machine.sealed()
-    record = verified(machine, first)
-    said = record["vacr"]["inputs"]["journal"]
+    record = verify_record(machine, first)
+    reference = record["vacr"]["inputs"]["journal"]
     name = machine.name_of(path)
-    assert said["session"] == name
-    head = list(heads(get_session_journal_path(machine.journal, name)))[said["frames"] - 1]
-    assert (head.frames, head.hash.hex()) == (said["frames"], said["head"])
+    assert reference["session"] == name
+    head = list(heads(get_session_journal_path(machine.journal, name)))[reference["frames"] - 1]
+    assert (head.frames, head.hash.hex()) == (reference["frames"], reference["head"])
     assert len(record["session"]["entries"]) == 3
     # The earlier end does not count for the new content.
     add(path, line(3))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     machine.end(path)
-    watching.until(lambda: watching.told.count("sealed: ") == 2)
+    watching.wait_until(lambda: watching.output.count("sealed: ") == 2)
     assert machine.sealed() == [first.with_name(f"{SESSION}.2.acr.json"), first]
-    assert len(verified(machine, machine.sealed()[0])["session"]["entries"]) == 4
+    assert len(verify_record(machine, machine.sealed()[0])["session"]["entries"]) == 4
     watching.stop()
-    found = machine.holds()
+    found = machine.check_intact()
     assert found["notices"] == []
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 2
@@ -58,7 +58,7 @@ def test_session_that_ended_before_a_restart_is_sealed(machine):
     add(path, lines(3))
     machine.end(path)
     watching = machine.watch()
-    watching.until(
+    watching.wait_until(
         lambda: (
             machine.state_of(machine.name_of(path))
             and machine.state_of(machine.name_of(path)).events
@@ -66,7 +66,7 @@ def test_session_that_ended_before_a_restart_is_sealed(machine):
     )
     watching.stop(9)
     watching = machine.watch()
-    watching.until(lambda: "sealed: " in watching.told)
+    watching.wait_until(lambda: "sealed: " in watching.output)
     watching.stop()
     assert len(machine.sealed()) == 1
 
@@ -133,8 +133,8 @@ def test_record_written_before_a_crash_is_not_written_twice(machine):
         assert (record.with_name(f"{record.name}.cose").read_bytes() == statement) == (
             len(left) == 2
         )
-        verified(machine, record)
-        assert machine.holds()["notices"] == []
+        verify_record(machine, record)
+        assert machine.check_intact()["notices"] == []
 
 
 def test_events_cannot_have_other_files_captured(machine):
@@ -160,25 +160,25 @@ def test_events_cannot_have_other_files_captured(machine):
         "/proc/self/environ",
     ]
     for number, one in enumerate(named):
-        said = {
+        event = {
             "session_id": f"s{number}",
             "hook_event_name": "SessionStart",
             "transcript_path": one,
         }
-        hook(machine.state, "codex-cli", given=json.dumps(said).encode())
-    hook(machine.state, "codex-cli", given=b"[" * 100_000)
-    hook(machine.state, "no such agent", given=b'{"session_id":"a\\u001b[2J\\nb"}')
+        run_hook(machine.state, "codex-cli", stdin=json.dumps(event).encode())
+    run_hook(machine.state, "codex-cli", stdin=b"[" * 100_000)
+    run_hook(machine.state, "no such agent", stdin=b'{"session_id":"a\\u001b[2J\\nb"}')
     machine.once()
     states = [machine.state_of(name) for name in machine.names()]
     assert sum(state.events for state in states) == len(named) + 2
     assert [part.name for state in states for part in state.parts] == []
-    machine.holds()
+    machine.check_intact()
 
 
 # --- retention ---
 
 
-def sealed_sessions(machine, count):
+def make_sealed_sessions(machine, count):
     """Seal sessions one after the other, and return their journals, oldest first."""
     found = []
     for number in range(count):
@@ -190,7 +190,7 @@ def sealed_sessions(machine, count):
 
 
 def test_oldest_sealed_journals_are_deleted_first(machine):
-    names = sealed_sessions(machine, 3)
+    names = make_sealed_sessions(machine, 3)
     open_one = machine.transcript("open")
     add(open_one, lines(50, session="open"))
     sizes = {name: get_session_journal_path(machine.journal, name).stat().st_size for name in names}
@@ -202,7 +202,7 @@ def test_oldest_sealed_journals_are_deleted_first(machine):
     assert set(machine.names()) == {names[2], machine.name_of(open_one)}
     machine.once("--no-seal", "--limit", 0, "--keep", 0)
     assert machine.names() == [machine.name_of(open_one)]
-    found = machine.holds()
+    found = machine.check_intact()
     assert (found["retired"], found["notices"]) == (3, [])
     # Only a deleted session that continues comes back, and it is captured completely.
     machine.once("--all", "--quiet-after", 3600)
@@ -211,19 +211,19 @@ def test_oldest_sealed_journals_are_deleted_first(machine):
     add(again, line(99))
     machine.once("--quiet-after", 3600)
     assert set(machine.names()) == {machine.name_of(open_one), f"{names[1]}~2"}
-    assert bytes(machine.state_of(f"{names[1]}~2").parts[0].content.held) == again.read_bytes()
-    machine.holds()
+    assert bytes(machine.state_of(f"{names[1]}~2").parts[0].content.loaded) == again.read_bytes()
+    machine.check_intact()
 
 
 def test_broken_journal_is_not_deleted(machine):
-    (name,) = sealed_sessions(machine, 1)
+    (name,) = make_sealed_sessions(machine, 1)
     path = get_session_journal_path(machine.journal, name)
     data = bytearray(path.read_bytes())
     data[200] ^= 1
     path.write_bytes(data)
-    told = machine.once("--quiet-after", 0).err
-    assert re.search(rf"{re.escape(name)}\.frames: frame \d+ was changed", told)
-    assert told.count("a new one continues it; run vacr journal verify") == 1
+    output = machine.once("--quiet-after", 0).err
+    assert re.search(rf"{re.escape(name)}\.frames: frame \d+ was changed", output)
+    assert output.count("a new one continues it; run vacr journal verify") == 1
     machine.once("--quiet-after", 0, "--limit", 0)
     assert name in machine.names()
     assert path.read_bytes() == data
@@ -232,17 +232,17 @@ def test_broken_journal_is_not_deleted(machine):
 
 
 def test_interrupted_deletion_is_finished(machine):
-    (name,) = sealed_sessions(machine, 1)
+    (name,) = make_sealed_sessions(machine, 1)
     data = get_session_journal_path(machine.journal, name).read_bytes()
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
     get_session_journal_path(machine.journal, name).write_bytes(data)
-    assert machine.holds()["notices"] == [
+    assert machine.check_intact()["notices"] == [
         f"{name}: marked as deleted, but the journal still exists"
     ]
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
 
 
 def test_journal_deleted_during_verification_is_not_missing(machine, monkeypatch):
@@ -250,7 +250,7 @@ def test_journal_deleted_during_verification_is_not_missing(machine, monkeypatch
     from vacr.capture.journal_checks import check_journal
     from vacr.capture.session_journal import list_session_journals
 
-    (name,) = sealed_sessions(machine, 1)
+    (name,) = make_sealed_sessions(machine, 1)
     listed = list_session_journals
 
     def names_after_deleting(folder):
@@ -283,4 +283,4 @@ def test_epochs_end_across_restarts(machine):
     for _ in read_checkpoints(machine.journal, covered):
         pass
     assert covered.last.epoch >= 2
-    assert machine.holds()["epochs"] == covered.last.epoch + 1
+    assert machine.check_intact()["epochs"] == covered.last.epoch + 1

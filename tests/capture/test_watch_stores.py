@@ -20,13 +20,13 @@ from vacr.capture.session_sources import SessionPlace, export_store_parts, list_
 pytestmark = pytest.mark.component
 
 
-def now(path, agent, session):
+def export_now(path, agent, session):
     """Return the parts of a session, exported directly from its store."""
     return {part.name: part.data for part in export_store_parts(SessionPlace(agent, path, session))}
 
 
 @contextmanager
-def writing(how, path):
+def run_writer(how, path):
     command = [sys.executable, "-m", writer.__name__, how, str(path), "wal"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     try:
@@ -44,28 +44,30 @@ def test_database_is_captured_while_it_is_written(machine, how):
     filled(path).close()
     watching = machine.watch("--all")
 
-    def frames():
+    def count_frames():
         state = machine.state_of(machine.name_of(path, "opencode", SESSION))
         return state.frames if state is not None else 0
 
-    with writing(how, path):
-        first = frames()
-        watching.until(lambda: frames() > first + 3)
-    watching.until(
-        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    with run_writer(how, path):
+        first = count_frames()
+        watching.wait_until(lambda: count_frames() > first + 3)
+    watching.wait_until(
+        lambda: (
+            machine.last_seen(path, "opencode", SESSION) == export_now(path, "opencode", SESSION)
+        )
     )
-    assert machine.last_seen(path, "opencode", CHILD) == now(path, "opencode", CHILD)
+    assert machine.last_seen(path, "opencode", CHILD) == export_now(path, "opencode", CHILD)
     watching.stop()
     (data,) = machine.last_seen(path, "opencode", SESSION).values()
-    said = [json.loads(one) for one in data.splitlines()]
-    titles = {one["row"]["title"] for one in said if one.get("table") == "session"}
+    rows = [json.loads(row) for row in data.splitlines()]
+    titles = {row["row"]["title"] for row in rows if row.get("table") == "session"}
     messages = [
-        one
-        for one in said
-        if one.get("table") == "message" and one["row"]["id"].startswith("msg_0")
+        row
+        for row in rows
+        if row.get("table") == "message" and row["row"]["id"].startswith("msg_0")
     ]
-    assert titles == {str(len(messages))}, "no one moment of the database"
-    assert machine.holds()["notices"] == []
+    assert titles == {str(len(messages))}, "no row moment of the database"
+    assert machine.check_intact()["notices"] == []
 
 
 def test_change_not_shown_in_the_session_list_is_captured(machine):
@@ -73,13 +75,15 @@ def test_change_not_shown_in_the_session_list_is_captured(machine):
     path.parent.mkdir(parents=True)
     filled(path).close()
     watching = machine.watch("--all")
-    watching.until(
-        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    watching.wait_until(
+        lambda: (
+            machine.last_seen(path, "opencode", SESSION) == export_now(path, "opencode", SESSION)
+        )
     )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE part SET data = replace(data, 'it is done', 'it is undone')")
         connection.commit()
-    watching.until(
+    watching.wait_until(
         lambda: b"it is undone" in b"".join(machine.last_seen(path, "opencode", SESSION).values())
     )
     watching.stop()
@@ -103,21 +107,24 @@ def test_hidden_change_of_a_quiet_session_is_captured(machine, change):
     filled(path).close()
     watching = machine.watch("--all", "--quiet-after", 0, "--no-seal")
     for session in (SESSION, CHILD):
-        watching.until(
+        watching.wait_until(
             lambda session=session: (
-                machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+                machine.last_seen(path, "opencode", session)
+                == export_now(path, "opencode", session)
             )
         )
     before, other = (
-        now(path, "opencode", SESSION),
+        export_now(path, "opencode", SESSION),
         machine.state_of(machine.name_of(path, "opencode", CHILD)).frames,
     )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(change, [SESSION])
         connection.commit()
-    assert before != now(path, "opencode", SESSION)
-    watching.until(
-        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    assert before != export_now(path, "opencode", SESSION)
+    watching.wait_until(
+        lambda: (
+            machine.last_seen(path, "opencode", SESSION) == export_now(path, "opencode", SESSION)
+        )
     )
     watching.stop()
     assert machine.state_of(machine.name_of(path, "opencode", CHILD)).frames == other
@@ -131,19 +138,23 @@ def test_rewritten_bubble_of_a_quiet_cursor_conversation_is_captured(machine):
     path.parent.mkdir(parents=True)
     cursor_databases.editor(path, rows)
     watching = machine.watch("--all", "--quiet-after", 0, "--no-seal")
-    watching.until(lambda: machine.last_seen(path, "cursor", CID) == now(path, "cursor", CID))
+    watching.wait_until(
+        lambda: machine.last_seen(path, "cursor", CID) == export_now(path, "cursor", CID)
+    )
     for number in range(2):
         # The last row of the table, too, gets another number.
         with closing(sqlite3.connect(path)) as connection:
             key, value = (
                 list(rows)[-1],
-                json.dumps(list(rows.values())[-1] | {"text": f"written anew {number}"}),
+                json.dumps(list(rows.values())[-1] | {"text": f"written again {number}"}),
             )
             assert key.startswith(f"bubbleId:{CID}")
             connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
             connection.commit()
-        watching.until(lambda: machine.last_seen(path, "cursor", CID) == now(path, "cursor", CID))
-        assert f"written anew {number}".encode() in b"".join(
+        watching.wait_until(
+            lambda: machine.last_seen(path, "cursor", CID) == export_now(path, "cursor", CID)
+        )
+        assert f"written again {number}".encode() in b"".join(
             machine.last_seen(path, "cursor", CID).values()
         )
     watching.stop()
@@ -167,7 +178,7 @@ def test_cursor_chat_is_as_new_as_its_file(machine):
         assert machine.last_seen(path, "cursor", session) == {}
         os.utime(log)
         machine.once("--no-seal")
-        assert machine.last_seen(path, "cursor", session) == now(path, "cursor", session)
+        assert machine.last_seen(path, "cursor", session) == export_now(path, "cursor", session)
 
 
 def test_cursor_databases_are_captured(machine, ways):
@@ -178,9 +189,9 @@ def test_cursor_databases_are_captured(machine, ways):
     (session,) = list_stored_sessions(chat, "cursor")
     watching = machine.watch("--all", *ways)
     for path, name in ((chat, session), (editor, CID)):
-        watching.until(
+        watching.wait_until(
             lambda path=path, name=name: (
-                machine.last_seen(path, "cursor", name) == now(path, "cursor", name)
+                machine.last_seen(path, "cursor", name) == export_now(path, "cursor", name)
             )
         )
     with closing(sqlite3.connect(editor)) as connection:
@@ -190,12 +201,12 @@ def test_cursor_databases_are_captured(machine, ways):
         )
         connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
         connection.commit()
-    watching.until(
+    watching.wait_until(
         lambda: b"one more" in b"".join(machine.last_seen(editor, "cursor", CID).values())
     )
-    assert machine.last_seen(editor, "cursor", CID) == now(editor, "cursor", CID)
+    assert machine.last_seen(editor, "cursor", CID) == export_now(editor, "cursor", CID)
     watching.stop()
-    machine.holds()
+    machine.check_intact()
 
 
 def test_folder_store_is_captured(machine, ways):
@@ -203,19 +214,23 @@ def test_folder_store_is_captured(machine, ways):
     shutil.copytree(FIXTURES / "opencode" / "storage", path)
     session = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
     watching = machine.watch("--all", *ways)
-    watching.until(
-        lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+    watching.wait_until(
+        lambda: (
+            machine.last_seen(path, "opencode", session) == export_now(path, "opencode", session)
+        )
     )
     message = {"id": "msg_f1", "sessionID": session, "role": "user", "time": {"created": 1}}
     (path / "message" / session / "msg_f1.json").write_text(json.dumps(message))
-    watching.until(
-        lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+    watching.wait_until(
+        lambda: (
+            machine.last_seen(path, "opencode", session) == export_now(path, "opencode", session)
+        )
     )
     assert any(
         name.endswith("msg_f1.json") for name in machine.last_seen(path, "opencode", session)
     )
     watching.stop()
-    machine.holds()
+    machine.check_intact()
 
 
 def test_unreadable_session_does_not_stop_others(machine):
@@ -226,7 +241,7 @@ def test_unreadable_session_does_not_stop_others(machine):
     file.unlink()
     file.mkdir()
     machine.once("--all", "--no-seal")
-    assert machine.last_seen(path, "opencode", good) == now(path, "opencode", good)
+    assert machine.last_seen(path, "opencode", good) == export_now(path, "opencode", good)
 
 
 def test_stores_are_sealed(machine):
@@ -235,9 +250,9 @@ def test_stores_are_sealed(machine):
         FIXTURES / "opencode" / "storage",
         machine.home / ".local" / "share" / "opencode" / "storage",
     )
-    said = machine.once("--all", "--quiet-after", 0).err
-    assert "not sealed" not in said
-    assert said.count("sealed: ") == len(machine.sealed())
+    output = machine.once("--all", "--quiet-after", 0).err
+    assert "not sealed" not in output
+    assert output.count("sealed: ") == len(machine.sealed())
     trust = machine.state / "keys" / "signing.pub.pem"
     done = machine.run("verify", machine.state / "sealed", "--trust", trust)
     assert done.returncode == 0, done.out + done.err
@@ -251,7 +266,7 @@ def test_stores_are_sealed(machine):
         "cursor-store",
         "gemini-json",
     }, formats
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
     again = machine.once("--all", "--quiet-after", 0).err
     assert "sealed: " not in again
 
@@ -263,16 +278,16 @@ def test_watch_shows_sessions_like_list(machine):
     homes.cursor_chats(machine.home / ".cursor")
     chats = machine.home / ".gemini" / "tmp" / "till" / "chats"
     chats.mkdir(parents=True)
-    said = {
+    chat = {
         "sessionId": "s",
         "projectHash": "p",
         "startTime": "2026-07-25T10:00:00.000Z",
         "messages": [],
     }
-    said["messages"] = [
+    chat["messages"] = [
         {"id": str(number), "type": "user", "content": f"question {number}"} for number in range(3)
     ]
-    (chats / "session-1.json").write_text(json.dumps(said, indent=2))
+    (chats / "session-1.json").write_text(json.dumps(chat, indent=2))
     shown = json.loads(machine.once("--all", "--quiet-after", 0, "--format", "json").out)[
         "sessions"
     ]

@@ -19,12 +19,12 @@ def test_growing_session_is_captured(machine, ways):
     half = line(1)
     for piece in (line(0), half[:40]) if ways else (line(0), half[:1], half[1:40]):
         add(path, piece)
-        watching.sees(path)
+        watching.wait_until_captured(path)
     add(path, half[40:] + lines(2000, 2))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     watching.stop()
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
 
 
 def test_many_sessions_are_captured_at_once(machine, ways):
@@ -34,10 +34,10 @@ def test_many_sessions_are_captured_at_once(machine, ways):
     writer = [sys.executable, "-c", _WRITER, *map(str, paths)]
     subprocess.run(writer, check=True)
     for path in paths:
-        watching.sees(path)
+        watching.wait_until_captured(path)
     watching.stop()
     assert len(machine.names()) == len(paths)
-    assert machine.holds()["sessions"] == len(paths)
+    assert machine.check_intact()["sessions"] == len(paths)
 
 
 _WRITER = """
@@ -61,18 +61,18 @@ def test_sub_agents_and_tool_results_are_captured(machine, ways):
     result = path.with_suffix("") / "tool-results" / "toolu_1.txt"
     watching = machine.watch(*ways)
     add(path, lines(2))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     add(result, b"first result\n")
     add(sub, line(1, text="of a sub-agent"))
-    watching.sees(sub)
+    watching.wait_until_captured(sub)
     name = f"{SESSION}/tool-results/toolu_1.txt"
-    watching.until(lambda: machine.last_seen(path).get(name) == b"first result\n")
+    watching.wait_until(lambda: machine.last_seen(path).get(name) == b"first result\n")
     add(sub, line(2, text="of a sub-agent"))
     add(result, b"more\n")
-    watching.sees(sub)
-    watching.until(lambda: machine.last_seen(path).get(name) == b"first result\nmore\n")
+    watching.wait_until_captured(sub)
+    watching.wait_until(lambda: machine.last_seen(path).get(name) == b"first result\nmore\n")
     watching.stop()
-    machine.holds()
+    machine.check_intact()
 
 
 def test_new_folders_are_captured(machine, ways):
@@ -80,23 +80,23 @@ def test_new_folders_are_captured(machine, ways):
     rollout = machine.home / ".codex" / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
     for data in (EXAMPLES / "codex-cli.jsonl").read_bytes().splitlines(keepends=True):
         add(rollout, data)
-    watching.until(
+    watching.wait_until(
         lambda: machine.last_seen(rollout, "codex-cli").get(rollout.name) == rollout.read_bytes()
     )
     other = machine.home / ".codex" / "sessions" / "2026" / "08" / "01" / "rollout-2.jsonl"
     add(other, rollout.read_bytes())
-    watching.until(
+    watching.wait_until(
         lambda: machine.last_seen(other, "codex-cli").get(other.name) == other.read_bytes()
     )
     path = machine.transcript()
     add(path, lines(3))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     # A folder that is removed and made again is another one for the system.
     path.unlink()
     path.parent.rename(path.parent.with_name("away"))
     (machine.home / ".claude").rename(machine.home / "removed")
     add(path, lines(5))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     watching.stop()
 
 
@@ -105,38 +105,38 @@ def test_rewritten_file_is_captured(machine, ways, by):
     path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
     path.parent.mkdir(parents=True)
     watching = machine.watch(*ways)
-    said = {
+    chat = {
         "sessionId": "s",
         "projectHash": "p",
         "startTime": "2026-07-25T10:00:00.000Z",
         "messages": [],
     }
     for number in range(2 if ways else 4):
-        said["messages"].append(
+        chat["messages"].append(
             {"id": str(number), "type": "user", "content": f"question {number}"}
         )
-        said["lastUpdated"] = f"2026-07-25T10:00:0{number}.000Z"
-        data = json.dumps(said, indent=2).encode()
+        chat["lastUpdated"] = f"2026-07-25T10:00:0{number}.000Z"
+        data = json.dumps(chat, indent=2).encode()
         if by == "truncating":
             path.write_bytes(data)
         else:
             path.with_suffix(".tmp").write_bytes(data)
             path.with_suffix(".tmp").replace(path)
-        watching.until(
+        watching.wait_until(
             lambda data=data: machine.last_seen(path, "gemini-cli").get(path.name) == data
         )
     watching.stop()
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
 
 
 def test_rotated_transcript_is_a_finding(machine, ways):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch(*ways)
-    watching.sees(path)
+    watching.wait_until_captured(path)
     path.rename(path.with_suffix(".old"))
     add(path, lines(3, first=100))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     watching.stop()
     found = machine.verify()["findings"]
     assert len(found) == 2
@@ -147,7 +147,7 @@ def test_rotated_transcript_is_a_finding(machine, ways):
 
 @pytest.mark.parametrize("running", [True, False])
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (lambda data: data[:2], ["lines 3 to 6 vanished"]),
         (lambda data: [data[0], b'{"forged":1}\n', *data[2:]], ["line 2 changed"]),
@@ -173,22 +173,22 @@ def test_rotated_transcript_is_a_finding(machine, ways):
         "emptied",
     ],
 )
-def test_rewritten_history_is_found_and_restored(machine, running, change, told):
+def test_rewritten_history_is_found_and_restored(machine, running, change, expected):
     path = machine.transcript()
     add(path, lines(6))
     before = path.read_bytes()
     if running:
         watching = machine.watch()
-        watching.sees(path)
+        watching.wait_until_captured(path)
     else:
         machine.once("--no-seal")
     with path.open("r+b") as file:
         data = b"".join(change(before.splitlines(keepends=True)))
         file.write(data)
         file.truncate()
-    now = [f"{one} since it was captured" for one in told]
+    now = [f"{text} since it was captured" for text in expected]
     if running:
-        watching.sees(path)
+        watching.wait_until_captured(path)
         watching.stop()
     else:
         found = machine.verify()["findings"]
@@ -198,7 +198,7 @@ def test_rewritten_history_is_found_and_restored(machine, running, change, told)
         machine.once("--no-seal")
         assert machine.captured(path) == data
     found = machine.verify()["findings"]
-    then = [f"{one} after it had been captured" for one in told]
+    then = [f"{text} after it had been captured" for text in expected]
     assert [one in text for one, text in zip(then, found, strict=True)] == [True] * len(then), found
     assert machine.first_seen(path)[path.name].startswith(before)
 
@@ -226,9 +226,9 @@ def test_deleted_transcript_is_a_finding(machine, ways):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch(*ways)
-    watching.sees(path)
+    watching.wait_until_captured(path)
     path.unlink()
-    watching.until(lambda: machine.state_of(machine.name_of(path)).parts[0].is_gone)
+    watching.wait_until(lambda: machine.state_of(machine.name_of(path)).parts[0].is_gone)
     watching.stop()
     (found,) = machine.verify()["findings"]
     assert "is missing" in found
@@ -236,19 +236,19 @@ def test_deleted_transcript_is_a_finding(machine, ways):
     # It comes back unchanged, and continues.
     add(path, lines(6))
     machine.once("--no-seal")
-    machine.holds()
+    machine.check_intact()
 
 
 def test_session_deleted_after_capture_is_covered_and_sealed(machine):
     path = machine.transcript()
     add(path, lines(5))
     watching = machine.watch("--checkpoint", 3600)
-    watching.sees(path)
+    watching.wait_until_captured(path)
     watching.stop(9)
     path.unlink()
     assert any("not covered" in one for one in machine.verify()["notices"])
     machine.once("--quiet-after", 0)
-    assert machine.holds()["notices"] == [
+    assert machine.check_intact()["notices"] == [
         f"{machine.name_of(path)}: {path.name} is missing: there is no such file"
     ]
     assert len(machine.sealed()) == 1
@@ -258,22 +258,22 @@ def test_project_is_shown_once_the_transcript_states_it(machine):
     path = machine.transcript()
     add(path, b'{"type": "summary", "summary": "Till", "leafUuid": "u1"}\n')
     watching = machine.watch()
-    watching.until(lambda: "claude-code: -home-nora-till: 1 entry\n" in watching.told)
+    watching.wait_until(lambda: "claude-code: -home-nora-till: 1 entry\n" in watching.output)
     for number in range(3):
         add(path, lines(1, number))
-        watching.sees(path)
-    said = watching.stop().splitlines()
-    assert [one.partition(" ")[2] for one in said if "claude-code: " in one][1:] == [
+        watching.wait_until_captured(path)
+    lines_shown = watching.stop().splitlines()
+    assert [shown.partition(" ")[2] for shown in lines_shown if "claude-code: " in shown][1:] == [
         "claude-code: /home/nora: 4 entries"
     ]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "messages",
     [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]],
     ids=["nothing", "hello"],
 )
-def test_deleted_empty_session_is_not_a_finding(machine, said):
+def test_deleted_empty_session_is_not_a_finding(machine, messages):
     """Gemini CLI deletes empty sessions when it starts again."""
     path = (
         machine.home
@@ -294,9 +294,9 @@ def test_deleted_empty_session_is_not_a_finding(machine, said):
         "startTime": "2026-07-25T10:00:00.000Z",
         "kind": "main",
     }
-    written = [head, {"$set": {"messages": [context]}}, *said]
+    written = [head, {"$set": {"messages": [context]}}, *messages]
     add(path, b"".join(json.dumps(one).encode() + b"\n" for one in written))
     machine.once("--all")
     path.unlink()
     found = machine.verify()
-    assert (len(found["findings"]), len(found["notices"])) == ((1, 0) if said else (0, 1))
+    assert (len(found["findings"]), len(found["notices"])) == ((1, 0) if messages else (0, 1))

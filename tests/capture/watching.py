@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests import forking
-from tests.capture.hooks import hook
+from tests.capture.hooks import run_hook
 from tests.conftest import ROOT
 from vacr.capture.chains import EMPTY_CHAIN_HEAD
 from vacr.capture.history import restore_first_seen_parts
@@ -36,7 +36,7 @@ _PAUSE = 0.01
 
 def line(number: int, session: str = SESSION, text: str = "") -> bytes:
     """Return a line like Claude Code writes it."""
-    said = {"role": "user", "content": text or f"question {number}"}
+    message = {"role": "user", "content": text or f"question {number}"}
     stamp = f"2026-07-25T10:{number // 60 % 60:02}:{number % 60:02}.000Z"
     own = {
         "type": "user",
@@ -45,7 +45,7 @@ def line(number: int, session: str = SESSION, text: str = "") -> bytes:
         "cwd": "/home/nora",
         "version": "2.1.72",
     }
-    return json.dumps(own | {"timestamp": stamp, "message": said}).encode() + b"\n"
+    return json.dumps(own | {"timestamp": stamp, "message": message}).encode() + b"\n"
 
 
 def lines(count: int, first: int = 0, session: str = SESSION) -> bytes:
@@ -116,7 +116,7 @@ class Machine:
         assert found["holds"] == (done.returncode == 0) == (not found["findings"])
         return found
 
-    def holds(self, *options):
+    def check_intact(self, *options):
         """Verify the journal; it must hold."""
         found = self.verify(*options)
         assert found["findings"] == []
@@ -128,15 +128,15 @@ class Machine:
 
     def end(self, path: Path, agent: str = "claude-code") -> None:
         """Run the agent's hook with the event that ends a session."""
-        said = {
+        event = {
             "session_id": path.stem,
             "hook_event_name": "SessionEnd",
             "transcript_path": str(path),
             "reason": "exit",
         }
-        hook(self.state, agent, given=json.dumps(said).encode())
+        run_hook(self.state, agent, stdin=json.dumps(event).encode())
 
-    # --- what the journal holds ---
+    # --- the content of the journal ---
 
     def names(self) -> list[str]:
         return list(list_session_journals(self.journal))
@@ -160,7 +160,7 @@ class Machine:
         """Return the parts of a session as last captured."""
         state = self.state_of(self.name_of(path, agent, session))
         return (
-            {part.name: bytes(part.content.held) for part in state.parts}
+            {part.name: bytes(part.content.loaded) for part in state.parts}
             if state is not None
             else {}
         )
@@ -203,27 +203,27 @@ class Watching:
     def __init__(self, machine: Machine, options, before, more) -> None:
         self.machine = machine
         machine.state.mkdir(parents=True, exist_ok=True)
-        self.said = machine.state / f"said-{len(machine.started)}"
+        self.output_file = machine.state / f"output-{len(machine.started)}"
         command = [*before, sys.executable, "-m", "vacr", "watch", "--no-ui", *map(str, options)]
-        with self.said.open("wb") as file:
+        with self.output_file.open("wb") as file:
             self.process = subprocess.Popen(
                 command, env=machine.variables(**more), stdout=file, stderr=file
             )
-        self.until(lambda: "The journal is in" in self.told)
+        self.wait_until(lambda: "The journal is in" in self.output)
 
     @property
-    def told(self) -> str:
-        return self.said.read_text(errors="replace")
+    def output(self) -> str:
+        return self.output_file.read_text(errors="replace")
 
-    def until(self, is_so) -> None:
+    def wait_until(self, condition) -> None:
         """Wait until a condition holds, as long as the process runs."""
-        while not is_so():
-            assert self.process.poll() is None, self.told
+        while not condition():
+            assert self.process.poll() is None, self.output
             time.sleep(_PAUSE)
 
-    def sees(self, path: Path, data: bytes | None = None) -> None:
+    def wait_until_captured(self, path: Path, data: bytes | None = None) -> None:
         """Wait until a transcript is captured completely."""
-        self.until(
+        self.wait_until(
             lambda: self.machine.captured(path) == (path.read_bytes() if data is None else data)
         )
 
@@ -231,6 +231,6 @@ class Watching:
         """Stop the process, and return its output."""
         self.process.send_signal(how)
         code = self.process.wait()
-        assert code == (-how if how == signal.SIGKILL else 0), (code, self.told)
-        assert "Traceback" not in self.told, self.told
-        return self.told
+        assert code == (-how if how == signal.SIGKILL else 0), (code, self.output)
+        assert "Traceback" not in self.output, self.output
+        return self.output

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import cbor2
 
-from tests.capture.hooks import COMMAND, HOOK, environment
+from tests.capture.hooks import COMMAND, HOOK, build_environment
 from tests.capture.watching import add, line
 from tests.faults.scenario import tell
 from vacr.__main__ import main
@@ -74,7 +74,7 @@ class Agents:
             if is_synced
             else [sys.executable, "-c", _UNSYNCED, "claude-code"]
         )
-        subprocess.run(command, input=payload, env=environment(self.state), check=True)
+        subprocess.run(command, input=payload, env=build_environment(self.state), check=True)
         if is_synced:
             tell("event", payload)
 

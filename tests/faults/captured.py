@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.capture.hooks import hook
+from tests.capture.hooks import run_hook
 from vacr.capture.chains import (
     CHECKPOINTS_FILE,
     EMPTY_CHAIN_HEAD,
@@ -163,7 +163,7 @@ def check_sealed(machine, left, told, where):
 def check_again(machine, told, where):
     """Run a hook and a watcher; then everything is captured once, and the journal holds."""
     before = Journals(machine.journal)
-    hook(machine.state, "claude-code", given=_ANOTHER)
+    run_hook(machine.state, "claude-code", stdin=_ANOTHER)
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check_journal(machine.journal, current=read_current_parts)
     assert found.findings == [], f"{where}: {found.findings}"
@@ -191,7 +191,7 @@ def check_again(machine, told, where):
         )
         if last is not None:
             (part,) = machine.state_of(last).parts
-            assert (bytes(part.content.held), part.changes > 0) == (
+            assert (bytes(part.content.loaded), part.changes > 0) == (
                 path.read_bytes(),
                 part.rewritten and part.changes > 0,
             ), where

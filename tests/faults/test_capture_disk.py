@@ -88,15 +88,15 @@ def test_full_disk_is_reported_and_capture_continues(tmp_path):
         path = machine.transcript()
         add(path, lines(5))
         watching = machine.watch("--no-seal")
-        watching.sees(path)
+        watching.wait_until_captured(path)
         for turn in range(2):
             before = path.read_bytes()
             fill(disk / "filler")
             add(path, line(turn, text="x" * 100_000))
-            watching.until(lambda turn=turn: watching.told.count("No space left") > turn)
+            watching.wait_until(lambda turn=turn: watching.output.count("No space left") > turn)
             assert machine.captured(path) == before
             (disk / "filler").unlink()
-            watching.sees(path)
+            watching.wait_until_captured(path)
         watching.stop()
         assert machine.first_seen(path) == {path.name: path.read_bytes()}
-        machine.holds()
+        machine.check_intact()

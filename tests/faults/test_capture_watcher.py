@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.capture.hooks import COMMAND, environment
+from tests.capture.hooks import COMMAND, build_environment
 from tests.capture.watching import Machine, add, line, lines
 from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
 from vacr.capture.chains import CHECKPOINTS_FILE
@@ -56,7 +56,9 @@ def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
         for _ in range(3):
             hooks.append(
                 subprocess.Popen(
-                    [*COMMAND, "claude-code"], stdin=subprocess.PIPE, env=environment(machine.state)
+                    [*COMMAND, "claude-code"],
+                    stdin=subprocess.PIPE,
+                    env=build_environment(machine.state),
                 )
             )
             hooks[-1].stdin.write(said)
@@ -71,7 +73,7 @@ def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
         found = machine.verify()
         assert found["findings"] == [], (turn, found)
     machine.once("--no-seal")
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
     for path in paths:
         assert machine.captured(path) == path.read_bytes()
         assert machine.first_seen(path)[path.name] == path.read_bytes()
@@ -89,13 +91,13 @@ def test_second_watcher_is_refused(machine, tmp_path):
     other.home = machine.home
     second = other.watch()
     for one in (watching, second):
-        one.sees(path)
+        one.wait_until_captured(path)
     add(path, lines(3, 3))
     for one in (watching, second):
-        one.sees(path)
+        one.wait_until_captured(path)
         one.stop()
-    machine.holds()
-    other.holds()
+    machine.check_intact()
+    other.check_intact()
 
 
 def test_line_of_70_megabytes_is_captured(machine):
@@ -105,10 +107,10 @@ def test_line_of_70_megabytes_is_captured(machine):
     for first in range(0, len(data), 7_000_000):
         add(path, data[first : first + 7_000_000])
     add(path, line(1))
-    watching.until(lambda: f"{machine.home}" and "2 entries" in watching.told)
+    watching.wait_until(lambda: f"{machine.home}" and "2 entries" in watching.output)
     watching.stop()
     assert machine.captured(path) == path.read_bytes()
-    machine.holds()
+    machine.check_intact()
 
 
 def test_clock_set_back_does_no_harm(machine, faketime):  # noqa: F811
@@ -122,10 +124,10 @@ def test_clock_set_back_does_no_harm(machine, faketime):  # noqa: F811
     watching = machine.watch("--quiet-after", 0, **settings)
     clock.write_text("-10d\n")
     add(path, lines(2, 20))
-    watching.sees(path)
-    watching.until(lambda: "sealed: " in watching.told)
+    watching.wait_until_captured(path)
+    watching.wait_until(lambda: "sealed: " in watching.output)
     watching.stop()
-    assert machine.holds()["notices"] == []
+    assert machine.check_intact()["notices"] == []
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
     # A rewrite is found although the clock is behind.
     data = path.read_bytes()
@@ -149,13 +151,13 @@ def test_watcher_polls_without_inotify_watches(machine, limit):
     if subprocess.run([*before, "true"], capture_output=True).returncode:
         pytest.skip("NO NAMESPACES HERE: the limits of inotify are not tested")
     watching = machine.watch(before=before)
-    watching.until(
-        lambda: "too many folders for the system's change notifications" in watching.told
+    watching.wait_until(
+        lambda: "too many folders for the system's change notifications" in watching.output
     )
     add(path, lines(2, 1))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     watching.stop()
-    machine.holds()
+    machine.check_intact()
 
 
 # --- logs ---
@@ -170,21 +172,21 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
     path = machine.transcript()
     add(path, lines(2))
     watching = machine.watch("--service", url, "--anchor", 0.2, "--checkpoint", 0, "--no-seal")
-    watching.sees(path)
-    watching.until(lambda: "the log cannot be reached" in watching.told)
+    watching.wait_until_captured(path)
+    watching.wait_until(lambda: "the log cannot be reached" in watching.output)
     add(path, lines(2, 2))
-    watching.sees(path)
+    watching.wait_until_captured(path)
     again = subprocess.Popen(
         [sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port]
     )
     try:
         add(path, lines(2, 4))
-        watching.until(lambda: machine.verify()["anchors"] > 0)
+        watching.wait_until(lambda: machine.verify()["anchors"] > 0)
         watching.stop()
     finally:
         again.terminate()
         again.wait()
-    found = machine.holds("--log-key", log.path)
+    found = machine.check_intact("--log-key", log.path)
     assert found["anchored"] == found["checkpoints"] - 1
     assert machine.verify()["notices"] == [
         f"{found['anchors']} anchors in a log were not checked; add --log-key"
@@ -195,7 +197,8 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
     assert found["anchored"] is None
     swapped(machine)
     assert any(
-        "no anchor" in one or "an anchor of another" in one for one in machine.verify()["findings"]
+        "is not an anchor" in finding or "anchors another checkpoint" in finding
+        for finding in machine.verify()["findings"]
     )
 
 

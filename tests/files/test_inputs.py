@@ -18,7 +18,7 @@ CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 
 @pytest.fixture
-def locked():
+def unreadable_file():
     """Return an unreadable file, as a user who is bound by permissions, unlike root."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -34,11 +34,11 @@ def locked():
             os.seteuid(0)
 
 
-def test_missing_permission_is_reported(locked):
+def test_missing_permission_is_reported(unreadable_file):
     with pytest.raises(UnreadableInput) as caught:
-        read_bytes(locked)
+        read_bytes(unreadable_file)
     assert caught.value.message == "no permission to read it"
-    assert caught.value.where == str(locked)
+    assert caught.value.where == str(unreadable_file)
 
 
 def test_growing_file_is_read_up_to_its_size_at_the_start(tmp_path):
@@ -67,11 +67,11 @@ def test_growing_file_is_read_up_to_its_size_at_the_start(tmp_path):
 def test_inherited_pipe_is_read():
     reading, writing = os.pipe()
 
-    def say():
+    def write_session():
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(CLAUDE.read_bytes())
 
-    writer = threading.Thread(target=say)
+    writer = threading.Thread(target=write_session)
     writer.start()
     (found,) = read_sessions(f"/dev/fd/{reading}")
     writer.join()

@@ -97,18 +97,18 @@ class SessionHistory:
         required: ChainHead,
         *,
         further: bool = True,
-        holding: bool = True,
+        keep_bytes: bool = True,
         settled: SettledEntries | None = None,
     ) -> None:
         """Prepare to read a journal up to the required head, and with `further` to its end.
 
-        Without `holding`, the bytes of parts that only grew are not kept in memory.
+        Without `keep_bytes`, the bytes of parts that only grew are not kept in memory.
         """
         self._path = path
         self._name = name
         self._required = required
         self._further = further
-        self._holding = holding
+        self._keep_bytes = keep_bytes
         self.state = SessionState(name)
         self.scan = ChainScan()
         self.settled = settled or SettledEntries()
@@ -157,26 +157,26 @@ class SessionHistory:
             if replaces_bytes:
                 self._begin_rewrite(part, note["time"])
         state.apply_note(note)
-        if note["kind"] == "part" and not self._holding and not state.is_rewritten:
-            state.parts[-1].content.held = None
+        if note["kind"] == "part" and not self._keep_bytes and not state.is_rewritten:
+            state.parts[-1].content.loaded = None
 
     def _begin_rewrite(self, part: CapturedPart, time: int) -> None:
-        if part.content.held is None:
+        if part.content.loaded is None:
             part.content.replace(self._read_part_again(part))
-        before = bytes(part.content.held or b"")
+        before = bytes(part.content.loaded or b"")
         self._pending = _PendingRewrite(part, before, self.state.frames, time)
 
     def _finish_rewrite(self) -> Iterator[PartRewrite]:
         if pending := self._pending:
             self._pending = None
-            after = bytes(pending.part.content.held or b"")
+            after = bytes(pending.part.content.loaded or b"")
             yield PartRewrite(pending.part, pending.before, after, pending.frame, pending.time)
 
     def _read_part_again(self, part: CapturedPart) -> bytearray:
         """Return the bytes of a part after the notes that were applied so far."""
         for state in replay_journal(self._path, self._name, EMPTY_CHAIN_HEAD):
             if state.frames == self.state.frames:
-                return state.parts[part.number].content.held or bytearray()
+                return state.parts[part.number].content.loaded or bytearray()
         return bytearray()
 
 
@@ -204,7 +204,7 @@ def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str
     parts = {}
     for part in history.state.parts:
         kept, size = first_seen.get(part.number, (b"", 0))
-        parts[part.name] = kept + bytes(part.content.held or b"")[size:]
+        parts[part.name] = kept + bytes(part.content.loaded or b"")[size:]
     return parts
 
 
@@ -296,7 +296,7 @@ class LineRestorer:
 
 
 def _split_part_lines(state: SessionState) -> PartLines:
-    return {part.number: split_lines(bytes(part.content.held or b"")) for part in state.parts}
+    return {part.number: split_lines(bytes(part.content.loaded or b"")) for part in state.parts}
 
 
 def _parse_line_entries(state: SessionState, lines: PartLines) -> list[ComparableEntry] | None:

@@ -73,7 +73,157 @@ _VERSION_TIMEOUT_SECONDS = 20
 _MAX_BACKUP_SIZE = 1 << 26
 _MAX_SETTINGS_SIZE = 1 << 24
 _MAX_READABLE_LINE = 500
-"""A longer line in a diff is laid out for reading; our own entries are shorter."""
+"""A longer line in a diff is wrapped for reading; our own entries are shorter."""
+
+
+# --- the hooks of an agent ---
+
+
+@dataclass(frozen=True)
+class AgentHooks:
+    """The hooks of an agent on this machine."""
+
+    name: str
+    settings: HookSettings
+
+    @property
+    def layout(self) -> HookLayout | None:
+        """The layout of hooks in the settings file, or None if the file is a plugin."""
+        return self.settings.layout
+
+    @property
+    def local(self) -> str:
+        """The settings file for one project and user."""
+        return self.settings.local
+
+    @property
+    def notice(self) -> str:
+        """The next step for the user."""
+        return self.settings.notice
+
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        """Return the folder of the user's settings."""
+        named = environment.get(self.settings.variable) if self.settings.variable else None
+        return (
+            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
+            / self.settings.under
+        )
+
+    def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
+        """Return the settings file for a scope.
+
+        Raises:
+            UsageError: the agent has no such scope.
+        """
+        if scope == USER_SCOPE:
+            return self.folder(environment) / self.settings.file
+        name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
+        if not name:
+            raise UsageError(
+                f"{self.name} has no --{scope} settings",
+                hint="Leave the option out, or use --project.",
+            )
+        return here / name
+
+    def is_here(self, environment: Mapping[str, str]) -> bool:
+        """Return whether the agent is installed on this machine."""
+        path = environment.get("PATH")
+        return self.folder(environment).is_dir() or any(
+            shutil.which(name, path=path) for name in self.settings.programs
+        )
+
+    def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the command for each event that the agent knows."""
+        settings = self.settings
+        events = settings.events
+        if settings.newer_events and _tolerates_unknown_events(settings, environment):
+            events += settings.newer_events
+        return {
+            event: build_hook_command(
+                self.name, self.settings.answers.get(event, self.settings.answer)
+            )
+            for event in events
+        }
+
+
+@cache
+def load_agent_hooks() -> dict[str, AgentHooks]:
+    """Return the agents that take hooks, by name."""
+    return {
+        name: AgentHooks(name, agent.hooks)
+        for name, agent in load_agents().items()
+        if agent.hooks is not None
+    }
+
+
+def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
+    """Return whether the installed version ignores unknown events."""
+    path = shutil.which(settings.programs[0], path=environment.get("PATH"))
+    if path is None:
+        return False
+    try:
+        output = subprocess.run(  # noqa: S603 - runs the agent itself
+            [path, "--version"],
+            capture_output=True,
+            timeout=_VERSION_TIMEOUT_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env=dict(environment),
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
+    return version is not None and tuple(map(int, version.groups())) >= settings.tolerant_version
+
+
+def build_plugin_command(hooks: AgentHooks) -> list[str]:
+    """Return the command that a plugin runs, without a shell."""
+    return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
+
+
+def build_plugin_text(hooks: AgentHooks) -> str:
+    """Return the text of an agent's plugin."""
+    command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
+    return Template(hooks.settings.plugin).substitute(command=command)
+
+
+def parse_plugin_command(text: str) -> list[str]:
+    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
+
+    Raises:
+        UnreadableInput: the file is another plugin.
+    """
+    if not text.strip():
+        return []
+    for line in text.splitlines():
+        if line.startswith("const COMMAND = ") and HOOK_SCRIPT_MARK in line.replace("\\\\", "/"):
+            try:
+                return [str(word) for word in json.loads(line.partition("= ")[2])]
+            except (ValueError, TypeError):
+                break
+    raise UnreadableInput(
+        "the file is another plugin, not the one of vacr", hint="Rename it, and run this again."
+    )
+
+
+def build_hook_command(agent: str, answer: str = "") -> str:
+    """Return the shell command for an agent; some agents expect an answer, in JSON.
+
+    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
+    missing script, 2, would make agents stop, and some would show its error to the user.
+    """
+    run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
+    return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
+
+
+def find_missing_file(command: str) -> str:
+    """Return the first file that a command needs and that does not exist, or an empty string."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    needed = words[:1] + [word for word in words if word.endswith(HOOK_SCRIPT_MARK)][:1]
+    return next((path for path in needed if not Path(path).exists()), "")
 
 
 # --- planning ---
@@ -381,153 +531,3 @@ def delete_settings_backup(state: Path, path: Path) -> None:
 def _get_backup_path(state: Path, path: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
     return state / BACKUP_FOLDER / f"{digest[:32]}.json"
-
-
-# --- the hooks of an agent ---
-
-
-@dataclass(frozen=True)
-class AgentHooks:
-    """The hooks of an agent on this machine."""
-
-    name: str
-    settings: HookSettings
-
-    @property
-    def layout(self) -> HookLayout | None:
-        """The layout of hooks in the settings file, or None if the file is a plugin."""
-        return self.settings.layout
-
-    @property
-    def local(self) -> str:
-        """The settings file for one project and user."""
-        return self.settings.local
-
-    @property
-    def notice(self) -> str:
-        """The next step for the user."""
-        return self.settings.notice
-
-    def folder(self, environment: Mapping[str, str]) -> Path:
-        """Return the folder of the user's settings."""
-        named = environment.get(self.settings.variable) if self.settings.variable else None
-        return (
-            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
-            / self.settings.under
-        )
-
-    def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
-        """Return the settings file for a scope.
-
-        Raises:
-            UsageError: the agent has no such scope.
-        """
-        if scope == USER_SCOPE:
-            return self.folder(environment) / self.settings.file
-        name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
-        if not name:
-            raise UsageError(
-                f"{self.name} has no --{scope} settings",
-                hint="Leave the option out, or use --project.",
-            )
-        return here / name
-
-    def is_here(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the agent is installed on this machine."""
-        path = environment.get("PATH")
-        return self.folder(environment).is_dir() or any(
-            shutil.which(name, path=path) for name in self.settings.programs
-        )
-
-    def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the command for each event that the agent knows."""
-        settings = self.settings
-        events = settings.events
-        if settings.newer_events and _tolerates_unknown_events(settings, environment):
-            events += settings.newer_events
-        return {
-            event: build_hook_command(
-                self.name, self.settings.answers.get(event, self.settings.answer)
-            )
-            for event in events
-        }
-
-
-@cache
-def load_agent_hooks() -> dict[str, AgentHooks]:
-    """Return the agents that take hooks, by name."""
-    return {
-        name: AgentHooks(name, agent.hooks)
-        for name, agent in load_agents().items()
-        if agent.hooks is not None
-    }
-
-
-def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
-    """Return whether the installed version ignores unknown events."""
-    path = shutil.which(settings.programs[0], path=environment.get("PATH"))
-    if path is None:
-        return False
-    try:
-        output = subprocess.run(  # noqa: S603 - runs the agent itself
-            [path, "--version"],
-            capture_output=True,
-            timeout=_VERSION_TIMEOUT_SECONDS,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            env=dict(environment),
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return False
-    version = re.match(rb"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", output)
-    return version is not None and tuple(map(int, version.groups())) >= settings.tolerant_version
-
-
-def build_plugin_command(hooks: AgentHooks) -> list[str]:
-    """Return the command that a plugin runs, without a shell."""
-    return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
-
-
-def build_plugin_text(hooks: AgentHooks) -> str:
-    """Return the text of an agent's plugin."""
-    command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
-    return Template(hooks.settings.plugin).substitute(command=command)
-
-
-def parse_plugin_command(text: str) -> list[str]:
-    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
-
-    Raises:
-        UnreadableInput: the file is another plugin.
-    """
-    if not text.strip():
-        return []
-    for line in text.splitlines():
-        if line.startswith("const COMMAND = ") and HOOK_SCRIPT_MARK in line.replace("\\\\", "/"):
-            try:
-                return [str(word) for word in json.loads(line.partition("= ")[2])]
-            except (ValueError, TypeError):
-                break
-    raise UnreadableInput(
-        "the file is another plugin, not the one of vacr", hint="Rename it, and run this again."
-    )
-
-
-def build_hook_command(agent: str, answer: str = "") -> str:
-    """Return the shell command for an agent; some agents expect an answer, in JSON.
-
-    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
-    missing script, 2, would make agents stop, and some would show its error to the user.
-    """
-    run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
-    return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
-
-
-def find_missing_file(command: str) -> str:
-    """Return the first file that a command needs and that does not exist, or an empty string."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    needed = words[:1] + [word for word in words if word.endswith(HOOK_SCRIPT_MARK)][:1]
-    return next((path for path in needed if not Path(path).exists()), "")

@@ -238,7 +238,7 @@ def check_session_journal(
 ) -> None:
     """Check the journal of a session, and with `current` the transcript that it was made from."""
     history = SessionHistory(
-        get_session_journal_path(folder, name), name, required, holding=current is not None
+        get_session_journal_path(folder, name), name, required, keep_bytes=current is not None
     )
     try:
         for change in history.read_changes():
@@ -312,7 +312,7 @@ def _check_settled_entries(
     for difference in differences:
         message = f"{state.where}: {difference} since it was captured"
         _report_difference(report, difference, message)
-    captured_parts = {part.name: bytes(part.content.held or b"") for part in state.parts}
+    captured_parts = {part.name: bytes(part.content.loaded or b"") for part in state.parts}
     if not differences and current_parts != captured_parts:
         report.notices.append(
             f"{state.where}: {state.path} changed since the last capture, but no settled entry did"
@@ -336,7 +336,7 @@ def _check_part(
     if isinstance(current, UnreadableInput):
         _report_missing(report, state, part.name, current)
         return
-    captured = bytes(part.content.held or b"")
+    captured = bytes(part.content.loaded or b"")
     if current == captured:
         return
     changes = [

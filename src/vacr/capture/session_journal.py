@@ -106,7 +106,7 @@ class SessionJournal:
         for part in self.state.parts:
             # Growing files can be large, and can be read from the journal again.
             if not part.rewritten:
-                part.content.held = None
+                part.content.loaded = None
 
     @property
     def head(self) -> ChainHead:
@@ -145,7 +145,7 @@ class SessionJournal:
         )
         self._append(note)
         part = self.state.parts[number]
-        part.content.held = bytearray() if rewritten else None
+        part.content.loaded = bytearray() if rewritten else None
         return part
 
     def note_changes(
@@ -157,7 +157,7 @@ class SessionJournal:
         its offset counts the changes before it.
         """
         content = part.content
-        if content.held is None and any((at, cut) != (content.size, 0) for at, cut, _ in changes):
+        if content.loaded is None and any((at, cut) != (content.size, 0) for at, cut, _ in changes):
             content.replace(bytearray(self.read_part(part)))
         now = time.time_ns() if seen is None else seen
         notes = []
@@ -171,7 +171,7 @@ class SessionJournal:
                 notes.append(encode_journal_note("bytes", now, part=part.number, **splice))
         self._append(*notes)
         if not part.rewritten:
-            content.held = None
+            content.loaded = None
 
     def note_removal(self, part: CapturedPart) -> None:
         """Note that a part was deleted, unless that is noted already."""
@@ -208,10 +208,10 @@ class SessionJournal:
 
     def read_part(self, part: CapturedPart) -> bytes:
         """Return the bytes of a part as they were last seen."""
-        if part.content.held is not None:
-            return bytes(part.content.held)
+        if part.content.loaded is not None:
+            return bytes(part.content.loaded)
         *_, state = replay_journal(self.chain.path, self.name, self.head)
-        return bytes(state.parts[part.number].content.held or b"")
+        return bytes(state.parts[part.number].content.loaded or b"")
 
     def _append(self, *notes: bytes) -> None:
         if notes:
@@ -351,59 +351,59 @@ class SessionState:
 
 
 class PartContent:
-    """The bytes of a part as last seen: held in memory, or only their size, line count and tail."""
+    """The bytes of a part as last seen: in memory, or only their size, line count and tail."""
 
     def __init__(
-        self, size: int = 0, lines: int = 0, tail: bytes = b"", held: bytearray | None = None
+        self, size: int = 0, lines: int = 0, tail: bytes = b"", loaded: bytearray | None = None
     ) -> None:
-        """Start with `size` bytes, which `held` has unless it is None."""
+        """Start with `size` bytes, in `loaded` unless that is None."""
         self.size, self.tail = size, tail
         """The number of bytes, and the last of them: they identify a file that has only grown."""
         self._lines: int | None = lines
-        self._held = held
+        self._loaded = loaded
         self._appended: list[bytes] = []
-        """Bytes that follow the held ones; joining them late makes a replay linear."""
+        """Bytes that follow the loaded ones; joining them late makes a replay linear."""
 
     @property
-    def held(self) -> bytearray | None:
+    def loaded(self) -> bytearray | None:
         """The bytes, or None if they are not in memory."""
-        if self._held is not None and self._appended:
-            self._held += b"".join(self._appended)
+        if self._loaded is not None and self._appended:
+            self._loaded += b"".join(self._appended)
             self._appended = []
-        return self._held
+        return self._loaded
 
-    @held.setter
-    def held(self, held: bytearray | None) -> None:
+    @loaded.setter
+    def loaded(self, loaded: bytearray | None) -> None:
         self._lines = self.lines
-        self._held, self._appended = held, []
+        self._loaded, self._appended = loaded, []
 
     @property
     def lines(self) -> int:
         """The number of lines."""
         if self._lines is None:
-            self._lines = (self.held or b"").count(b"\n")
+            self._lines = (self.loaded or b"").count(b"\n")
         return self._lines
 
-    def replace(self, held: bytearray) -> None:
+    def replace(self, loaded: bytearray) -> None:
         """Replace all of the bytes."""
-        self.size, self.tail = len(held), bytes(held[-_TAIL_SIZE:])
-        self._held, self._appended, self._lines = held, [], None
+        self.size, self.tail = len(loaded), bytes(loaded[-_TAIL_SIZE:])
+        self._loaded, self._appended, self._lines = loaded, [], None
 
     def splice(self, at: int, cut: int, data: bytes) -> None:
-        """Replace `cut` bytes at an offset by `data`; unless it appends, the bytes must be held."""
+        """Replace `cut` bytes at an offset by `data`; only appending works without loaded bytes."""
         if (at, cut) == (self.size, 0):
             self.size += len(data)
             self.tail = (self.tail + data[-_TAIL_SIZE:])[-_TAIL_SIZE:]
-            if self._held is None:
+            if self._loaded is None:
                 self._lines = self.lines + data.count(b"\n")
             else:
                 self._appended.append(data)
                 self._lines = None
             return
-        held = self.held
-        held = held if held is not None else bytearray()
-        held[at : at + cut] = data
-        self.replace(held)
+        loaded = self.loaded
+        loaded = loaded if loaded is not None else bytearray()
+        loaded[at : at + cut] = data
+        self.replace(loaded)
 
 
 @dataclass
@@ -415,7 +415,7 @@ class CapturedPart:
     path: Path
     rewritten: bool
     """Whether the agent rewrites the whole part instead of appending to it."""
-    content: PartContent = field(default_factory=lambda: PartContent(held=bytearray()))
+    content: PartContent = field(default_factory=lambda: PartContent(loaded=bytearray()))
     changes: int = 0
     """How often bytes that had been captured were replaced or removed."""
     is_gone: bool = False

@@ -128,7 +128,7 @@ def _drop_ignored_members(entry: JsonObject) -> JsonObject:
 def parse_state_entries(state: SessionState) -> list[ComparableEntry] | None:
     """Parse the entries of a session as last captured; return None if a file is half written."""
     return parse_comparable_entries(
-        state.agent, [(part.name, bytes(part.content.held or b"")) for part in state.parts]
+        state.agent, [(part.name, bytes(part.content.loaded or b"")) for part in state.parts]
     )
 
 
@@ -261,7 +261,7 @@ class SettledEntries:
             self._on_rewrite(self, state)
         self._accept(entries, is_stable=lasted >= _MINUTE_NS)
         self._last_comparison = until
-        self.parts = {part.number: bytes(part.content.held or b"") for part in state.parts}
+        self.parts = {part.number: bytes(part.content.loaded or b"") for part in state.parts}
         return differences
 
     def _is_due(self, state: SessionState, lasted: int, until: int) -> bool:

@@ -1,4 +1,4 @@
-"""The watcher: captures the sessions of all agents, and signs, anchors, seals and tidies up.
+r"""The watcher: captures the sessions of all agents, and signs, anchors, seals and tidies up.
 
 The caller runs `Watcher.step` whenever files may have changed. A session that cannot be read or a
 log that cannot be reached does not stop it: failures are reported once, and retried.
@@ -21,7 +21,27 @@ Three helpers do the parts that take long, or wait:
 
 * `CheckpointAnchoring` registers checkpoints in a transparency service, in a thread.
 * `SealingQueue` seals ended sessions, in another thread, from the content as first seen.
-* `FileChanges` waits for changes, for the caller's loop.
+* `FileChanges` waits until files change; the caller then runs `step`.
+
+Sealing a session by hand shows what the queue hands over, and what the journal notes:
+
+>>> from vacr.capture.session_sources import SessionPlace
+>>> from vacr.capture.watcher import SealedRecord, SealingQueue, SealRequest
+>>> journal = Journal(Path("state/journal"))
+>>> place = SessionPlace("some-agent", Path("abc.jsonl"))
+>>> session = journal.session(place.name)
+>>> session.begin(place.agent, place.path, "")
+>>> part = session.open_part("abc.jsonl", place.path, rewritten=False)
+>>> session.note_changes(part, (0, 0, b"one\n"))
+>>> def seal(agent, copy):  # sign and register; here, the content stands for its digest
+...     return [SealedRecord(place.name, copy.path.read_bytes(), b"", copy.path.name)]
+>>> queue = SealingQueue(journal, seal, report=print)
+>>> queue.start([SealRequest(place, place.name, session.head)])
+>>> queue.finish()
+sealed: abc.jsonl
+>>> session.state.sealed.record, session.state.unsealed
+(b'one\n', 0)
+>>> journal.close()
 """
 
 from __future__ import annotations
@@ -319,7 +339,12 @@ SealFunction = Callable[[str, SessionCopy], list[SealedRecord]]
 
 
 class SealingQueue:
-    """Has sessions sealed one after the other, and remembers which are under way."""
+    """Has sessions sealed one after the other, and remembers which are under way.
+
+    A session is sealed from its journal, not from its transcript: the record has the content as
+    first seen. Sealing may take long, so it runs in a thread next to the capture; sessions of
+    sub-agents are sealed together with the main one.
+    """
 
     def __init__(self, journal: Journal, seal: SealFunction, report: Callable[[str], None]) -> None:
         """Seal sessions of a journal by `seal`, and report results through `report`."""
@@ -438,7 +463,10 @@ def _write_session_parts(
 class FileChanges:
     """Waits for changes below folders; an iterator of sets of changed paths.
 
-    If anything may have changed, it yields None.
+    If anything may have changed, it yields None. The system's notifications are fast and cheap, but
+    not complete: folders may not exist yet, the system may run out of watches, and some folders
+    cannot be read. So it also looks at everything at long intervals, and at short ones without
+    notifications.
     """
 
     def __init__(

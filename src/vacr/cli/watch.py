@@ -424,7 +424,7 @@ class _EntryCounter:
             parts = self._journal.session(session.journal).state.parts
             count = count_record_entries(
                 session.place.agent,
-                [(part.name, bytes(part.content.held or b"")) for part in parts],
+                [(part.name, bytes(part.content.loaded or b"")) for part in parts],
             )
             entries = entries if count is None else count
         now = time.monotonic()
