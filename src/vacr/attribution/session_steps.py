@@ -223,7 +223,7 @@ class _SessionWalk:
         call = self._build_call("apply_patch", None, name, report["call_id"])
         if len(scripts) == 1:
             call.entry, call.call_id = scripts[0].entry, scripts[0].call_id
-            scripts[0].native["told"] = True
+            scripts[0].native["patch_reported"] = True
         call.native, call.result_entry = report, name
         call.time, call.inherited = self.time, _is_inherited(entry)
         call.state = CALL_FAILED if self.agent.has_failed(call, {}, report) else CALL_DONE

@@ -103,8 +103,8 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
 def move_path(replay: Replay, source: str, target: str, *, copied: bool, reported: bool) -> None:
     """Move or copy a file or a folder.
 
-    A move that git only `reported` is already done: it is taken over where nothing is known of the
-    target.
+    A move that git `reported` has already happened, so it counts only while no line of the target
+    is known.
     """
     if reported:
         old, new = replay.track(source, ""), replay.track(target, "")

@@ -156,7 +156,7 @@ def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
         script = get_text_argument(call.input, COMMAND_ARGUMENTS)
     if script is None:
         return
-    if call.native.get("told") is not True:
+    if call.native.get("patch_reported") is not True:
         for patch in find_script_patches(script):
             yield from parse_patch_actions(patch)
     if has_unknown_effects(script):
