@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs vacr as this checkout has it, in an environment of its own; what it needs besides is pinned by hashes.
+# Install vacr from this checkout in a separate environment; its dependencies are pinned by hashes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 place=$RUNNER_TEMP/vacr
-# Where both actions run in one job, the second finds what the first has installed.
+# If both actions run in one job, the second reuses the environment of the first.
 if [ -e "$place.from" ] && [ "$(cat "$place.from")" = "$root" ]; then exit; fi
 
-# Python takes modules from the current folder, which is the repository that is looked at, and from where these variables lead,
-# which may be there as well: nothing of it is to be run.
+# Python loads modules from the current folder, which is the audited repository, and from the folders in these variables, which may
+# be there, too. Avoid both, so that no code of the repository runs.
 cd "$RUNNER_TEMP"
 unset PYTHONHOME PYTHONPATH PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONUSERBASE
 "$PYTHON" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-	echo "::error::vacr needs Python 3.11 or newer: have actions/setup-python install one before, or name one with the input python"
+	echo "::error::vacr needs Python 3.11 or newer. Run actions/setup-python first, or set the input python."
 	exit 2
 }
 "$PYTHON" -I -m venv --clear "$place"

@@ -1,6 +1,4 @@
-"""A repository with a pull request, in which an agent worked and its session was sealed; and a
-runner for actions.
-"""
+"""Fixtures: a repository with a pull request of an agent, and a runner for actions."""
 
 import os
 import sys
@@ -21,7 +19,7 @@ SUM = (
 
 @pytest.fixture
 def runner(tmp_path):
-    """Give a runner on which vacr is installed already, as the action would leave it."""
+    """Return a runner with vacr installed, as the action leaves it."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     (temporary / "vacr").symlink_to(sys.prefix)
@@ -44,7 +42,7 @@ class Pull:
         self.base = commit(self.repo, "Start")
         git(self.repo, "checkout", "-q", "-b", "topic")
 
-    def agent(
+    def add_by_agent(
         self,
         path="sums.py",
         name="one",
@@ -52,7 +50,7 @@ class Pull:
         prompt="Sum up an order",
         key="keys/signing.pem",
     ):
-        """Have an agent write a file, seal its session, and commit both."""
+        """Let an agent write a file, seal its session, and commit both."""
         agent = Agent(self.repo, name, model).asked(prompt).write(path, SUM)
         session = agent.save(self.folder / "sessions")
         done = self.vacr("seal", session, "--key", key, "-o", self.repo / "records")
@@ -60,14 +58,14 @@ class Pull:
         commit(self.repo, "Add it")
         return self.repo / "records" / f"{session.stem}.acr.json"
 
-    def by_hand(self, text="written = 'by hand, and nobody saw it'\n", path="hand.py"):
+    def add_by_hand(self, text="written = 'by hand, without a record'\n", path="hand.py"):
         """Write a file by hand, and commit it."""
         (self.repo / path).write_text(text)
         commit(self.repo, "By hand")
 
     @property
     def event(self):
-        """Give what GitHub tells of the pull request."""
+        """Return the event of the pull request, as GitHub describes it."""
         head = git(self.repo, "rev-parse", "HEAD")
         return {
             "event": {"pull_request": {"base": {"sha": self.base}, "head": {"sha": head}}},
@@ -85,13 +83,13 @@ def audit(runner, pull):
     """Run the action on the pull request."""
 
     def run(event=None, **inputs):
-        asked = {"records": "records", "trust": "keys/team.pem"} | {
-            name.replace("_", "-"): one for name, one in inputs.items()
+        all_inputs = {"records": "records", "trust": "keys/team.pem"} | {
+            name.replace("_", "-"): value for name, value in inputs.items()
         }
-        return runner.run("action.yml", asked, pull.event if event is None else event)
+        return runner.run("action.yml", all_inputs, pull.event if event is None else event)
 
     return run
 
 
-def files_in(folder: Path):
+def list_files(folder: Path):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}

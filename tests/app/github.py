@@ -1,6 +1,4 @@
-"""Runs an action of this repository as GitHub's runner does: each step in bash, with its inputs,
-files and commands.
-"""
+"""A runner for the actions of this repository: it runs each step in bash, as GitHub does."""
 
 import re
 import subprocess
@@ -15,15 +13,13 @@ _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _COMMAND = re.compile(r"\s*::([a-z-]+|[0-9a-f]{32})(?: (.*?))?::(.*)")
 
 
-def load(name):
+def load_action(name):
     """Read the file of an action."""
     return yaml.safe_load((ROOT / name).read_text("utf-8"))
 
 
-def evaluated(text, contexts):
-    """Put in what expressions stand for: members of contexts, the first of several that is not
-    empty.
-    """
+def evaluate_expressions(text, contexts):
+    """Replace expressions by members of contexts; of alternatives, the first that is not empty."""
 
     def value(path):
         found = contexts
@@ -35,8 +31,8 @@ def evaluated(text, contexts):
 
 
 @dataclass
-class Ran:
-    """What came of an action."""
+class ActionResult:
+    """The result of an action."""
 
     code: int
     log: str
@@ -44,8 +40,8 @@ class Ran:
     summary: str
     commands: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
 
-    def told(self, level):
-        """Give the annotations of a level, with the file that they are beside."""
+    def list_annotations(self, level):
+        """Return the file and the message of each annotation of a level."""
         return [
             (properties.get("file", ""), message)
             for name, properties, message in self.commands
@@ -63,34 +59,36 @@ class Runner:
 
     def run(self, action, inputs, event=None):
         """Run all steps, until one fails."""
-        found = load(action)
-        unknown = inputs.keys() - found["inputs"].keys()
+        definition = load_action(action)
+        unknown = inputs.keys() - definition["inputs"].keys()
         assert not unknown
         given = {
-            name: inputs.get(name, one.get("default", "")) for name, one in found["inputs"].items()
+            name: inputs.get(name, one.get("default", ""))
+            for name, one in definition["inputs"].items()
         }
         contexts = {"inputs": given, "github": event or {}, "steps": {}}
         summary, log, code = self._file("summary"), "", 0
-        for step in found["runs"]["steps"]:
+        for step in definition["runs"]["steps"]:
             output = self._file("output")
             started = self.start(action, step, contexts, output, summary)
             log += started.communicate()[0].decode()
             code = started.returncode
             contexts["steps"][step.get("id", "")] = {
-                "outputs": outputs_in(output.read_text("utf-8"))
+                "outputs": parse_outputs(output.read_text("utf-8"))
             }
             if code:
                 break
         outputs = {
-            name: evaluated(one["value"], contexts) for name, one in found["outputs"].items()
+            name: evaluate_expressions(one["value"], contexts)
+            for name, one in definition["outputs"].items()
         }
-        return Ran(code, log, outputs, summary.read_text("utf-8"), commands_in(log))
+        return ActionResult(code, log, outputs, summary.read_text("utf-8"), parse_commands(log))
 
     def start(self, action, step, contexts, output, summary):
         """Start one step, in the shell that it names."""
         assert step["shell"] == "bash"
         script = self._file("step.sh")
-        script.write_text(evaluated(step["run"], contexts))
+        script.write_text(evaluate_expressions(step["run"], contexts))
         environment = {
             **self.environment,
             "GITHUB_ACTION_PATH": str((ROOT / action).parent),
@@ -98,7 +96,10 @@ class Runner:
             "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(summary),
             "RUNNER_TEMP": str(self.temporary),
-            **{name: evaluated(value, contexts) for name, value in step.get("env", {}).items()},
+            **{
+                name: evaluate_expressions(value, contexts)
+                for name, value in step.get("env", {}).items()
+            },
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         pipes = {
@@ -115,8 +116,8 @@ class Runner:
         return path
 
 
-def outputs_in(text):
-    """Read a file of outputs."""
+def parse_outputs(text):
+    """Parse a file of outputs."""
     found, lines = {}, iter(text.split("\n"))
     for line in lines:
         if line:
@@ -126,8 +127,8 @@ def outputs_in(text):
     return found
 
 
-def commands_in(log):
-    """Give the commands that a runner would hear in a log."""
+def parse_commands(log):
+    """Return the commands in a log that GitHub would execute."""
     found, stopped = [], None
     for line in log.split("\n"):
         command = _COMMAND.match(line)
@@ -140,8 +141,8 @@ def commands_in(log):
             found.append(
                 (
                     command[1],
-                    {name: _meant(value) for name, value in properties.items()},
-                    _meant(command[3]),
+                    {name: _unescape(value) for name, value in properties.items()},
+                    _unescape(command[3]),
                 )
             )
         else:
@@ -150,7 +151,7 @@ def commands_in(log):
     return found
 
 
-def _meant(text):
+def _unescape(text):
     for code, letter in (("%2C", ","), ("%3A", ":"), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
         text = text.replace(code, letter)
     return text

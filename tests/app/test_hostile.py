@@ -1,4 +1,4 @@
-"""Names, models and prompts that would like to be commands, outputs, or Markdown."""
+"""Hostile names, models and prompts do not become commands, outputs or Markdown."""
 
 import json
 from contextlib import redirect_stdout
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.app.github import commands_in, outputs_in
+from tests.app.github import parse_commands, parse_outputs
 from tests.attribution.working_agent import commit
-from vacr.app.commit_audit import Audit
+from vacr.app.audit_action import Audit, format_audit_summary
 from vacr.app.github import GitHubWorkflow
-from vacr.app.summaries import format_audit_summary, format_seal_summary
+from vacr.app.seal_action import format_seal_summary
 from vacr.exchange.transcript import format_table_cell
 from vacr.viewer.content import make_visible
 
@@ -25,10 +25,8 @@ NASTY = (
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
-def rendered(text):
-    """Give the tables of a text as Markdown shows them, a list of rows each, with each cell's
-    tokens.
-    """
+def parse_tables(text):
+    """Return the tables of a Markdown text: for each its rows, with the tokens of each cell."""
     tables = []
     for token in MARKDOWN.parse(text):
         if token.type == "table_open":
@@ -40,8 +38,8 @@ def rendered(text):
     return tables
 
 
-def texts(tokens):
-    """Give the text of a cell that is nothing but code."""
+def read_code_cell(tokens):
+    """Return the text of a cell that contains only code."""
     kinds = [(token.type, token.content) for token in tokens]
     assert kinds[0] == ("html_inline", "<code>")
     assert kinds[-1] == ("html_inline", "</code>")
@@ -50,39 +48,39 @@ def texts(tokens):
 
 
 @given(st.text(st.characters(), min_size=1))
-def test_a_cell_stays_one_whatever_is_in_it(text):
+def test_hostile_text_stays_in_its_cell(text):
     made = f"| a | b |\n|---|---|\n| {format_table_cell(text)} | end |\n"
-    (table,) = rendered(made)
+    (table,) = parse_tables(made)
     first, last = table[1]
     assert [token.content for token in last] == ["end"]
-    assert texts(first).split() == make_visible(text).split()
+    assert read_code_cell(first).split() == make_visible(text).split()
 
 
 @given(st.text(), st.text(), st.integers(1, 9))
-def test_an_annotation_is_one_command_whatever_is_in_it(message, file, line):
+def test_hostile_text_stays_in_its_annotation(message, file, line):
     workflow, log = GitHubWorkflow(), StringIO()
     with redirect_stdout(log), workflow.stop_commands():
         workflow.annotate("error", message, file, (line, line))
-        print("::error::of somebody else")
-    ((level, properties, _),) = commands_in(log.getvalue())
-    told = {"file": file.encode("utf-8", "replace").decode()} if file else {}
-    assert (level, properties) == ("error", told | {"line": str(line), "endLine": str(line)})
+        print("::error::from elsewhere")
+    ((level, properties, _),) = parse_commands(log.getvalue())
+    expected = {"file": file.encode("utf-8", "replace").decode()} if file else {}
+    assert (level, properties) == ("error", expected | {"line": str(line), "endLine": str(line)})
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_an_output_is_one_whatever_is_in_it(tmp_path_factory, value):
+def test_hostile_text_stays_in_its_output(tmp_path_factory, value):
     file = tmp_path_factory.mktemp("output") / "output"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GITHUB_OUTPUT", str(file))
         workflow = GitHubWorkflow()
         workflow.output("first", value)
         workflow.output("verdict", "unknown")
-    assert outputs_in(file.read_bytes().decode()) == {"first": value, "verdict": "unknown"}
+    assert parse_outputs(file.read_bytes().decode()) == {"first": value, "verdict": "unknown"}
 
 
-def test_nothing_gets_out_of_its_place(audit, pull):
+def test_hostile_names_stay_in_their_places(audit, pull):
     path = NASTY.replace("/", "") + ".py"
-    pull.agent(path, f"{NASTY[:40]}", f"{NASTY}\nverdict=known", NASTY)
+    pull.add_by_agent(path, f"{NASTY[:40]}", f"{NASTY}\nverdict=known", NASTY)
     (pull.repo / "records/::error::x\n##[error]y|`.acr.json").write_text('{"no": "record"}')
     commit(pull.repo)
     ran = audit(pages="site")
@@ -91,25 +89,25 @@ def test_nothing_gets_out_of_its_place(audit, pull):
     )
     assert not (pull.repo / "trap").exists()
     assert [name for name, _, _ in ran.commands] == ["error", "notice"]
-    assert ran.told("error")[0][0] == "records/::error::x\n##[error]y|`.acr.json"
-    assert ran.told("notice")[0][0] == path
-    tables = rendered(ran.summary)
+    assert ran.list_annotations("error")[0][0] == "records/::error::x\n##[error]y|`.acr.json"
+    assert ran.list_annotations("notice")[0][0] == path
+    tables = parse_tables(ran.summary)
     assert [len(table) for table in tables] == [5, 2, 2, 3]
     assert [{len(row) for row in table} for table in tables] == [{3}, {5}, {4}, {5}]
-    assert texts(tables[1][1][0]) == " ".join(path.split())
+    assert read_code_cell(tables[1][1][0]) == " ".join(path.split())
     conversation, model, count, prompt = tables[2][1]
-    assert (texts(conversation), count[0].content) == (
+    assert (read_code_cell(conversation), count[0].content) == (
         " ".join(f"session-{NASTY[:40]}".split()),
         "5",
     )
-    assert texts(model).endswith("verdict=known")
-    assert texts(prompt).startswith("a|b `c` $(touch trap)")
+    assert read_code_cell(model).endswith("verdict=known")
+    assert read_code_cell(prompt).startswith("a|b `c` $(touch trap)")
     report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
     assert report["lines"]["files"][0]["path"] == path
 
 
-def test_a_summary_has_room_for_whatever_is_in_it():
-    """Fill every cell of every table with what takes most room."""
+def test_summary_stays_within_the_size_limit():
+    """Fill each cell of each table with long text."""
     for letter in ("\U000e0001", "\x1b", "|", "\U0001f600", "\n|"):
         text = letter * 5000
         who = {"contributor": {"type": "ai", "model-id": text}, "start-line": 1, "end-line": 1}
@@ -138,14 +136,14 @@ def test_a_summary_has_room_for_whatever_is_in_it():
         assert len(format_seal_summary("failed", [sealed] * 200).encode()) < 1 << 20
 
 
-def test_many_files_and_records_fit_into_a_summary(audit, pull):
-    pull.agent()
+def test_summary_of_many_files_stays_within_the_size_limit(audit, pull):
+    pull.add_by_agent()
     for number in range(230):
         (pull.repo / f"{'|' * 200}{number}.py").write_text(f"number = {number}\n")
         (pull.repo / f"records/{'`' * 200}{number}.acr.json").write_text("{}")
     commit(pull.repo)
     ran = audit()
-    assert (ran.code, len(ran.told("error"))) == (1, 10)
-    assert "And 131 more; the report has them all." in ran.summary
+    assert (ran.code, len(ran.list_annotations("error"))) == (1, 10)
+    assert "And 131 more; the report lists all of them." in ran.summary
     assert len(ran.summary.encode()) < 1 << 20
     assert len(json.loads((pull.repo / ran.outputs["report"]).read_bytes())["records"]) == 231

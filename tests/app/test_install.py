@@ -1,4 +1,4 @@
-"""The step that installs vacr, from this checkout, with what is pinned."""
+"""The step that installs vacr from this checkout with pinned dependencies."""
 
 import os
 import subprocess
@@ -10,10 +10,8 @@ from tests.app.github import Runner
 from tests.conftest import ROOT
 
 
-def test_it_is_installed_and_audits(pull, tmp_path):
-    """Run the whole action on a machine that has nothing but Python, in a repository that would
-    like to be run by it.
-    """
+def test_action_installs_vacr_and_audits(pull, tmp_path):
+    """Run the whole action on a machine that has only Python, in a repository with hostile modules."""
     if subprocess.run(
         [
             sys.executable,
@@ -27,10 +25,10 @@ def test_it_is_installed_and_audits(pull, tmp_path):
             "click",
         ]
     ).returncode:
-        pytest.skip("no index of packages can be reached: the installation is not tested")
-    pull.agent()
+        pytest.skip("needs a package index")
+    pull.add_by_agent()
     for name in ("venv", "pip", "ensurepip", "vacr", "sys", "encodings", "sitecustomize"):
-        pull.by_hand(f"open('{tmp_path}/trap', 'w')\n", f"{name}.py")
+        pull.add_by_hand(f"open('{tmp_path}/trap', 'w')\n", f"{name}.py")
     kept = {
         name: os.environ[name]
         for name in os.environ
@@ -56,7 +54,7 @@ def test_it_is_installed_and_audits(pull, tmp_path):
         [installed / "bin/pip", "freeze"], capture_output=True, check=True, text=True
     ).stdout
     assert f"vacr @ {ROOT.as_uri()}" in freeze
-    # It is found again, and not installed once more.
+    # A second run reuses the installation.
     (installed / "pyvenv.cfg").rename(installed / "moved.cfg")
     assert (
         subprocess.run(
@@ -68,12 +66,15 @@ def test_it_is_installed_and_audits(pull, tmp_path):
     assert not (installed / "pyvenv.cfg").exists()
 
 
-def test_an_old_python_is_refused(pull, tmp_path):
-    """Have a Python that says of itself that it is too old."""
+def test_old_python_is_rejected(pull, tmp_path):
+    """Use a Python that reports to be too old."""
     old = tmp_path / "old"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
     runner = Runner(pull.repo, tmp_path / "temporary", {"PATH": os.environ["PATH"]})
     for action in ("action.yml", "seal/action.yml"):
         ran = runner.run(action, {"python": str(old)})
-        assert (ran.code, "vacr needs Python 3.11 or newer" in ran.told("error")[0][1]) == (2, True)
+        assert (
+            ran.code,
+            "vacr needs Python 3.11 or newer" in ran.list_annotations("error")[0][1],
+        ) == (2, True)

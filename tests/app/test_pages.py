@@ -1,13 +1,11 @@
-"""The workflows that the documentation shows, and the inputs that it names, are those that there
-are.
-"""
+"""The documented workflows and inputs exist."""
 
 import re
 
 import pytest
 import yaml
 
-from tests.app.github import load
+from tests.app.github import load_action
 from tests.conftest import ROOT
 
 PAGES = [
@@ -24,7 +22,7 @@ ACTIONS = {"OWNER/vacr@COMMIT": "action.yml", "OWNER/vacr/seal@COMMIT": "seal/ac
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one["name"])
-def test_a_workflow_asks_for_what_there_is_and_for_no_rights(workflow):
+def test_documented_workflow_uses_existing_inputs_and_few_rights(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     ((job),) = workflow["jobs"].values()
     used = [step["uses"] for step in job["steps"] if "uses" in step]
@@ -32,14 +30,14 @@ def test_a_workflow_asks_for_what_there_is_and_for_no_rights(workflow):
     assert not [step for step in job["steps"] if "${{" in step.get("run", "")]
     for step in job["steps"]:
         if step.get("uses") in ACTIONS:
-            inputs = load(ACTIONS[step["uses"]])["inputs"]
+            inputs = load_action(ACTIONS[step["uses"]])["inputs"]
             assert step["with"].keys() <= inputs.keys()
             assert {name for name, one in inputs.items() if one.get("required")} <= step[
                 "with"
             ].keys()
 
 
-def test_each_action_is_shown():
+def test_each_action_is_documented():
     assert {
         step.get("uses")
         for one in WORKFLOWS
@@ -49,7 +47,9 @@ def test_each_action_is_shown():
 
 
 @pytest.mark.parametrize(("action", "part"), [("action.yml", 0), ("seal/action.yml", 1)])
-def test_each_input_and_output_is_named(action, part):
-    told = PAGES[0].split("## Seal sessions in a job")[part]
-    found = load(action)
-    assert [name for name in (*found["inputs"], *found["outputs"]) if f"`{name}`" not in told] == []
+def test_each_input_and_output_is_documented(action, part):
+    page = PAGES[0].split("## Seal sessions in a job")[part]
+    definition = load_action(action)
+    assert [
+        name for name in (*definition["inputs"], *definition["outputs"]) if f"`{name}`" not in page
+    ] == []

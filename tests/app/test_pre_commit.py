@@ -1,4 +1,4 @@
-"""The hooks, run by pre-commit itself: from a repository with this package, in one with records."""
+"""The hooks, run by pre-commit, in a repository with records."""
 
 import os
 import re
@@ -19,7 +19,7 @@ NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.ya
 
 @pytest.fixture
 def published(tmp_path):
-    """Give this package as it is here, in a repository that hooks can be taken from."""
+    """Return a repository with this package, and its commit."""
     folder = repository(tmp_path / "published")
     for name in NEEDED:
         if (ROOT / name).is_dir():
@@ -33,7 +33,7 @@ def published(tmp_path):
 
 @pytest.fixture
 def repo(vacr, tmp_path):
-    """Give a repository with two signed records, and the key that signed them."""
+    """Return a repository with two signed records and the key that signed them."""
     folder = repository(tmp_path / "repo")
     assert vacr("key", "generate", "-o", "keys").returncode == 0
     shutil.copy(tmp_path / "keys/signing.pub.pem", folder / "team.pem")
@@ -76,10 +76,8 @@ class PreCommit:
             command, cwd=self.repo, env=self.environment, capture_output=True, text=True
         )
 
-    def hooks(self):
-        """Stage everything, and give for each hook whether it is content, and what all of them
-        said.
-        """
+    def run_hooks(self):
+        """Stage everything, run the hooks, and return the verdict of each and the whole output."""
         git(self.repo, "add", "-A")
         done = self.run("run", "--color=never")
         verdicts = re.findall(r"(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)
@@ -87,50 +85,50 @@ class PreCommit:
         return verdicts, done.stdout
 
 
-def test_hooks_say_of_each_record_what_is_wrong(vacr, repo, published, tmp_path):
-    """All in one test, for it is the environment that takes its time."""
-    found = PreCommit(repo, published)
-    done = found.run("install-hooks")
+def test_hooks_report_each_bad_record(vacr, repo, published, tmp_path):
+    """Test everything at once, because the environment takes long to build."""
+    pre_commit = PreCommit(repo, published)
+    done = pre_commit.run("install-hooks")
     if done.returncode and "No matching distribution" in done.stdout:
-        pytest.skip("no index of packages can be reached: the hooks are not tested")
+        pytest.skip("needs a package index")
     assert done.returncode == 0, done.stdout
     one = repo / "records/session-one.acr.json"
     good = one.read_bytes()
-    assert found.hooks()[0] == ["Passed"] * 3
+    assert pre_commit.run_hooks()[0] == ["Passed"] * 3
 
     commit(repo)
     one.write_bytes(good.replace(b"Sum up", b"Add up"))
-    verdicts, said = found.hooks()
+    verdicts, output = pre_commit.run_hooks()
     assert verdicts == ["Failed"] * 3
-    assert "records/session-one.acr.json: invalid, 1 finding" in said
-    assert "the file changed after it was signed" in said
-    assert "records/session-one.acr.json: the record was changed after it was made" in said
-    assert "session-two" not in said
+    assert "records/session-one.acr.json: invalid, 1 finding" in output
+    assert "the file changed after it was signed" in output
+    assert "records/session-one.acr.json: the record was changed after it was made" in output
+    assert "session-two" not in output
 
-    # A statement alone is committed: the record that it is about is looked at.
+    # If only a statement is committed, its record is verified.
     one.write_bytes(good)
     statement = one.with_name(f"{one.name}.cose")
     kept = statement.read_bytes()
     assert vacr("key", "generate", "-o", "others").returncode == 0
     done = vacr("sign", one, "--key", "others/signing.pem", "-o", statement, "--overwrite")
     assert done.returncode == 0, done.err
-    assert found.hooks()[0] == ["Skipped", "Failed", "Skipped"]
+    assert pre_commit.run_hooks()[0] == ["Skipped", "Failed", "Skipped"]
     statement.write_bytes(kept)
 
-    # A record that nobody signed, and one that is none, beside a good one: each has its line.
+    # Unsigned and unreadable records are reported one by one.
     for name in ("--trust=x.acr.json", "::error::\n$(touch trap).acr.json"):
         (repo / name).write_bytes(good)
     (repo / "none.acr.json").write_text("{")
-    verdicts, said = found.hooks()
+    verdicts, output = pre_commit.run_hooks()
     assert verdicts == ["Failed"] * 3
-    assert "--trust=x.acr.json: valid" in said
-    assert "none.acr.json: unreadable" in said
-    assert said.count("not signed: there is no statement beside it") == 3
-    assert "--trust=x.acr.json: attribution recomputed, identical" in said
+    assert "--trust=x.acr.json: valid" in output
+    assert "none.acr.json: unreadable" in output
+    assert output.count("not signed: there is no statement beside it") == 3
+    assert "--trust=x.acr.json: attribution recomputed, identical" in output
     assert not list(tmp_path.rglob("trap"))
 
 
-def test_no_name_of_a_file_is_an_option():
+def test_file_names_cannot_pass_for_options():
     assert {hook["args"][-1] for hook in HOOKS} == {"--"}
     page = (ROOT / "docs/how-to/pre-commit.md").read_text("utf-8")
     config = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.conftest import files_in
-from tests.app.github import load
+from tests.app.conftest import list_files
+from tests.app.github import load_action
 from tests.conftest import EXAMPLES
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
@@ -44,14 +44,14 @@ def seal(runner, key):
             name.replace("_", "-"): one for name, one in inputs.items()
         }
         ran = runner.run("seal/action.yml", asked)
-        _nothing_is_left_of(asked["key"], runner, ran)
+        _check_key_is_gone(asked["key"], runner, ran)
         return ran
 
     return run
 
 
-def _nothing_is_left_of(key, runner, ran):
-    """Look for the key wherever it might have been left."""
+def _check_key_is_gone(key, runner, ran):
+    """Check that the key is in no file, log, summary or output."""
     assert {path.name for path in runner.temporary.iterdir()} <= {
         "vacr",
         "vacr.from",
@@ -61,7 +61,7 @@ def _nothing_is_left_of(key, runner, ran):
     texts = [ran.log, ran.summary, *ran.outputs.values()]
     texts += [
         (runner.workspace / name).read_bytes().decode("latin-1")
-        for name in files_in(runner.workspace)
+        for name in list_files(runner.workspace)
     ]
     assert secret is None or not [text for text in texts if secret in text]
 
@@ -81,7 +81,7 @@ def test_sessions_are_sealed_and_registered(seal, service, runner, vacr, tmp_pat
     )
     assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
     assert (ran.commands, ran.outputs["output"], len(service.posted)) == ([], "out", 1)
-    assert files_in(runner.workspace / "out") == {
+    assert list_files(runner.workspace / "out") == {
         "a.acr.json",
         "a.acr.json.cose",
         "a.acr.source.zip",
@@ -102,12 +102,12 @@ def test_sessions_are_sealed_and_registered(seal, service, runner, vacr, tmp_pat
     assert vacr("verify", runner.workspace / "out", *trust).returncode == 0
 
 
-def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
+def test_unregistered_statement_waits_in_the_outbox(seal, service, runner):
     service.plan = ["cut"] * 99
     ran = seal(service=service.url, patience="0")
     assert verdict(ran) == (0, "pending", "0", "1"), ran.log
-    ((file, message),) = ran.told("warning")
-    assert (file, message.startswith("signed, and still to be registered")) == (
+    ((file, message),) = ran.list_annotations("warning")
+    assert (file, message.startswith("signed, but not registered yet")) == (
         "sealed/a.acr.json.cose",
         True,
     )
@@ -115,7 +115,7 @@ def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
     outbox = runner.workspace / "sealed/outbox"
     assert len(list(outbox.glob("*.json"))) == 1
     assert seal(service=service.url, patience="0", fail_on="pending").code == 1
-    # Where the folder is brought along and the service is back, what was left goes first.
+    # A later run with the same folder registers the waiting statement first.
     service.plan, service.posted = [], []
     (runner.workspace / "sessions/a.jsonl").rename(runner.workspace / "sessions/b.jsonl")
     ran = seal(service=service.url)
@@ -128,19 +128,19 @@ def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
     ]
 
 
-def test_sessions_may_lie_in_the_home_folder(seal, runner, tmp_path):
+def test_sessions_can_be_in_the_home_folder(seal, runner, tmp_path):
     (tmp_path / "home").mkdir()
     (runner.workspace / "sessions").rename(tmp_path / "home/sessions")
     assert verdict(seal(sessions="~/sessions")) == (0, "sealed", "1", "0")
 
 
-def test_a_token_is_in_no_argument(seal, service):
+def test_token_reaches_the_service(seal, service):
     service.token = "of-the-team"  # noqa: S105 - not one
     assert verdict(seal(service=service.url, token="of-the-team"))[:2] == (0, "sealed")  # noqa: S106
     assert verdict(seal(service=service.url, token="another", output="more"))[:2] == (1, "failed")  # noqa: S106
 
 
-def test_a_key_may_have_a_passphrase(seal, tmp_path):
+def test_key_can_have_a_passphrase(seal, tmp_path):
     command = [
         "openssl",
         "pkcs8",
@@ -153,7 +153,7 @@ def test_a_key_may_have_a_passphrase(seal, tmp_path):
         "pass: so ",
     ]
     if not shutil.which("openssl"):
-        pytest.skip("no openssl: keys are not encrypted")
+        pytest.skip("needs openssl to encrypt keys")
     encrypted = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     assert verdict(seal(key=encrypted, passphrase=" so \n")) == (0, "sealed", "1", "0")  # noqa: S106
     assert verdict(seal(key=encrypted, output="more"))[:2] == (1, "failed")
@@ -162,23 +162,23 @@ def test_a_key_may_have_a_passphrase(seal, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "code", "message"),
     [
-        ({"key": ""}, 2, "A pull request from a fork gets no secrets."),
+        ({"key": ""}, 2, "Pull requests from forks get no secrets."),
         ({"sessions": "\n"}, 2, "the input sessions is empty"),
-        ({"fail_on": "x"}, 2, "It is one of: failed, pending, never."),
+        ({"fail_on": "x"}, 2, "Choose one of: failed, pending, never."),
         ({"key": "no key"}, 1, "ended with exit code 3"),
         ({"sessions": "missing.jsonl"}, 1, "not recorded"),
         ({"sessions": "--help"}, 1, "not recorded"),
         ({"base": "HEAD"}, 1, "ended with exit code 3"),
     ],
 )
-def test_what_is_wrong_is_an_annotation(seal, asked, code, message):
+def test_errors_are_annotated(seal, asked, code, message):
     ran = seal(**asked)
-    ((_, told),) = ran.told("error")
-    assert (ran.code, message in told) == (code, True), ran.log
+    ((_, text),) = ran.list_annotations("error")
+    assert (ran.code, message in text) == (code, True), ran.log
     assert code == 2 or seal(**asked, fail_on="never").code == 0
 
 
-def test_a_hostile_name_stays_in_its_place(seal, runner):
+def test_hostile_name_stays_in_its_place(seal, runner):
     (runner.workspace / "sessions/a.jsonl").rename(
         runner.workspace / "sessions/::error::|`\n::warning::$(touch trap).jsonl"
     )
@@ -189,9 +189,9 @@ def test_a_hostile_name_stays_in_its_place(seal, runner):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it makes the folder
-    """Cancel a job as GitHub does: the first process of the step gets a signal, and no other."""
-    definition = load("seal/action.yml")
+def test_key_stays_secret_and_is_removed_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it makes the folder
+    """Cancel a job as GitHub does: only the first process of the step gets a signal."""
+    definition = load_action("seal/action.yml")
     inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}
     inputs |= {
         "sessions": "sessions",
@@ -204,7 +204,7 @@ def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runn
         "seal/action.yml", definition["runs"]["steps"][1], {"inputs": inputs}, out, out
     )
     try:
-        inner = _the_child_that_seals(started.pid)
+        inner = _wait_for_seal_process(started.pid)
         words, variables = (
             (Path("/proc") / str(inner) / name).read_bytes() for name in ("cmdline", "environ")
         )
@@ -231,24 +231,24 @@ def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runn
     )
 
 
-def _the_child_that_seals(process):
-    """Wait until the verb runs, and has read the key."""
+def _wait_for_seal_process(process):
+    """Wait until `vacr seal` runs; return its process id."""
     for _ in range(600):
-        for found in _below(process):
+        for found in _list_descendants(process):
             if b"seal\0--format" in (Path("/proc") / str(found) / "cmdline").read_bytes():
                 return found
         time.sleep(0.05)
     raise TimeoutError
 
 
-def _below(process):
+def _list_descendants(process):
     children = (
         (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
     )
-    return [one for child in children for one in (child, *_below(child))]
+    return [one for child in children for one in (child, *_list_descendants(child))]
 
 
-def test_a_job_cancelled_while_the_verb_starts_leaves_no_process(monkeypatch):
+def test_job_cancelled_during_start_leaves_no_process(monkeypatch):
     started = []
 
     class Interrupted(subprocess.Popen):

@@ -1,61 +1,133 @@
 """The action that audits a pull request: `action.yml` runs this module.
 
-It verifies the records that a repository holds, finds out who wrote the new lines, and reports that
-as annotations, outputs, a summary, a JSON report and pages:
+It verifies the records in a repository, finds out who wrote the new lines, and reports the result
+as annotations, outputs, a summary, a JSON report and pages.
 
-    >>> from vacr.app.audit_action import _describe_line_range
-    >>> _describe_line_range({
-    ...     "contributor": {"type": "ai", "model-id": "sonnet"},
-    ...     "session-id": "s-1", "evidence": "call-result", "prompt": "Add a test",
-    ... })
-    'ai by sonnet, conversation s-1, call-result: Add a test'
+Only verified records count as evidence about lines. Without a trusted key, all unmodified records
+count, and the verdict says that they prove nothing. Files without lines, such as programs and
+submodules, are of unknown origin. The verdict is the worst of all results:
 
-The pull request is not trusted: nothing is written where its repository has a file, no link leads
-out of it, and keys come from its base.
+    >>> from vacr.app.audit_action import AUDIT_UNVERIFIED, Audit
+    >>> lines = {"total": {"unknown": 0}, "no-text": []}
+    >>> Audit([{"verified": True}], lines, trusting=True).verdict
+    'known'
+    >>> Audit([{"verified": False}], lines, trusting=True).fails(AUDIT_UNVERIFIED)
+    True
+
+The pull request is untrusted: the action overwrites no file of its repository, follows no link out
+of it, and takes keys from its base.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from vacr.app.commit_audit import (
-    AUDIT_FAIL_POLICIES,
-    AUDIT_NEVER_FAILS,
-    AUDIT_UNKNOWN,
-    Audit,
-    audit_commits,
-)
 from vacr.app.github import (
+    CONTRIBUTOR_LABELS,
     GitHubWorkflow,
     InputKeys,
+    format_cell,
+    format_table,
     read_choice_input,
     read_flag_input,
     read_input,
     read_input_paths,
     run_action,
 )
-from vacr.app.summaries import format_audit_summary
-from vacr.blame import Repository, find_work_tree_names
+from vacr.blame import Repository, blame_commit, find_work_tree_names
 from vacr.console import Voice, align_columns, encode_output_document, get_terminal_width
 from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.evidence import Tier
+from vacr.files import read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
+    RECORD_SUFFIXES,
+    STATEMENT_SUFFIX,
     EvidenceOptions,
     PageRun,
     VerificationOptions,
+    build_commit_document,
+    build_sealed_source_path,
     build_verdict_rows,
+    find_proven_time,
+    find_statement_pairs,
     format_count,
     format_verdict_totals,
+    judge_statements,
+    load_verification_policy,
+    read_input_records,
 )
 
+AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_KNOWN = "unverified", "unknown", "known"
+AUDIT_NEVER_FAILS = "never"
+AUDIT_FAIL_POLICIES = (AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_NEVER_FAILS)
 _AUDIT_FAILED_EXIT = 1
-_NO_TEXT_MESSAGE = "no text, so nothing proves who made it"
+_NO_TEXT_MESSAGE = "not a text file: its author is unknown"
 _EVIDENCE_TIERS = ("", Tier.AFFIRMING.label, Tier.WARNING.label)
+_SHORT_COMMIT_LENGTH = 12
+_VERDICT_TEXTS = {
+    AUDIT_UNVERIFIED: "❌ **unverified**: some records are not verified.",
+    AUDIT_UNKNOWN: (
+        "❔ **unknown**: all records are verified, but some lines or files have no known author."
+    ),
+    AUDIT_KNOWN: "✅ **known**: all records are verified, and they prove who wrote each new line.",
+}
+_NO_KEYS_TEXT = (
+    "❌ **unverified**: no trusted key given, so the records prove nothing. Add one with the input "
+    "`trust`."
+)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit."""
+
+    records: list[dict[str, Any]]
+    """The verdicts, as in `vacr verify --format json`."""
+    lines: dict[str, Any]
+    """The lines, as in `vacr blame --commit --format json`."""
+    trusting: bool
+    """Whether there are trusted keys."""
+    missing: list[str] = field(default_factory=list)
+    """Paths that do not exist."""
+    left_out: list[str] = field(default_factory=list)
+    """Verified files that could not be used."""
+
+    @property
+    def verdict(self) -> str:
+        """Return the result in a word."""
+        if self.failed:
+            return AUDIT_UNVERIFIED
+        is_known = not self.lines["total"]["unknown"] and not self.lines["no-text"]
+        return AUDIT_KNOWN if is_known else AUDIT_UNKNOWN
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """Return the verdicts about records that are not verified."""
+        return [verdict for verdict in self.records if not verdict["verified"]]
+
+    def fails(self, policy: str) -> bool:
+        """Return whether the job fails under a policy."""
+        if policy == AUDIT_NEVER_FAILS:
+            return False
+        return self.verdict == AUDIT_UNVERIFIED or policy == self.verdict == AUDIT_UNKNOWN
+
+    def build_document(self) -> dict[str, Any]:
+        """Describe the audit for programs."""
+        return {
+            "verdict": self.verdict,
+            "records": self.records,
+            "lines": self.lines,
+            "missing": self.missing,
+            "left-out": self.left_out,
+        }
 
 
 def audit_pull_request(workflow: GitHubWorkflow) -> int:
@@ -69,7 +141,7 @@ def audit_pull_request(workflow: GitHubWorkflow) -> int:
     if not paths:
         raise UsageError(
             "the input records is empty",
-            hint="Name the folder or the files that the records are in.",
+            hint="Set it to the folder or the files of the records.",
         )
     repository = Repository(".")
     base, revision = _find_commit_range(repository)
@@ -97,6 +169,9 @@ def audit_pull_request(workflow: GitHubWorkflow) -> int:
     return _AUDIT_FAILED_EXIT if audit.fails(policy) else 0
 
 
+# The inputs
+
+
 def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
     """Return the base and the audited revisions: all since the base, or only the last commit.
 
@@ -111,8 +186,8 @@ def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
         first = repository.resolve_commit(base)
     except UnreadableInput as error:
         hint = (
-            "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, "
-            "name another with the input base."
+            "Set fetch-depth: 0 for actions/checkout. After a force push, choose another commit "
+            "with the input base."
         )
         raise UnreadableInput(
             error.message, where=error.where, hint=f"{error.hint}\n{hint}"
@@ -121,25 +196,25 @@ def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
 
 
 def _check_output_paths(repository: Repository, *outputs: str) -> None:
-    """Refuse to write where the repository has a file, which may be a link or a forged page.
+    """Check that no output replaces a file of the repository, which may be a link or a forged page.
 
     Raises:
-        UsageError: it has one.
+        UsageError: the repository has such a file.
     """
     head = repository.resolve_commit("HEAD")
     for path in filter(None, outputs):
         if any(repository.has_path(head, name) for name in find_work_tree_names(repository, path)):
-            hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
             raise UsageError(
-                f"{path} is the repository's, and nothing of ours is written there", hint=hint
+                f"{path} is a file of the repository, and must not be overwritten",
+                hint="Choose another path, for example in ${{ runner.temp }}.",
             )
 
 
 def _check_record_links(repository: Repository, paths: list[str]) -> None:
-    """Refuse links of the repository to files of the machine, which pages would show.
+    """Check that no link leads out of the repository, because pages would show its target.
 
     Raises:
-        UsageError: there is one.
+        UsageError: a link does.
     """
     head = repository.resolve_commit("HEAD")
     for path in paths:
@@ -149,18 +224,18 @@ def _check_record_links(repository: Repository, paths: list[str]) -> None:
         ):
             raise UsageError(
                 f"{path} is a link that leads out of the repository",
-                hint="Name the folder that it leads to.",
+                hint="Use the target of the link instead.",
             )
 
 
 def _read_verification_options(keys: InputKeys) -> VerificationOptions:
-    """Return what the inputs require of statements."""
+    """Return the requirements on statements from the inputs."""
     tier = read_choice_input("require-evidence", _EVIDENCE_TIERS)
     verifiers = keys.files("verifier-key")
     if bool(tier) != bool(read_input("verifier-key")):
         raise UsageError(
-            "require-evidence and verifier-key go together",
-            hint="Name a verifier whose results are believed.",
+            "require-evidence and verifier-key need each other",
+            hint="Set verifier-key to the key of a verifier that you trust.",
         )
     return VerificationOptions(
         trust=keys.files("trust"),
@@ -170,6 +245,96 @@ def _read_verification_options(keys: InputKeys) -> VerificationOptions:
         needs_timestamp=read_flag_input("require-timestamp"),
         evidence=EvidenceOptions(tier, verifier_keys=verifiers) if tier else None,
     )
+
+
+# The audit
+
+
+def audit_commits(
+    paths: Sequence[str],
+    options: VerificationOptions,
+    repository: Repository,
+    revision: str,
+    *,
+    trusting: bool,
+) -> Audit:
+    """Verify the records at some paths, and find the authors of the lines of commits with them.
+
+    If `trusting`, there are trusted keys, and only records that they signed count.
+
+    Raises:
+        VacrError: trust material cannot be read, or the commits do not exist.
+    """
+    load_verification_policy(options)
+    existing = [path for path in paths if Path(path).exists()]
+    pairs = list(dict.fromkeys(pair for path in existing for pair in find_statement_pairs(path)))
+    verdicts = list(judge_statements(pairs, options))
+    believed = [
+        verdict["file"]
+        for verdict in verdicts
+        if verdict["file"] and (verdict["verified"] or not trusting)
+    ]
+    records_by_file, left_out = _read_believed_records(believed)
+    records = [record for records in records_by_file.values() for record in records]
+    added = blame_commit(repository, revision, records)
+    own_names = _list_own_files(verdicts, believed)
+    own = set(find_work_tree_names(repository, *own_names, *records_by_file))
+    lines = build_commit_document(
+        replace(
+            added,
+            files=[file for file in added.files if file[0] not in own],
+            no_text=[name for name in added.no_text if name not in own],
+        )
+    )
+    missing = [path for path in paths if path not in existing]
+    return Audit(verdicts, lines, trusting, missing, left_out)
+
+
+def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list[str]:
+    """Return the records, statements and sealed sources, whose lines have no author.
+
+    Other signed files may have authors.
+    """
+    names = [
+        path
+        for verdict in verdicts
+        for path in (verdict["file"], verdict["statement"])
+        if path and path.endswith((*RECORD_SUFFIXES, STATEMENT_SUFFIX))
+    ]
+    names += [
+        str(build_sealed_source_path(Path(path)))
+        for path in believed
+        if path.endswith(RECORD_SUFFIXES)
+    ]
+    # A statement in the commits counts even if it was deleted since.
+    names += [f"{path}{STATEMENT_SUFFIX}" for path in names if path.endswith(RECORD_SUFFIXES)]
+    return names
+
+
+def _read_believed_records(
+    names: Sequence[str],
+) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    """Return the records by their files, and the errors of unreadable files."""
+    records, left_out = {}, []
+    for name in names:
+        try:
+            records[name] = _read_signed_file(name)
+        except VacrError as error:
+            left_out.append(f"{name}: {error.message}")
+    return records, left_out
+
+
+def _read_signed_file(name: str) -> list[dict[str, Any]]:
+    """Read the records or sessions in a file, without its neighbours, which are not signed."""
+    if name.endswith(RECORD_SUFFIXES):
+        return [item.record for item in read_input_records(name)]
+    with TemporaryDirectory(prefix="vacr-") as folder:
+        copy = Path(folder) / Path(name).name
+        copy.write_bytes(read_bytes(name))
+        return [item.record for item in read_input_records(str(copy))]
+
+
+# The report
 
 
 def _print_audit(audit: Audit) -> None:
@@ -185,12 +350,12 @@ def _print_audit(audit: Audit) -> None:
         counts = ", ".join(f"{file[kind]} {kind}" for kind in CONTRIBUTOR_TYPES)
         voice.result(f"{file['path']}: {counts}")
     for name in audit.lines["no-text"]:
-        voice.result(f"{name}: no text")
+        voice.result(f"{name}: not a text file")
     voice.result(f"verdict: {audit.verdict}")
 
 
 def _write_pages(paths: list[str], options: VerificationOptions, folder: str) -> str:
-    """Write pages of the records, if asked to; several paths get a folder each."""
+    """Write pages of the records if the input asks for them; several paths get a folder each."""
     existing = [path for path in paths if Path(path).exists()]
     if not folder or not existing:
         return ""
@@ -203,7 +368,7 @@ def _write_pages(paths: list[str], options: VerificationOptions, folder: str) ->
     for number, path in enumerate(existing, 1):
         target = Path(folder) if len(existing) == 1 else Path(folder) / str(number)
         try:
-            # Records that are not verified are reported already, and their pages say so.
+            # Unverified records are already reported, and their pages say so, too.
             run = PageRun(path, shown, None, report_error)
             run.report_page = lambda page: voice.result(page.describe())
             run.write(f"{target}/", overwrite=True)
@@ -222,9 +387,9 @@ def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None
         level = "warning" if policy == AUDIT_NEVER_FAILS else "error"
         workflow.annotate(level, f"not verified: {verdict['message']}", name)
     for path in audit.missing:
-        workflow.annotate("warning", f"there is nothing at {path}, so there are no records of it")
+        workflow.annotate("warning", f"no records at {path}: the path does not exist")
     for reason in audit.left_out:
-        workflow.annotate("warning", f"left out: {reason}")
+        workflow.annotate("warning", f"skipped: {reason}")
     ranges = [
         (file["path"], line_range) for file in audit.lines["files"] for line_range in file["ranges"]
     ]
@@ -235,19 +400,108 @@ def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None
         if line_range["contributor"]["type"] != AUDIT_UNKNOWN:
             workflow.annotate("notice", _describe_line_range(line_range), path, lines)
         elif policy == AUDIT_UNKNOWN:
-            workflow.annotate("error", "nothing proves who wrote this", path, lines)
+            workflow.annotate("error", "the author of these lines is unknown", path, lines)
     for name in audit.lines["no-text"]:
         level = "error" if policy == AUDIT_UNKNOWN else "warning"
         workflow.annotate(level, _NO_TEXT_MESSAGE, name)
 
 
 def _describe_line_range(line_range: dict[str, Any]) -> str:
-    """Return who wrote some lines, in which conversation, and for which prompt."""
+    """Describe the author, the conversation and the prompt of some lines."""
     contributor = line_range["contributor"]
     by = f" by {contributor['model-id']}" if "model-id" in contributor else ""
     prompt = f": {line_range['prompt']}" if "prompt" in line_range else ""
     session, evidence = line_range["session-id"], line_range["evidence"]
     return f"{contributor['type']}{by}, conversation {session}, {evidence}{prompt}"
+
+
+# The summary of the job
+
+
+def format_audit_summary(audit: Audit) -> str:
+    """Return the summary of an audit."""
+    verdict = (
+        _VERDICT_TEXTS[audit.verdict]
+        if audit.trusting or audit.verdict != AUDIT_UNVERIFIED
+        else _NO_KEYS_TEXT
+    )
+    lines = ["## Who wrote these lines", "", verdict, ""]
+    lines += _format_lines(audit.lines)
+    lines += _format_records(audit)
+    return "\n".join(lines)
+
+
+def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines by contributor, by file, by model and by conversation."""
+    total = lines["total"]
+    span = (
+        f"{lines['since'][:_SHORT_COMMIT_LENGTH]}..{lines['commit'][:_SHORT_COMMIT_LENGTH]}"
+        if "since" in lines
+        else lines["commit"][:_SHORT_COMMIT_LENGTH]
+    )
+    count = f", {format_count(len(lines['commits']), 'commit')}" if "since" in lines else ""
+    new_lines = format_count(total["lines"], "new line")
+    files = format_count(len(lines["files"]), "file")
+    yield from (f"{new_lines} in {files} (`{span}`{count}).", "")
+    shares = [
+        [CONTRIBUTOR_LABELS[kind], str(total[kind]), _format_share(total[kind], total["lines"])]
+        for kind in CONTRIBUTOR_TYPES
+    ]
+    yield from format_table(["who", "lines", "share"], shares, numbers=2)
+    listed = sorted(lines["files"], key=lambda file: (-file["unknown"], -file["lines"]))
+    rows = [
+        [format_cell(file["path"]), *(str(file[kind]) for kind in CONTRIBUTOR_TYPES)]
+        for file in listed
+    ]
+    yield from format_table(["file", *CONTRIBUTOR_LABELS.values()], rows, numbers=4)
+    yield from format_table(
+        ["new or changed, not a text file"], [[format_cell(name)] for name in lines["no-text"]]
+    )
+    yield from format_table(
+        ["conversation", "model", "lines", "prompt"], _count_conversation_lines(lines["files"])
+    )
+
+
+def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
+    """Count lines by conversation, author and prompt."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for line_range in (
+        line_range for file in files for line_range in file["ranges"] if "session-id" in line_range
+    ):
+        contributor = line_range["contributor"]
+        by = contributor.get("model-id") or contributor["type"]
+        counts[line_range["session-id"], by, line_range.get("prompt", "")] += (
+            line_range["end-line"] - line_range["start-line"] + 1
+        )
+    return [
+        [format_cell(session), format_cell(by), str(count), format_cell(prompt)]
+        for (session, by, prompt), count in counts.most_common()
+    ]
+
+
+def _format_records(audit: Audit) -> Iterator[str]:
+    """Yield the records, unverified ones first."""
+    if not audit.records:
+        yield from ("No records.", "")
+        return
+    failed = len(audit.failed)
+    records = format_count(len(audit.records), "record")
+    yield from (f"{records}: {len(audit.records) - failed} verified, {failed} not.", "")
+    rows = [
+        [
+            "✅" if verdict["verified"] else "❌",
+            format_cell(verdict["file"] or verdict["statement"]),
+            format_cell(verdict.get("signer", "")),
+            format_cell(find_proven_time(verdict) or verdict.get("issued-at") or ""),
+            format_cell(verdict.get("message", "")),
+        ]
+        for verdict in sorted(audit.records, key=lambda verdict: verdict["verified"])
+    ]
+    yield from format_table(["", "record", "signer", "signed", "problem"], rows)
+
+
+def _format_share(count: int, total: int) -> str:
+    return f"{100 * count / total:.0f} %" if total else ""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The job that an action runs in: its inputs, its log, and GitHub's files for results.
+"""The job of an action: its inputs, its log, and the files where GitHub reads its results.
 
 An action gets its inputs as environment variables. It writes outputs and a summary into files, and
 annotations into the log of the job:
@@ -13,13 +13,12 @@ annotations into the log of the job:
     ::error file=a.py,line=3,endLine=4::100 %25 wrong
     ::stop-commands::...
 
-A line in the log that begins with two colons is a command to GitHub. Commands are therefore
-stopped while an action runs, except for its own, and foreign text in those is escaped.
+A line in the log that begins with two colons is a command to GitHub. While an action runs, all
+commands are stopped except for its own, and untrusted text in its own is escaped.
 
-A pull request may change any file of the repository, so `InputKeys` takes a key that the repository
-holds from the base of the pull request. A key that the pull request itself brings along is left
-out until it is merged. The same goes for links and submodules, which lead to whatever the pull
-request chooses.
+A pull request may change any file of the repository. So `InputKeys` reads a key inside the
+repository from the base of the pull request, and ignores a key that the pull request adds until it
+is merged. It also ignores links and submodules, because the pull request chooses their targets.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import os
 import secrets
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,14 +43,19 @@ from vacr.errors import (
     VacrError,
     escape_unprintable,
 )
+from vacr.exchange import format_table_cell
 from vacr.signing import RECEIPT_KEYS_FILE
+from vacr.viewer import make_visible
 
 BUG_EXIT_CODE = 70
 ANNOTATION_LEVELS = ("notice", "warning", "error")
 MAX_ANNOTATIONS = 10
 """How many annotations of a level GitHub shows for a step."""
 TRUST_INPUT = "trust"
+CONTRIBUTOR_LABELS = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
 _PEM_START = "-----BEGIN "
+_MAX_TABLE_ROWS = 100
+_MAX_CELL_LENGTH = 160
 
 
 def read_input(name: str) -> str:
@@ -74,21 +78,21 @@ def read_input_lines(name: str) -> list[str]:
 
 
 def read_input_paths(name: str) -> list[str]:
-    """Return the paths in an input, one a line; `~` is expanded, as no shell has done it."""
+    """Return the paths in an input, one per line, with `~` expanded."""
     return [str(Path(line).expanduser()) for line in read_input_lines(name)]
 
 
 def read_choice_input(name: str, choices: tuple[str, ...]) -> str:
-    """Return an input that is one of some words, by default the first.
+    """Return an input with a fixed set of values; the first is the default.
 
     Raises:
-        UsageError: it is another.
+        UsageError: the input has another value.
     """
     value = read_input(name) or choices[0]
     if value not in choices:
         raise UsageError(
-            f"the input {name} is {value}",
-            hint=f"It is one of: {', '.join(filter(None, choices))}.",
+            f"invalid value of the input {name}: {value}",
+            hint=f"Choose one of: {', '.join(filter(None, choices))}.",
         )
     return value
 
@@ -104,46 +108,47 @@ def read_flag_input(name: str) -> bool:
 
 @dataclass
 class InputKeys:
-    """The keys and certificates that inputs name, as files or as text in PEM."""
+    """The keys and certificates from inputs, given as files or as text in PEM."""
 
     folder: Path
-    """A folder of our own for copies."""
+    """A temporary folder for copies."""
     repository: Repository | None = None
     base: str | None = None
     remarks: list[str] = field(default_factory=list)
-    """Which keys were left out, or taken from the base."""
+    """Messages about keys that are ignored, or read from the base."""
 
     def files(self, name: str) -> tuple[str, ...]:
-        """Return the files that hold the keys of an input.
+        """Return the files with the keys of an input.
 
         Raises:
-            Unreachable: none of them is left, so that less would be required than was asked for.
+            Unreachable: all of them are ignored, which would drop the requirement of the input.
         """
         text = read_input(name)
         if _PEM_START in text:
             return (self._write_copy(f"{name}.pem", text.encode() + b"\n"),)
         candidates = [self._find_trusted_file(name, path) for path in read_input_lines(name)]
         files = tuple(file for file in candidates if file is not None)
-        # Without a trusted key no record is verified. Without a log key no receipt is required.
+        # Dropping all trusted keys is safe: no record is verified. Dropping all log keys is not: no
+        # receipt would be required.
         if text and not files and name != TRUST_INPUT:
             raise Unreachable(
-                f"the base has nothing of what {name} names", hint="; ".join(self.remarks)
+                f"no key of {name} is in the base commit", hint="; ".join(self.remarks)
             )
         return files
 
     def _find_trusted_file(self, name: str, path: str) -> str | None:
-        """Return a file with the key at a path that the pull request cannot have changed."""
+        """Return a file with the key at a path, as it was before the pull request."""
         if self.repository is None:
             return path
         names = find_work_tree_names(self.repository, path)
         tree = self.repository.list_files(self.base) if self.base is not None else {}
-        # The keys of a log may be named by its folder.
+        # The path may be the folder of a log.
         for inside in ("", f"/{RECEIPT_KEYS_FILE}"):
             if names and names[0] + inside in tree:
                 data = self.repository.read_blob(tree[names[0] + inside])
                 if not _has_content(path + inside, data):
                     self.remarks.append(
-                        f"{path}{inside} is taken as the base has it, not as it is here"
+                        f"{path}{inside} differs from the base commit; using the base's version"
                     )
                 return self._write_copy(f"{name}-{names[0].replace('/', '-')}", data)
         head = self.repository.resolve_commit("HEAD")
@@ -151,13 +156,13 @@ class InputKeys:
             return path
         if self.base is None:
             self.remarks.append(
-                f"{path} is taken as it is here: there is no base, so whoever made these "
-                "commits may have brought it"
+                f"{path} may come from the audited commits: vacr cannot check that without a base "
+                "commit"
             )
             return path
         self.remarks.append(
-            f"{path} is left out: the base does not have it, so whoever made these commits may "
-            "have brought it"
+            f"{path} is ignored: it is not in the base commit, so it may come from the audited "
+            "commits"
         )
         return None
 
@@ -175,28 +180,28 @@ def _has_content(path: str, data: bytes) -> bool:
 
 
 class GitHubWorkflow:
-    """The results of an action, as GitHub takes them."""
+    """The results of an action, in the formats of GitHub."""
 
     def __init__(self) -> None:
-        """Choose a word that cannot be guessed, which stops and resumes commands."""
+        """Choose a secret word that stops and resumes commands."""
         self._word = secrets.token_hex(16)
         self._counts = dict.fromkeys(ANNOTATION_LEVELS, 0)
 
     @contextmanager
     def stop_commands(self) -> Iterator[None]:
-        """Make GitHub take nothing in the log for a command."""
+        """Make GitHub ignore commands in the log."""
         self._print_command(f"::stop-commands::{self._word}")
         try:
             yield
         finally:
-            # A log that cannot be written any more must not replace the reason why the work ended.
+            # If the log cannot be written, keep the error that ended the work.
             with suppress(OSError):
                 self._print_command(f"::{self._word}::")
 
     def annotate(
         self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None
     ) -> None:
-        """Annotate lines of a file, or the run; drop annotations beyond what GitHub shows."""
+        """Annotate lines of a file, or the run; GitHub shows only some, so drop the rest."""
         self._counts[level] += 1
         if self._counts[level] > MAX_ANNOTATIONS:
             return
@@ -212,7 +217,7 @@ class GitHubWorkflow:
         self._print_command(f"::stop-commands::{self._word}")
 
     def output(self, name: str, value: object) -> None:
-        """Set an output of the action; the value may hold anything."""
+        """Set an output of the action; the value may be any text."""
         text = _replace_surrogates(str(value))
         _append_to_github_file("GITHUB_OUTPUT", f"{name}<<{self._word}\n{text}\n{self._word}\n")
 
@@ -253,13 +258,13 @@ def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
         except Exception as error:  # noqa: BLE001 - a bug is reported while commands are stopped
             traceback.print_exc()
             workflow.annotate(
-                "error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more"
+                "error", f"vacr: internal error: {type(error).__name__}; see the log for details"
             )
             return BUG_EXIT_CODE
 
 
 def _append_to_github_file(variable: str, text: str) -> None:
-    """Append to a file that GitHub reads; outside of GitHub there is none."""
+    """Append to a file that GitHub reads; outside of GitHub, do nothing."""
     name = os.environ.get(variable)
     if name:
         with Path(name).open("a", encoding="utf-8", newline="\n") as file:
@@ -267,7 +272,7 @@ def _append_to_github_file(variable: str, text: str) -> None:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace surrogates in a text: names of files may hold any bytes."""
+    """Replace surrogates, which stand for invalid bytes in file names."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -281,3 +286,30 @@ def _escape_command_property(text: str) -> str:
         _replace_surrogates(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     )
     return escaped.replace(":", "%3A").replace(",", "%2C")
+
+
+# Markdown tables for the summary of the job
+
+
+def format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> Iterator[str]:
+    """Yield a table whose last columns may be numbers; long tables are cut."""
+    if not rows:
+        return
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * (len(head) - numbers)}{'---:|' * numbers}"
+    for row in rows[:_MAX_TABLE_ROWS]:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    if len(rows) > _MAX_TABLE_ROWS:
+        yield from (f"And {len(rows) - _MAX_TABLE_ROWS} more; the report lists all of them.", "")
+
+
+def format_cell(text: str) -> str:
+    """Return untrusted text for a cell of a table."""
+    # Cut the visible text, because an invisible character becomes up to ten visible ones, and
+    # GitHub drops a summary that is too large.
+    visible = make_visible(text)
+    cut = visible if len(visible) <= _MAX_CELL_LENGTH else visible[: _MAX_CELL_LENGTH - 1] + "…"
+    return format_table_cell(cut) if cut else ""

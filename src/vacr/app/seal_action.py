@@ -1,11 +1,10 @@
 """The action that seals sessions: `seal/action.yml` runs this module.
 
-The key comes in the environment and goes into a file that only this user can read, for as long as
-sealing takes. It is in no argument, in no log, and in no other process's environment.
+The key arrives in the environment. While sealing runs, the key is in a file that only this user can
+read, and in no argument, no log and no environment of another process.
 
-Sealing runs as `vacr seal` in a process of its own: when GitHub cancels the job, that process is
-killed at once, whatever it is doing, and the key is removed. What it prints for programs is its
-only result:
+Sealing runs as `vacr seal` in its own process: when GitHub cancels the job, that process is killed
+at once, and the key is removed. Its JSON output is its only result:
 
     >>> from vacr.app.seal_action import read_verdict
     >>> read_verdict({"exit": 0}, failed=[], pending=[]), read_verdict({"exit": 3}, [], [])
@@ -21,14 +20,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, NoReturn
 
 from vacr.app.github import (
+    CONTRIBUTOR_LABELS,
     GitHubWorkflow,
     InputKeys,
+    format_cell,
+    format_table,
     pop_secret_input,
     read_choice_input,
     read_flag_input,
@@ -36,10 +39,10 @@ from vacr.app.github import (
     read_input_paths,
     run_action,
 )
-from vacr.app.summaries import format_seal_summary
 from vacr.console import encode_output_document
 from vacr.errors import UsageError
 from vacr.registration import OUTBOX_VARIABLE, STATE_PENDING
+from vacr.workflows import format_count
 
 SEAL_SUCCEEDED, SEAL_FAILED, SEAL_NEVER_FAILS = "sealed", "failed", "never"
 _SEAL_FAIL_POLICIES = (SEAL_FAILED, STATE_PENDING, SEAL_NEVER_FAILS)
@@ -61,12 +64,12 @@ def seal_sessions(workflow: GitHubWorkflow) -> int:
     passphrase, token = pop_secret_input("passphrase"), pop_secret_input("token").strip()
     if not sessions:
         raise UsageError(
-            "the input sessions is empty", hint="Name files or folders of native sessions."
+            "the input sessions is empty", hint="Set it to files or folders of sessions."
         )
     if not key:
         hint = (
-            "It is the private key in PEM, from a secret. A pull request from a fork gets "
-            "no secrets."
+            "Set it to a private key in PEM, from a secret. Pull requests from forks get no "
+            "secrets."
         )
         raise UsageError("the input key is empty", hint=hint)
     output = read_input("output") or "sealed"
@@ -89,7 +92,7 @@ def seal_sessions(workflow: GitHubWorkflow) -> int:
 
 
 def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
-    """End when the job is cancelled, and ignore further signals, so that the key is removed."""
+    """Exit when the job is cancelled; further signals are ignored, so that the key gets removed."""
     for ignored in _CANCEL_SIGNALS:
         signal.signal(ignored, signal.SIG_IGN)
     sys.exit(_SIGNAL_EXIT_BASE + number)
@@ -104,7 +107,7 @@ def _write_secret(folder: str, name: str, text: str) -> str:
 
 
 def _list_service_options(keys: InputKeys) -> list[str]:
-    """Return the options that name a service and its keys."""
+    """Return the options about the service and its keys."""
     options = [word for name in keys.files("log-key") for word in ("--log-key", name)]
     return options + _list_given_options("service", "patience")
 
@@ -123,7 +126,7 @@ def _list_given_options(*names: str) -> list[str]:
 def _register_pending(
     outbox: Path, service_options: list[str], environment: dict[str, str]
 ) -> list[dict[str, Any]]:
-    """Register what an earlier run left in the outbox, if the job brought it along."""
+    """Register the statements that an earlier run left in the outbox, if the job restored it."""
     if not read_input("service") or not any(outbox.glob("*.json")):
         return []
     arguments = ["register", "--pending", "--format", "json", *service_options]
@@ -132,7 +135,7 @@ def _register_pending(
 
 
 def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Run a verb, and return its document and exit code; without a document it could not begin."""
+    """Run a verb; return its document, empty if it failed early, and its exit code."""
     command = [sys.executable, "-I", "-m", "vacr", *arguments]
     exit_code, output = _run_cancellable(command, environment)
     document: dict[str, Any] = json.loads(output) if output.strip() else {}
@@ -141,8 +144,7 @@ def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, An
 
 def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command and return its exit code and output; kill it when the job is cancelled."""
-    # A signal inside Popen would leave the process running, so signals are collected until Popen
-    # returns.
+    # A signal during Popen would leave the process running, so collect signals until it returns.
     received: list[int] = []
     handlers = {
         number: signal.signal(number, lambda caught, _: received.append(caught))
@@ -196,9 +198,11 @@ def _report_seal(
         workflow.annotate("error", f"not recorded: {error['error']}", error["source"])
     if verdict == SEAL_FAILED and not failed and not errors:
         exit_code = result["exit"]
-        workflow.annotate("error", f"vacr seal ended with exit code {exit_code}; the log says why")
+        workflow.annotate(
+            "error", f"vacr seal ended with exit code {exit_code}; see the log for the reason"
+        )
     for statement in pending:
-        message = f"signed, and still to be registered: {statement.get('error', '')}"
+        message = f"signed, but not registered yet: {statement.get('error', '')}"
         workflow.annotate("warning", message, statement["statement"])
     temporary = Path(os.environ.get("RUNNER_TEMP") or ".")
     report = read_input("report") or str(temporary / "vacr-seal-report.json")
@@ -222,11 +226,41 @@ def _report_seal(
 def read_verdict(
     result: dict[str, Any], failed: list[dict[str, Any]], pending: list[dict[str, Any]]
 ) -> str:
-    """Return the result of `vacr seal` in a word."""
+    """Return the result of `vacr seal` as one word."""
     expected_exits = {0, *(statement["exit"] for statement in pending)}
     if failed or result["exit"] not in expected_exits:
         return SEAL_FAILED
     return STATE_PENDING if pending else SEAL_SUCCEEDED
+
+
+def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
+    """Return the summary of sealed sessions."""
+    rows = [
+        [
+            format_cell(session["source"]),
+            format_cell(session["record"]),
+            _format_line_counts(session.get("lines", {})),
+            session["state"],
+            format_cell(session.get("error", "")),
+        ]
+        for session in sorted(sealed, key=lambda session: session["exit"] == 0)
+    ]
+    head = ["session", "record", "lines", "state", "problem"]
+    return "\n".join(
+        [
+            "## Sealed sessions",
+            "",
+            f"**{verdict}**: {format_count(len(sealed), 'session')}.",
+            "",
+            *format_table(head, rows),
+        ]
+    )
+
+
+def _format_line_counts(lines: dict[str, int]) -> str:
+    return ", ".join(
+        f"{count} {CONTRIBUTOR_LABELS.get(kind, kind)}" for kind, count in sorted(lines.items())
+    )
 
 
 if __name__ == "__main__":

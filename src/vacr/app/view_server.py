@@ -1,7 +1,7 @@
 """A server of pages for a browser on this machine: `vacr view --serve`.
 
-Other pages in the same browser must not read what is served. A request must therefore name this
-host, which stops foreign names that resolve to it, and must not come from another origin:
+Other pages in the same browser must not read the served pages. So a request must name this host,
+which stops other names that resolve to it, and must not come from another origin:
 
     >>> from pathlib import Path
     >>> from vacr.app.view_server import PageServer
@@ -10,7 +10,7 @@ host, which stops foreign names that resolve to it, and must not come from anoth
     ...     server.is_named_by(f"localhost:{port}"), server.is_named_by(f"evil.example:{port}")
     (True, False)
 
-Beyond this machine, the address also contains a token.
+If other machines can reach the server, the address also contains a secret token.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from urllib.parse import quote, unquote, urlsplit
 from vacr.errors import UnreadableInput
 
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
-_WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104 - asked for by name
+_WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104 - the user chose this host
 _HTTP_PORT = 80
 _RESPONSE_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
@@ -46,15 +46,15 @@ _RESPONSE_HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves pages by their names; the first also without one."""
+    """Serves pages by their names, and the first page also at the root."""
 
     daemon_threads = True
 
     def __init__(self, pages: Mapping[str, Path], host: str, port: int) -> None:
-        """Listen.
+        """Start listening.
 
         Raises:
-            UnreadableInput: there is no such address here, or the port is taken.
+            UnreadableInput: this machine lacks the address, or the port is in use.
         """
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.pages = {"": next(iter(pages.values())), **pages}
@@ -66,9 +66,9 @@ class PageServer(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UnreadableInput(
-                f"cannot be listened at: {reason}",
+                f"cannot listen: {reason}",
                 where=f"{host}:{port}",
-                hint="Choose with --host, --port.",
+                hint="Choose another address with --host or --port.",
             ) from error
 
     @property
@@ -78,9 +78,9 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{host}:{self.server_port}/{f'{self.token}/' if self.token else ''}"
 
     def is_named_by(self, host: str | None) -> bool:
-        """Return whether a request's Host is one of our names, and not a foreign one."""
+        """Return whether the Host of a request is a name of this server."""
         if self.token and self.is_everywhere:
-            return True  # Others may reach it by any name; the token keeps strangers out.
+            return True  # Other machines may use any name; the token keeps strangers out.
         try:
             parsed = urlsplit(f"//{host}")
             port = parsed.port or _HTTP_PORT
@@ -89,7 +89,7 @@ class PageServer(ThreadingHTTPServer):
         return parsed.hostname in {*_LOCAL_HOSTS, self.named} and port == self.server_port
 
     def page(self, target: str) -> Path | None:
-        """Return the page that a request names, if the request may have it."""
+        """Return the page of a request; `None` if it does not exist or the token is wrong."""
         try:
             path = unquote(urlsplit(target).path).removeprefix("/")
         except ValueError:
@@ -121,7 +121,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             scheme + separator != "http://" or not self.server.is_named_by(host)
         )
         if foreign or not self.server.is_named_by(self.headers.get("Host")):
-            self.send_error(HTTPStatus.FORBIDDEN, "Not from there")
+            self.send_error(HTTPStatus.FORBIDDEN, "Requests from other sites are not allowed")
             return
         page = self.server.page(self.path)
         if page is None:
@@ -137,14 +137,14 @@ class _PageHandler(BaseHTTPRequestHandler):
                 shutil.copyfileobj(file, self.wfile)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Print nothing: what a user reads is private."""
+        """Print nothing, to keep private which pages are read."""
 
 
 class StartReport(Protocol):
-    """Reports that pages are served: where, which, and whether others can read them."""
+    """Reports the address, the names of the pages, and whether other machines can read them."""
 
     def __call__(self, address: str, names: list[str], *, is_exposed: bool) -> None:
-        """Report it."""
+        """Report the start."""
 
 
 def serve_pages(
@@ -153,7 +153,7 @@ def serve_pages(
     """Serve pages by their names until the process is interrupted.
 
     Raises:
-        UnreadableInput: there is no such address here, or the port is taken.
+        UnreadableInput: this machine lacks the address, or the port is in use.
     """
     with PageServer(pages, host, port) as server:
         report_start(server.address, [quote(name) for name in pages], is_exposed=bool(server.token))
