@@ -49,6 +49,9 @@ Two equal states mean that nothing was written between them, except within one c
 """
 
 _STATE_SUFFIXES = ("", "-wal", "-journal")
+_LOG_INDEX_SUFFIX = "-shm"
+_LOG_INDEX_HEADERS_SIZE = 96
+"""The size of both copies of the header in the index of a write-ahead log."""
 _COPY_NAME = "copy.db"
 
 _LOCKED_MESSAGE = "locked by another program"
@@ -75,6 +78,7 @@ class SqliteSnapshots:
         """Remember the path; the file is not opened yet."""
         self.path = path
         self._state: DatabaseState | None = None
+        self._log_index = b""
         self._results: dict[Any, Any] = {}
         self._copy: tempfile.TemporaryDirectory[str] | None = None
 
@@ -109,25 +113,32 @@ class SqliteSnapshots:
             raise _make_database_error(error, self.path) from error
 
     def _read_at_one_moment(self, work: Callable[[SqliteQuery], T]) -> T:
+        failure: Exception | None = None
         for _ in range(_MAX_READ_ATTEMPTS):
+            self._forget_if_changed()
             with ExitStack() as resources:
-                result, failure, changed = self._try_work(work, resources)
-            if changed:
-                # It was written to meanwhile, so the result mixes two moments.
+                result, failure, changed, used_earlier_result = self._try_work(work, resources)
+            # A commit becomes visible in the index of the log, after the log itself was written.
+            # Look only now: opening and closing the index would release SQLite's locks on it.
+            if self._log_index != _read_log_index(self.path):
+                self._results = {}
+                changed = changed or used_earlier_result
+            if changed or _must_wait_for_writer(failure):
+                # The result mixes two moments, or a writer is about to repair the log.
                 continue
             if failure is not None:
                 raise failure
             return cast("T", result)
-        raise UnreadableInput(_CHANGING_MESSAGE, where=str(self.path), hint=_RETRY_HINT)
+        raise failure or UnreadableInput(_CHANGING_MESSAGE, where=str(self.path), hint=_RETRY_HINT)
 
     def _try_work(
         self, work: Callable[[SqliteQuery], T], resources: ExitStack
-    ) -> tuple[T | None, Exception | None, bool]:
+    ) -> tuple[T | None, Exception | None, bool, bool]:
         """Do the work once.
 
-        Return its result, its failure, and whether the database changed so that neither counts.
+        Return its result, its failure, whether the database changed so that neither counts, and
+        whether the work used a result of an earlier transaction.
         """
-        self._forget_if_changed()
         connection, required_state = self._connect(resources)
         connection.text_factory = bytes
         query = SqliteQuery(connection, self._results)
@@ -137,15 +148,18 @@ class SqliteSnapshots:
             result = work(query)
         except Exception as error:  # noqa: BLE001 - raised later, unless the database changed
             failure = error
-        changed = self._has_changed(required_state, used_earlier_result=query.used_earlier_result)
-        return result, failure, changed
+        used_earlier_result = query.used_earlier_result
+        changed = self._has_changed(required_state, used_earlier_result=used_earlier_result)
+        return result, failure, changed, used_earlier_result
 
     def _forget_if_changed(self) -> None:
         """Forget the results of `once`, and the copy, if the database changed since."""
         state = _read_database_state(self.path)
-        if state != self._state:
+        log_index = _read_log_index(self.path)
+        if (state, log_index) != (self._state, self._log_index):
             self.close()
             self._state = state
+            self._log_index = log_index
 
     def _connect(self, resources: ExitStack) -> tuple[sqlite3.Connection, DatabaseState | None]:
         """Open the database, or else a copy of it.
@@ -235,6 +249,16 @@ def _read_database_state(path: Path) -> DatabaseState:
     return tuple(states)
 
 
+def _read_log_index(path: Path) -> bytes:
+    """Return the headers of the index of a write-ahead log; every commit changes them."""
+    try:
+        return read_bytes(
+            Path(f"{os.path.realpath(path)}{_LOG_INDEX_SUFFIX}"), _LOG_INDEX_HEADERS_SIZE
+        )
+    except (OSError, UnreadableInput):
+        return b""
+
+
 def _get_wal_size(state: DatabaseState) -> int:
     return state[_STATE_SUFFIXES.index("-wal")][0]
 
@@ -248,11 +272,14 @@ def _compute_change_age(state: DatabaseState) -> int:
 def _wait_until_settled(path: Path) -> DatabaseState:
     """Return the state of a database once any further change would be visible in it.
 
-    A change within the same clock tick as the last one would not be.
+    A change within the same clock tick as the last one would not be. A database that changes all
+    the time does not settle; its state is returned all the same.
     """
     state = _read_database_state(path)
-    age = _compute_change_age(state)
-    if age < _CLOCK_TICK_NANOSECONDS:
+    for _ in range(_MAX_READ_ATTEMPTS):
+        age = _compute_change_age(state)
+        if age >= _CLOCK_TICK_NANOSECONDS:
+            break
         time.sleep((_CLOCK_TICK_NANOSECONDS - age) / 1e9)
         state = _read_database_state(path)
     return state
@@ -327,13 +354,14 @@ def _copy_database(path: Path) -> tuple[tempfile.TemporaryDirectory[str], Databa
         folder = tempfile.TemporaryDirectory(prefix="vacr-")
         try:
             state = _wait_until_settled(path)
+            is_settled = _compute_change_age(state) >= _CLOCK_TICK_NANOSECONDS
             for suffix in _STATE_SUFFIXES:
                 with suppress(FileNotFoundError):
                     shutil.copyfile(
                         f"{os.path.realpath(path)}{suffix}",
                         Path(folder.name) / f"{_COPY_NAME}{suffix}",
                     )
-            if state == _read_database_state(path):
+            if is_settled and state == _read_database_state(path):
                 return folder, state
         except OSError as error:
             folder.cleanup()
@@ -346,6 +374,13 @@ def _is_locked_error(error: sqlite3.OperationalError) -> bool:
     """Return whether another program keeps readers out."""
     primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return primary_code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _must_wait_for_writer(failure: Exception | None) -> bool:
+    """Return whether a reading failed because a writer has to repair the index of the log."""
+    if not isinstance(failure, sqlite3.OperationalError):
+        return False
+    return getattr(failure, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
 
 
 def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
