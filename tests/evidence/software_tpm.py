@@ -19,7 +19,7 @@ needs_swtpm = pytest.mark.skipif(
 
 @contextmanager
 def running(folder: Path):
-    """Make a TPM in a folder and run it; gives how it is reached. Its sockets are files, which have
+    """Make a TPM in a folder, run it, and yield its TCTI. Its sockets are files, which have
     to have short names.
     """
     state, authority = folder / "state", folder / "ca"

@@ -59,7 +59,7 @@ def test_tag_round_trip(number, value):
     )
 
 
-def test_the_tags_of_rfc_9277():
+def test_tags_match_rfc_9277():
     assert [compute_format_tag(number) for number in (0, 254, 255, 273)] == [
         1668546817,
         1668547071,
@@ -68,7 +68,7 @@ def test_the_tags_of_rfc_9277():
     ]
 
 
-def test_an_example_with_all_forms():
+def test_example_with_all_forms_is_decoded():
     data = cbor2.dumps(
         {
             "a": [30001, b"\x23\x47\xda\x55", 4],
@@ -87,22 +87,24 @@ def json_record(value, kind="application/eat+cwt"):
     return encode_canonical_json([kind, value])
 
 
-NONE = {
+MALFORMED = {
     "nothing": b"",
     "a number": cbor2.dumps(1),
     "a text": cbor2.dumps("application/eat+cwt"),
     "one part": cbor2.dumps([1]),
     "four parts": cbor2.dumps([1, b"x", 4, 4]),
-    "a type that is no media type": cbor2.dumps(["eat", b"x"]),
+    "a type that is not a media type": cbor2.dumps(["eat", b"x"]),
     "a content format too large": cbor2.dumps([65536, b"x"]),
     "a content format below none": cbor2.dumps([-1, b"x"]),
     "a flag for a content format": cbor2.dumps([True, b"x"]),
     "a value that is text": cbor2.dumps([1, "x"]),
-    "bits that nobody knows": cbor2.dumps([1, b"x", 32]),
-    "bits that are no number": cbor2.dumps([1, b"x", "4"]),
+    "an unknown indicator": cbor2.dumps([1, b"x", 32]),
+    "an indicator that is not a number": cbor2.dumps([1, b"x", "4"]),
     "an empty collection": cbor2.dumps({}),
     "a collection of a type alone": cbor2.dumps({COLLECTION_TYPE_MEMBER: "urn:x:y"}),
-    "a collection whose type is no URI": cbor2.dumps({COLLECTION_TYPE_MEMBER: "x", "a": [1, b"x"]}),
+    "a collection whose type is not a URI": cbor2.dumps(
+        {COLLECTION_TYPE_MEMBER: "x", "a": [1, b"x"]}
+    ),
     "a member without a name": cbor2.dumps({"": [1, b"x"]}),
     "a member named by bytes": cbor2.dumps({b"a": [1, b"x"]}),
     "another tag": cbor2.dumps(cbor2.CBORTag(61, b"x")),
@@ -121,7 +123,7 @@ NONE = {
 }
 
 
-@pytest.mark.parametrize("data", NONE.values(), ids=NONE)
+@pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
 def test_malformed_wrappers_are_refused(data):
     with pytest.raises(InvalidStatement) as refused:
         decode_cmw(data)

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_public_key
 
-from tests.evidence.making import POLICY, TPM, appraised, made
+from tests.evidence.samples import POLICY, TPM, appraise, make_evidence
 from tests.evidence.software_tpm import needs_swtpm, running
 from tests.evidence.test_endorsement import (
     BETWEEN,
@@ -53,7 +53,7 @@ def run(tcti, folder, *arguments):
 
 
 @pytest.fixture(scope="module")
-def on_a_curve():
+def ecc_tpm():
     """Run a TPM with a certificate only for its P-256 key, as some makers do."""
     with tempfile.TemporaryDirectory(prefix="tpm-") as name, running(Path(name)) as tcti:
         folder = Path(name)
@@ -72,7 +72,7 @@ def on_a_curve():
 
 
 @pytest.fixture
-def of_rsa(software_tpm):
+def rsa_tpm(software_tpm):
     tcti, folder = software_tpm
     roots = parse_pem_certificates((folder / "ca" / "swtpm-localca-rootca-cert.pem").read_bytes())
     return Tpm(tcti), roots, parse_pem_certificates((folder / "ca" / "issuercert.pem").read_bytes())
@@ -82,7 +82,7 @@ def of_rsa(software_tpm):
 def certified(request):
     """A TPM with certificates of its maker, and which kind of key they are for."""
     return *request.getfixturevalue(
-        "of_rsa" if request.param == EK_RSA else "on_a_curve"
+        "rsa_tpm" if request.param == EK_RSA else "ecc_tpm"
     ), request.param
 
 
@@ -102,7 +102,7 @@ def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(certified):
         bare(create_endorsement(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key]
     )
     policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
-    assert appraised(made(tpm=tpm), policy).vector == {
+    assert appraise(make_evidence(tpm=tpm), policy).vector == {
         "instance-identity": 2,
         "file-system": 2,
         "hardware": 2,

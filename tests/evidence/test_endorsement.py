@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from tests.evidence.making import NOW, TPM, StandIn, made
+from tests.evidence.samples import NOW, TPM, StandIn, make_evidence
 from vacr.errors import InvalidStatement
 from vacr.evidence.endorsement import (
     create_challenge,
@@ -102,7 +102,10 @@ def test_endorsement_by_an_untrusted_key_is_refused():
         == "endorsement-untrusted"
     )
     assert refused(get_endorsed_key_name, endorsed, []) == "endorsement-untrusted"
-    assert refused(get_endorsed_key_name, made(), [ENDORSER.public_key]) == "evidence-malformed"
+    assert (
+        refused(get_endorsed_key_name, make_evidence(), [ENDORSER.public_key])
+        == "evidence-malformed"
+    )
 
 
 CERTIFICATES = {

@@ -1,4 +1,4 @@
-"""Policies in TOML, and what this machine measures as."""
+"""Policies in TOML, and measurements of this machine."""
 
 import hashlib
 import sys
@@ -15,7 +15,7 @@ from vacr.evidence.measurements import (
     measure_package,
     measure_recording_agent,
 )
-from vacr.evidence.policy_files import find_evidence_beside, load_appraisal_policy
+from vacr.evidence.policy_files import find_evidence_file, load_appraisal_policy
 from vacr.evidence.tokens import EVIDENCE_PROFILE
 from vacr.signing.keys import (
     KeySigner,
@@ -41,14 +41,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def loaded(folder, text):
+def load_policy_text(folder, text):
     (folder / "policy.toml").write_text(text)
     return load_appraisal_policy(str(folder / "policy.toml"))
 
 
 def test_policy_is_loaded_with_the_files_it_names(folder):
     seven, eight, nine = "07" * 32, "08" * 32, "09" * 32
-    policy = loaded(
+    policy = load_policy_text(
         folder,
         'id = "x"\nreferences = ["reference.cbor"]\nreference-keys = ["signing.pub.pem"]\n'
         'attester-keys = ["signing.pub.pem"]\n'
@@ -71,7 +71,7 @@ POLICIES = {
     "numbers in a list": 'id = "x"\nversions = [1]',
     "a time below none": 'id = "x"\nmaximum-age = -1',
     "a flag for a time": 'id = "x"\nmaximum-age = true',
-    "what cannot be required": 'id = "x"\nrequired = ["luck"]',
+    "an unknown requirement": 'id = "x"\nrequired = ["luck"]',
     "a register that is none": 'id = "x"\n[pcrs]\n24 = "00"',
     "a value that is none": 'id = "x"\n[pcrs]\n7 = "00"',
     "reference values that are none": 'id = "x"\nreferences = ["other.cbor"]',
@@ -83,7 +83,7 @@ POLICIES = {
 @pytest.mark.parametrize("text", POLICIES.values(), ids=POLICIES)
 def test_malformed_policies_are_refused(folder, text):
     with pytest.raises(UnreadableInput) as refused:
-        loaded(folder, text)
+        load_policy_text(folder, text)
     assert refused.value.where
     assert refused.value.hint
 
@@ -94,7 +94,7 @@ def test_missing_trusted_files_are_reported(folder):
         'id = "x"\nreferences = ["nowhere.cbor"]',
     ):
         with pytest.raises(Unreachable) as refused:
-            loaded(folder, text)
+            load_policy_text(folder, text)
         assert refused.value.hint == f"The policy {folder}/policy.toml names this file."
     with pytest.raises(Unreachable):
         load_appraisal_policy(str(folder / "nowhere.toml"))
@@ -102,14 +102,14 @@ def test_missing_trusted_files_are_reported(folder):
 
 def test_evidence_next_to_a_file_is_found(folder):
     name = str(folder / "a.acr.json")
-    assert find_evidence_beside(name, results=False) is None
+    assert find_evidence_file(name, results=False) is None
     for ending, results in (
         (".evidence.cbor", False),
         (".result.jwt", True),
         (".result.cwt", True),
     ):
         Path(name + ending).touch()
-        assert find_evidence_beside(name, results=results) == name + ending
+        assert find_evidence_file(name, results=results) == name + ending
 
 
 def test_the_package_is_measured_file_by_file():

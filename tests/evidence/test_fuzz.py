@@ -3,7 +3,16 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.evidence.making import ATTESTER, NONCE, NOW, POLICY, RECORD, TPM, appraised, made
+from tests.evidence.samples import (
+    ATTESTER,
+    NONCE,
+    NOW,
+    POLICY,
+    RECORD,
+    TPM,
+    appraise,
+    make_evidence,
+)
 from tests.evidence.test_results import PASSPORT, result
 from vacr.errors import InvalidStatement
 from vacr.evidence.messages import INDICATOR_EVIDENCE, CmwRecord, RatsMessages, encode_cmw_cbor
@@ -18,7 +27,7 @@ from vacr.evidence.tokens import (
 )
 from vacr.evidence.tpm_structures import parse_attestation_key, parse_quote, parse_quote_signature
 
-EVIDENCE = made()
+EVIDENCE = make_evidence()
 RESULTS = (result(), result(as_jwt=True))
 BACKGROUND = EvidenceRequirement(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
 
@@ -38,7 +47,7 @@ def is_affirmed(data, needed):
     return True
 
 
-def mutated(data, draw):
+def mutate_bytes(data, draw):
     """Change, cut or double some bytes."""
     at = draw(st.integers(0, len(data) - 1))
     match draw(st.sampled_from(["flip", "cut", "tail", "double", "insert"])):
@@ -56,7 +65,7 @@ def mutated(data, draw):
 @settings(max_examples=600)
 @given(st.data())
 def test_changed_evidence_is_never_affirmed(data):
-    other = mutated(EVIDENCE, data.draw)
+    other = mutate_bytes(EVIDENCE, data.draw)
     # The tag of a CWT says nothing that the tag of COSE does not.
     assert not is_affirmed(other, BACKGROUND) or other == EVIDENCE[2:]
 
@@ -64,12 +73,12 @@ def test_changed_evidence_is_never_affirmed(data):
 @settings(max_examples=600)
 @given(st.sampled_from(RESULTS), st.data())
 def test_changed_results_are_never_believed(token, data):
-    other = mutated(token, data.draw)
+    other = mutate_bytes(token, data.draw)
     assert not is_affirmed(other, PASSPORT) or other in (token, token[2:])
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes(data):
+def test_any_bytes_are_evidence_or_raise_our_error(data):
     assert not is_affirmed(data, BACKGROUND)
     assert not is_affirmed(data, PASSPORT)
     assert not is_affirmed(EVIDENCE[:4] + data, BACKGROUND)
@@ -93,7 +102,7 @@ def test_another_submodule_is_not_affirmed(data, value):
     module = claims[EAT_SUBMODS][KEY_STORAGE_TPM]
     label = data.draw(st.sampled_from(sorted(module)))
     before = module[label]
-    module[label] = mutated(before, data.draw) if isinstance(before, bytes) else value
+    module[label] = mutate_bytes(before, data.draw) if isinstance(before, bytes) else value
     if module[label] != before:
         assert not is_affirmed(sign_cwt(claims, ATTESTER), BACKGROUND)
 
@@ -103,7 +112,7 @@ def test_another_submodule_is_not_affirmed(data, value):
 def test_a_changed_passport_is_believed_for_its_result_alone(token, data):
     passport = RatsMessages(EVIDENCE, token).encode("cbor")
     assert is_affirmed(passport, PASSPORT)
-    other = mutated(passport, data.draw)
+    other = mutate_bytes(passport, data.draw)
     assert not is_affirmed(other, PASSPORT) or token in other
     assert not is_affirmed(other, BACKGROUND) or EVIDENCE in other
 
@@ -116,7 +125,7 @@ STRUCTURES = (
 )
 
 
-def reason_of(read, data):
+def find_refusal_reason(read, data):
     try:
         read(data)
     except InvalidStatement as refused:
@@ -128,16 +137,16 @@ def reason_of(read, data):
 @given(st.sampled_from(STRUCTURES), st.data())
 def test_structures_of_a_tpm_are_read_or_refused(structure, data):
     read, good = structure
-    assert reason_of(read, good) is None
-    assert reason_of(read, mutated(good, data.draw)) in (None, "quote-malformed")
-    assert reason_of(read, data.draw(st.binary(max_size=100))) == "quote-malformed"
+    assert find_refusal_reason(read, good) is None
+    assert find_refusal_reason(read, mutate_bytes(good, data.draw)) in (None, "quote-malformed")
+    assert find_refusal_reason(read, data.draw(st.binary(max_size=100))) == "quote-malformed"
 
 
 @settings(max_examples=200)
 @given(st.data())
 def test_a_changed_wrapper_is_never_affirmed_as_something_else(data):
     wrapped = encode_cmw_cbor(CmwRecord(EAT_CWT_MEDIA_TYPE, EVIDENCE, INDICATOR_EVIDENCE))
-    other = mutated(wrapped, data.draw)
+    other = mutate_bytes(wrapped, data.draw)
     if is_affirmed(other, BACKGROUND):
         assert EVIDENCE in other
-    assert appraised(EVIDENCE).status is Tier.AFFIRMING
+    assert appraise(EVIDENCE).status is Tier.AFFIRMING

@@ -5,7 +5,16 @@ from dataclasses import replace
 import cbor2
 import pytest
 
-from tests.evidence.making import NONCE, NOW, POLICY, RECORD, SUBJECT, appraised, digest, made
+from tests.evidence.samples import (
+    NONCE,
+    NOW,
+    POLICY,
+    RECORD,
+    SUBJECT,
+    appraise,
+    digest,
+    make_evidence,
+)
 from tests.evidence.test_endorsement import ENDORSER, SECRETS, bare, challenged, request
 from tests.evidence.test_results import BACKGROUND, PASSPORT, refused, result
 from vacr.errors import InvalidStatement, UsageError
@@ -30,7 +39,7 @@ from vacr.evidence.tokens import (
     REFERENCE_VALUES_MEDIA_TYPE,
 )
 
-EVIDENCE, RESULT, JWT = made(), result(), result(as_jwt=True)
+EVIDENCE, RESULT, JWT = make_evidence(), result(), result(as_jwt=True)
 ENDORSED = bare(
     create_endorsement(
         challenged(request()).kept,
@@ -54,7 +63,7 @@ ALL = RatsMessages(EVIDENCE, RESULT, (ENDORSED,))
         RatsMessages(None, RESULT),
     ],
 )
-def test_there_and_back(found, form):
+def test_messages_round_trip(found, form):
     assert parse_messages(found.encode(form)) == found
 
 
@@ -86,14 +95,17 @@ def test_passport_serves_relying_parties_of_both_models(form):
 
 
 def test_untrusted_endorsement_is_reported_and_not_counted():
-    appraisal = appraised(EVIDENCE, endorsements=(ENDORSED,))
+    appraisal = appraise(EVIDENCE, endorsements=(ENDORSED,))
     (told,) = [one for one in appraisal.checks if one.name == "endorsement"]
     assert (told.decided, "not signed by a trusted endorser" in told.finding) == (False, True)
     assert appraisal.vector["hardware"] == 0
 
 
-def test_a_result_of_other_evidence_is_refused():
-    for other in (made(nonce=b"\x07" * 32), made(replace(SUBJECT, record=digest("another")))):
+def test_result_of_other_evidence_is_refused():
+    for other in (
+        make_evidence(nonce=b"\x07" * 32),
+        make_evidence(replace(SUBJECT, record=digest("another"))),
+    ):
         assert refused(RatsMessages(other, RESULT).encode("cbor")) == "result-evidence"
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import (
+from tests.evidence.samples import (
     ATTESTER,
     FILES,
     JOURNAL,
@@ -20,10 +20,10 @@ from tests.evidence.making import (
     SUBJECT,
     TPM,
     StandIn,
-    appraised,
-    changed,
+    appraise,
+    change_claims,
     digest,
-    made,
+    make_evidence,
 )
 from vacr.errors import InvalidStatement
 from vacr.evidence.measurements import Component, build_file_component
@@ -55,7 +55,7 @@ def other_quote(claims):
     """Take the quote of other evidence, of the same TPM, for another nonce."""
     from vacr.evidence.tokens import parse_cwt
 
-    submodule(claims).update(submodule(parse_cwt(made(nonce=b"\xff" * 32)).claims))
+    submodule(claims).update(submodule(parse_cwt(make_evidence(nonce=b"\xff" * 32)).claims))
 
 
 def strip(claims):
@@ -92,129 +92,151 @@ def of_package(**files):
 CHANGED = {"readers/lines.py": digest("lines, changed")}
 
 CASES = {
-    "replayed: an older nonce": (made(nonce=b"\x00" * 32), POLICY, "nonce"),
-    "old": (made(when=MADE - 86400), POLICY, "evidence-old"),
-    "from the future": (made(when=MADE + 86400), POLICY, "evidence-in-future"),
+    "replayed: an older nonce": (make_evidence(nonce=b"\x00" * 32), POLICY, "nonce"),
+    "old": (make_evidence(when=MADE - 86400), POLICY, "evidence-old"),
+    "from the future": (make_evidence(when=MADE + 86400), POLICY, "evidence-in-future"),
     "for another record": (
-        made(replace(SUBJECT, record=digest("another"))),
+        make_evidence(replace(SUBJECT, record=digest("another"))),
         POLICY,
         "record-mismatch",
     ),
-    "a quote of other evidence": (changed(made(), other_quote), POLICY, "quote-swapped"),
-    "a journal that the quote is not over": (
-        changed(made(), other_journal),
+    "a quote of other evidence": (
+        change_claims(make_evidence(), other_quote),
         POLICY,
         "quote-swapped",
     ),
-    "a record that the quote is not over": (changed(made(), other_record), POLICY, "quote-swapped"),
+    "a journal that the quote is not over": (
+        change_claims(make_evidence(), other_journal),
+        POLICY,
+        "quote-swapped",
+    ),
+    "a record that the quote is not over": (
+        change_claims(make_evidence(), other_record),
+        POLICY,
+        "quote-swapped",
+    ),
     "the same claims, signed by another key": (
-        changed(made(), lambda _: None, STRANGER),
+        change_claims(make_evidence(), lambda _: None, STRANGER),
         POLICY,
         "evidence-signature",
     ),
-    "registers that were not quoted": (changed(made(), other_pcr), POLICY, "pcr-mismatch"),
-    "more registers than were quoted": (changed(made(), more_pcrs), POLICY, "pcr-mismatch"),
+    "registers that were not quoted": (
+        change_claims(make_evidence(), other_pcr),
+        POLICY,
+        "pcr-mismatch",
+    ),
+    "more registers than were quoted": (
+        change_claims(make_evidence(), more_pcrs),
+        POLICY,
+        "pcr-mismatch",
+    ),
     "a register that the policy does not have": (
-        made(),
+        make_evidence(),
         replace(POLICY, pcrs={7: frozenset((b"\x08" * 32,))}),
         "pcr-mismatch",
     ),
     "a register that was not quoted": (
-        made(),
+        make_evidence(),
         replace(POLICY, pcrs={4: frozenset((b"\x00" * 32,))}),
         "pcr-missing",
     ),
-    "the quote taken away": (changed(made(), strip), POLICY, "quote-missing"),
-    "the quote taken away, and admitted": (
-        changed(made(), strip_and_admit),
+    "the quote taken away": (change_claims(make_evidence(), strip), POLICY, "quote-missing"),
+    "the quote removed, and its absence stated": (
+        change_claims(make_evidence(), strip_and_admit),
         POLICY,
         "key-in-software",
     ),
-    "a quote beside a key in software": (
-        changed(made(), lambda c: c.update({CLAIM_KEY_STORAGE: "software"})),
+    "a quote and a key in software": (
+        change_claims(make_evidence(), lambda c: c.update({CLAIM_KEY_STORAGE: "software"})),
         POLICY,
         "quote-swapped",
     ),
-    "another TPM": (made(tpm=StandIn()), POLICY, "attestation-key-unknown"),
+    "another TPM": (make_evidence(tpm=StandIn()), POLICY, "attestation-key-unknown"),
     "a key that could leave its TPM": (
-        made(tpm=StandIn(attributes=0x00050070)),
+        make_evidence(tpm=StandIn(attributes=0x00050070)),
         POLICY,
         "attestation-key",
     ),
     "a key that signs anything": (
-        made(tpm=StandIn(attributes=0x00040072)),
+        make_evidence(tpm=StandIn(attributes=0x00040072)),
         POLICY,
         "attestation-key",
     ),
-    "a key in software": (made(tpm=None), POLICY, "key-in-software"),
-    "a key in software that nobody knows": (
-        made(tpm=None, signer=STRANGER),
+    "a key in software": (make_evidence(tpm=None), POLICY, "key-in-software"),
+    "an unknown key in software": (
+        make_evidence(tpm=None, signer=STRANGER),
         SOFTWARE,
         "attester-unknown",
     ),
-    "a TPM is asked for": (
-        made(tpm=None),
+    "a required TPM is missing": (
+        make_evidence(tpm=None),
         replace(SOFTWARE, required=frozenset(("tpm",))),
         "claim-missing",
     ),
-    "a file that was changed": (made(of_package(**CHANGED)), POLICY, "measurement-changed"),
+    "a file that was changed": (
+        make_evidence(of_package(**CHANGED)),
+        POLICY,
+        "measurement-changed",
+    ),
     "a file too many": (
-        made(of_package(**{"more.py": digest("more")})),
+        make_evidence(of_package(**{"more.py": digest("more")})),
         POLICY,
         "measurement-changed",
     ),
     "a version that was relabelled": (
-        made(replace(SUBJECT, components=(replace(PACKAGE, version="9"), PYTHON))),
+        make_evidence(replace(SUBJECT, components=(replace(PACKAGE, version="9"), PYTHON))),
         POLICY,
         "measurement-changed",
     ),
     "another Python": (
-        made(replace(SUBJECT, components=(PACKAGE, replace(PYTHON, digest=digest("x"))))),
+        make_evidence(replace(SUBJECT, components=(PACKAGE, replace(PYTHON, digest=digest("x"))))),
         POLICY,
         "measurement-changed",
     ),
     "something nobody knows": (
-        made(replace(SUBJECT, components=(PACKAGE, PYTHON, Component("tracer", digest("t"))))),
+        make_evidence(
+            replace(SUBJECT, components=(PACKAGE, PYTHON, Component("tracer", digest("t"))))
+        ),
         POLICY,
         "measurement-unknown",
     ),
     "configuration nobody knows": (
-        made(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))),
+        make_evidence(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))),
         POLICY,
         "measurement-unknown",
     ),
     "the package not measured": (
-        made(replace(SUBJECT, components=(PYTHON,))),
+        make_evidence(replace(SUBJECT, components=(PYTHON,))),
         POLICY,
         "measurement-missing",
     ),
     "Python not measured": (
-        made(replace(SUBJECT, components=(PACKAGE,))),
+        make_evidence(replace(SUBJECT, components=(PACKAGE,))),
         POLICY,
         "measurement-missing",
     ),
     "configuration not measured": (
-        made(),
+        make_evidence(),
         replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS)),
         "measurement-missing",
     ),
     "a version that is not accepted": (
-        made(),
+        make_evidence(),
         replace(POLICY, versions=frozenset(("0.2.0",))),
         "version",
     ),
     "no journal": (
-        made(replace(SUBJECT, journal=None)),
+        make_evidence(replace(SUBJECT, journal=None)),
         replace(POLICY, required=frozenset(("journal",))),
         "claim-missing",
     ),
     "no agent": (
-        made(replace(SUBJECT, agent=None)),
+        make_evidence(replace(SUBJECT, agent=None)),
         replace(POLICY, required=frozenset(("agent",))),
         "claim-missing",
     ),
     "an agent nobody knows": (
-        made(
+        make_evidence(
             replace(
                 SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a")))
             )
@@ -227,29 +249,29 @@ CASES = {
 
 @pytest.mark.parametrize(("evidence", "policy", "reason"), CASES.values(), ids=CASES)
 def test_wrong_evidence_is_not_affirmed(evidence, policy, reason):
-    appraisal = appraised(evidence, policy)
+    appraisal = appraise(evidence, policy)
     assert appraisal.status in (Tier.WARNING, Tier.CONTRAINDICATED)
     assert reason in {check.reason for check in appraisal.checks}
 
 
 def test_evidence_for_another_nonce_is_not_fresh():
-    evidence = made()
-    assert appraised(evidence).status is Tier.AFFIRMING
-    again = appraised(evidence, nonce=b"\x09" * 32)
+    evidence = make_evidence()
+    assert appraise(evidence).status is Tier.AFFIRMING
+    again = appraise(evidence, nonce=b"\x09" * 32)
     assert (again.status, again.worst_check.reason) == (Tier.CONTRAINDICATED, "nonce")
     assert set(again.vector.values()) == {99}
-    later = appraised(evidence, now=NOW + timedelta(days=1))
+    later = appraise(evidence, now=NOW + timedelta(days=1))
     assert (later.status, later.worst_check.reason) == (Tier.CONTRAINDICATED, "evidence-old")
 
 
 def test_journal_that_the_record_does_not_name_is_refused():
-    assert appraised(made(), journal=JOURNAL).status is Tier.AFFIRMING
+    assert appraise(make_evidence(), journal=JOURNAL).status is Tier.AFFIRMING
     for subject, named in (
         (SUBJECT, replace(JOURNAL, frames=8)),
         (SUBJECT, replace(JOURNAL, head=b"\x03" * 32)),
         (replace(SUBJECT, journal=None), JOURNAL),
     ):
-        appraisal = appraised(made(subject), journal=named)
+        appraisal = appraise(make_evidence(subject), journal=named)
         assert (appraisal.status, appraisal.worst_check.reason) == (
             Tier.CONTRAINDICATED,
             "journal-mismatch",
@@ -257,15 +279,19 @@ def test_journal_that_the_record_does_not_name_is_refused():
 
 
 def test_changed_file_is_named():
-    (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
+    (check,) = [
+        one for one in appraise(make_evidence(of_package(**CHANGED))).checks if one.name == "vacr"
+    ]
     assert check.finding == "version 0.1.0, readers/lines.py differs"
     gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {
         "x.py": digest("x")
     }
     (check,) = [
         one
-        for one in appraised(
-            made(replace(SUBJECT, components=(build_file_component("vacr", "0.1.0", gone), PYTHON)))
+        for one in appraise(
+            make_evidence(
+                replace(SUBJECT, components=(build_file_component("vacr", "0.1.0", gone), PYTHON))
+            )
         ).checks
         if one.name == "vacr"
     ]
@@ -273,22 +299,22 @@ def test_changed_file_is_named():
 
 
 def test_without_reference_values_nothing_is_affirmed():
-    bare = appraised(made(), replace(POLICY, references=()))
+    bare = appraise(make_evidence(), replace(POLICY, references=()))
     assert bare.status is Tier.WARNING  # what is measured is not known
     assert {check.reason for check in bare.checks if check.reason} == {"measurement-unknown"}
 
 
 NOBODY = {
-    "a quote of other evidence": (changed(made(), other_quote), {"nonce": NONCE}),
-    "replayed": (made(), {"nonce": b"\x09" * 32}),
-    "a TPM that nobody knows": (made(tpm=StandIn()), {}),
-    "a key in software that nobody knows": (made(tpm=None, signer=STRANGER), {}),
+    "a quote of other evidence": (change_claims(make_evidence(), other_quote), {"nonce": NONCE}),
+    "replayed": (make_evidence(), {"nonce": b"\x09" * 32}),
+    "a TPM that nobody knows": (make_evidence(tpm=StandIn()), {}),
+    "an unknown key in software": (make_evidence(tpm=None, signer=STRANGER), {}),
 }
 
 
 @pytest.mark.parametrize(("evidence", "asked"), NOBODY.values(), ids=NOBODY)
 def test_unproven_findings_are_retracted(evidence, asked):
-    appraisal = appraised(evidence, **asked)
+    appraisal = appraise(evidence, **asked)
     good = {
         check.name for check in appraisal.checks if check.decided and check.tier <= Tier.AFFIRMING
     }
@@ -300,7 +326,7 @@ def test_unproven_findings_are_retracted(evidence, asked):
 
 
 def malformed(change):
-    return changed(made(tpm=None), change)
+    return change_claims(make_evidence(tpm=None), change)
 
 
 MALFORMED = {
@@ -313,7 +339,7 @@ MALFORMED = {
         malformed(lambda c: c.update({EAT_NONCE: b"1234567"})),
         "evidence-malformed",
     ),
-    "a time that is no number": (
+    "a time that is not an integer": (
         malformed(lambda c: c.update({EAT_IAT: 1.5})),
         "evidence-malformed",
     ),
@@ -352,7 +378,7 @@ MALFORMED = {
 @pytest.mark.parametrize(("evidence", "reason"), MALFORMED.values(), ids=MALFORMED)
 def test_malformed_evidence_raises(evidence, reason):
     with pytest.raises(InvalidStatement) as refused:
-        appraised(evidence, SOFTWARE)
+        appraise(evidence, SOFTWARE)
     assert refused.value.reason == reason
 
 
@@ -360,9 +386,9 @@ def test_signed_statement_never_passes_as_evidence():
     from vacr.evidence.tokens import parse_cwt
     from vacr.signing.statement import sign
 
-    payload = parse_cwt(made(tpm=None)).message.payload
+    payload = parse_cwt(make_evidence(tpm=None)).message.payload
     with pytest.raises(InvalidStatement) as refused:
-        appraised(sign(payload, ATTESTER, profile="attached"), SOFTWARE)
+        appraise(sign(payload, ATTESTER, profile="attached"), SOFTWARE)
     assert refused.value.reason == "typ"
 
 
@@ -381,7 +407,7 @@ def test_data_that_a_tpm_did_not_create_is_not_a_quote(bend):
         def attest(self, extra, **_):
             return super().attest(extra, **bend)
 
-    appraisal = appraised(made(tpm=Bent()))
+    appraisal = appraise(make_evidence(tpm=Bent()))
     assert (appraisal.status, appraisal.worst_check.reason) == (
         Tier.CONTRAINDICATED,
         "quote-malformed",

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import (
+from tests.evidence.samples import (
     JOURNAL,
     MADE,
     NONCE,
@@ -15,9 +15,9 @@ from tests.evidence.making import (
     POLICY,
     RECORD,
     TPM,
-    appraised,
+    appraise,
     digest,
-    made,
+    make_evidence,
 )
 from vacr.errors import InvalidStatement, UsageError
 from vacr.evidence.messages import (
@@ -52,7 +52,7 @@ def result(
     evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MADE, *, as_jwt=False
 ):
     return encode_signed_result(
-        appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt
+        appraise(evidence or make_evidence(), policy), signer, when, validity, as_jwt=as_jwt
     )
 
 
@@ -98,11 +98,12 @@ def test_a_jwt_has_the_names_of_the_draft():
 
 def test_bad_results_are_written_too():
     assert (
-        decode_signed_result(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
+        decode_signed_result(result(make_evidence(tpm=None)), [VERIFIER.public_key]).status
+        is Tier.WARNING
     )
     assert (
         decode_signed_result(
-            result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]
+            result(make_evidence(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]
         ).status
         is Tier.CONTRAINDICATED
     )
@@ -115,13 +116,13 @@ def test_passport_is_sufficient():
         )
     assert check_evidence_requirement(result(), RECORD, replace(PASSPORT, nonce=NONCE), NOW)
     assert check_evidence_requirement(
-        result(made(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW
+        result(make_evidence(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW
     ).startswith("warning")
 
 
 def test_background_check_is_sufficient():
     assert (
-        check_evidence_requirement(made(), RECORD, BACKGROUND, NOW)
+        check_evidence_requirement(make_evidence(), RECORD, BACKGROUND, NOW)
         == f"affirming by {POLICY.id}; signed by a TPM that may be a program instead of a chip"
     )
 
@@ -135,9 +136,9 @@ def test_insufficient_passports_are_refused():
     assert refused(result(), replace(PASSPORT, nonce=b"\x07" * 32)) == "result-nonce"
     assert refused(result(), now=NOW + timedelta(hours=2)) == "result-expired"
     assert refused(result(when=MADE + 86400)) == "result-in-future"
-    assert refused(result(made(tpm=None))) == "evidence-warning"
-    assert refused(result(made(nonce=b"\x07" * 32))) == "evidence-contraindicated"
-    assert refused(made()) == "evidence-undecided"  # evidence is no result
+    assert refused(result(make_evidence(tpm=None))) == "evidence-warning"
+    assert refused(result(make_evidence(nonce=b"\x07" * 32))) == "evidence-contraindicated"
+    assert refused(make_evidence()) == "evidence-undecided"  # evidence is no result
 
 
 def test_result_is_valid_until_it_expires():
@@ -151,7 +152,7 @@ def test_result_is_valid_until_it_expires():
 def test_key_in_software_is_reported_and_can_be_refused():
     enough = replace(POLICY, software_is_enough=True)
     for as_jwt in (False, True):
-        passport = result(made(tpm=None), enough, as_jwt=as_jwt)
+        passport = result(make_evidence(tpm=None), enough, as_jwt=as_jwt)
         found = decode_signed_result(passport, [VERIFIER.public_key])
         assert (found.key_storage, found.vector) == ("software", {"file-system": 2, "hardware": 0})
         assert check_evidence_requirement(passport, RECORD, PASSPORT, NOW).endswith(
@@ -159,14 +160,14 @@ def test_key_in_software_is_reported_and_can_be_refused():
         )
         assert refused(passport, replace(PASSPORT, hardware=True)) == "hardware-missing"
     told = check_evidence_requirement(
-        made(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW
+        make_evidence(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW
     )
     assert told == f"affirming by {POLICY.id}; signed by a key in software, without hardware"
 
 
 def test_hardware_can_be_demanded():
     endorsed = replace(POLICY, endorsed=frozenset((compute_key_name(TPM.public()),)))
-    for data, needed in ((result(), PASSPORT), (made(), BACKGROUND)):
+    for data, needed in ((result(), PASSPORT), (make_evidence(), BACKGROUND)):
         assert refused(data, replace(needed, hardware=True)) == "hardware-missing"
     told = check_evidence_requirement(
         result(policy=endorsed), RECORD, replace(PASSPORT, hardware=True), NOW
@@ -174,23 +175,23 @@ def test_hardware_can_be_demanded():
     assert "hardware 2" in told
     assert "key in software" not in told
     told = check_evidence_requirement(
-        made(), RECORD, replace(BACKGROUND, policy=endorsed, hardware=True), NOW
+        make_evidence(), RECORD, replace(BACKGROUND, policy=endorsed, hardware=True), NOW
     )
     assert told == f"affirming by {POLICY.id}"
 
 
 def test_insufficient_background_checks_are_refused():
     assert refused(None, BACKGROUND) == "evidence-missing"
-    assert refused(made(), BACKGROUND, record=digest("another")) == "record-mismatch"
-    assert refused(made(), replace(BACKGROUND, nonce=b"\x07" * 32)) == "nonce"
-    assert refused(made(), replace(BACKGROUND, nonce=None)) == "nonce-missing"
-    assert refused(made(tpm=None), BACKGROUND) == "key-in-software"
+    assert refused(make_evidence(), BACKGROUND, record=digest("another")) == "record-mismatch"
+    assert refused(make_evidence(), replace(BACKGROUND, nonce=b"\x07" * 32)) == "nonce"
+    assert refused(make_evidence(), replace(BACKGROUND, nonce=None)) == "nonce-missing"
+    assert refused(make_evidence(tpm=None), BACKGROUND) == "key-in-software"
     assert refused(result(), BACKGROUND) == "evidence-undecided"  # a result is no evidence
     assert refused(result(as_jwt=True), BACKGROUND) == "evidence-undecided"
 
 
 def test_wrapped_messages_are_unwrapped():
-    evidence, passport = made(), result()
+    evidence, passport = make_evidence(), result()
     both = CmwCollection(
         {
             "evidence": CmwRecord(EAT_CWT_MEDIA_TYPE, evidence, INDICATOR_EVIDENCE),

@@ -6,7 +6,7 @@ from importlib import resources
 import cbor2
 import pytest
 
-from tests.evidence.making import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, made
+from tests.evidence.samples import PACKAGE, PYTHON, SETTINGS, SUBJECT, TPM, make_evidence
 from vacr.cddl.schema import compile_cddl
 from vacr.evidence.measurements import decode_reference_values, encode_reference_values
 from vacr.evidence.messages import check_evidence_schema, decode_cmw, encode_cmw_cbor
@@ -30,10 +30,10 @@ TEXT = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf
 SCHEMA = compile_cddl(TEXT, name="evidence.cddl")
 
 MADE = {
-    "a TPM's": made(),
-    "software": made(tpm=None),
-    "without a journal and an agent": made(replace(SUBJECT, journal=None, agent=None)),
-    "with configuration": made(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))),
+    "a TPM's": make_evidence(),
+    "software": make_evidence(tpm=None),
+    "without a journal and an agent": make_evidence(replace(SUBJECT, journal=None, agent=None)),
+    "with configuration": make_evidence(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.evidence.making import ATTESTER, NONCE, POLICY, appraised, made
+from tests.evidence.samples import ATTESTER, NONCE, POLICY, appraise, make_evidence
 from tests.evidence.software_tpm import needs_swtpm
 from vacr.errors import Unreachable, UsageError
 from vacr.evidence.results import Tier
@@ -44,7 +44,7 @@ def policy_for(tpm, **rules):
 
 
 def test_evidence_of_a_tpm_is_affirmed(tpm):
-    appraisal = appraised(made(tpm=tpm), policy_for(tpm))
+    appraisal = appraise(make_evidence(tpm=tpm), policy_for(tpm))
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
         {"instance-identity": 2, "file-system": 2, "hardware": 0},
@@ -66,8 +66,8 @@ def test_quote_covers_the_request(tpm):
     assert quote.safe
 
 
-def test_the_quote_is_over_the_journal_and_all_claims(tpm):
-    claims = parse_cwt(made(tpm=tpm)).claims
+def test_quote_covers_the_journal_and_all_claims(tpm):
+    claims = parse_cwt(make_evidence(tpm=tpm)).claims
     quote, _ = check_quote(claims[EAT_SUBMODS][KEY_STORAGE_TPM], claims)
     assert quote.extra_data == compute_qualifying_data(claims)
     for label in claims.keys() - {EAT_SUBMODS}:
@@ -79,11 +79,15 @@ def test_the_quote_is_over_the_journal_and_all_claims(tpm):
         )
 
 
-def test_a_quote_of_another_time_is_refused(tpm):
-    policy, earlier, later = policy_for(tpm), made(tpm=tpm), made(tpm=tpm, nonce=b"\x09" * 32)
+def test_quote_of_another_time_is_refused(tpm):
+    policy, earlier, later = (
+        policy_for(tpm),
+        make_evidence(tpm=tpm),
+        make_evidence(tpm=tpm, nonce=b"\x09" * 32),
+    )
     claims = parse_cwt(later).claims
     claims[EAT_SUBMODS] = parse_cwt(earlier).claims[EAT_SUBMODS]
-    appraisal = appraised(sign_cwt(claims, ATTESTER), policy, nonce=b"\x09" * 32)
+    appraisal = appraise(sign_cwt(claims, ATTESTER), policy, nonce=b"\x09" * 32)
     assert (appraisal.status, appraisal.worst_check.reason) == (
         Tier.CONTRAINDICATED,
         "quote-swapped",
@@ -95,27 +99,29 @@ def test_registers_are_compared_with_the_policy(tpm):
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
     extended = hashlib.sha256(bytes(32) + b"\xab" * 32).digest()
     policy = policy_for(tpm, pcrs={16: frozenset((extended,))})
-    assert appraised(made(tpm=tpm), policy).vector["executables"] == 3
+    assert appraise(make_evidence(tpm=tpm), policy).vector["executables"] == 3
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
-    appraisal = appraised(made(tpm=tpm), policy)
+    appraisal = appraise(make_evidence(tpm=tpm), policy)
     assert (appraisal.status, appraisal.worst_check.reason) == (
         Tier.CONTRAINDICATED,
         "pcr-mismatch",
     )
-    # What can be reset holds no history: the first value comes back, and only the qualifying data
-    # tells the two apart.
+    # A register that can be reset has no history: the first value comes back. Only the
+    # qualifying data distinguishes the two quotes.
     run(tpm, "pcrreset", "16")
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
-    assert appraised(made(tpm=tpm), policy).status is Tier.AFFIRMING
-    assert appraised(made(tpm=tpm), policy, nonce=b"\x09" * 32).status is Tier.CONTRAINDICATED
+    assert appraise(make_evidence(tpm=tpm), policy).status is Tier.AFFIRMING
+    assert (
+        appraise(make_evidence(tpm=tpm), policy, nonce=b"\x09" * 32).status is Tier.CONTRAINDICATED
+    )
 
 
 def test_many_quotes_leave_room_in_the_tpm(tpm):
     for _ in range(5):
-        assert appraised(made(tpm=tpm), policy_for(tpm)).nonce == NONCE
+        assert appraise(make_evidence(tpm=tpm), policy_for(tpm)).nonce == NONCE
 
 
-def test_a_tpm_is_found_from_where_the_command_runs(tpm, monkeypatch):
+def test_relative_tcti_is_resolved_in_the_current_folder(tpm, monkeypatch):
     name, _, path = tpm.tcti.partition("path=")
     folder, _, socket = path.rpartition("/")
     monkeypatch.chdir(folder)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import (
+from tests.evidence.samples import (
     NOW,
     PACKAGE,
     POLICY,
@@ -13,9 +13,9 @@ from tests.evidence.making import (
     SETTINGS,
     SUBJECT,
     TPM,
-    appraised,
+    appraise,
     digest,
-    made,
+    make_evidence,
 )
 from vacr.evidence.measurements import Component
 from vacr.evidence.results import (
@@ -29,7 +29,7 @@ from vacr.evidence.tpm_structures import compute_key_name
 
 
 def test_quote_of_a_known_tpm_affirms_the_instance_but_not_hardware():
-    appraisal = appraised(made())
+    appraisal = appraise(make_evidence())
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
         {"instance-identity": 2, "file-system": 2, "hardware": 0},
@@ -43,11 +43,11 @@ def test_quote_of_a_known_tpm_affirms_the_instance_but_not_hardware():
     }
 
 
-def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
+def test_quote_of_an_endorsed_tpm_affirms_hardware():
     policy = replace(
         POLICY, attestation_keys=(), endorsed=frozenset((compute_key_name(TPM.public()),))
     )
-    assert appraised(made(), policy).vector == {
+    assert appraise(make_evidence(), policy).vector == {
         "instance-identity": 2,
         "file-system": 2,
         "hardware": 2,
@@ -55,12 +55,12 @@ def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
 
 
 def test_accepted_key_in_software_affirms_no_identity():
-    appraisal = appraised(made(tpm=None), replace(POLICY, software_is_enough=True))
+    appraisal = appraise(make_evidence(tpm=None), replace(POLICY, software_is_enough=True))
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
         {"file-system": 2, "hardware": 0},
     )
-    capped = appraised(made(tpm=None))
+    capped = appraise(make_evidence(tpm=None))
     assert (capped.status, capped.vector) == (
         Tier.WARNING,
         {"instance-identity": -33, "file-system": 2, "hardware": 0},
@@ -69,16 +69,16 @@ def test_accepted_key_in_software_affirms_no_identity():
 
 def test_required_hardware_must_be_endorsed():
     policy = replace(POLICY, required=frozenset(("hardware",)))
-    assert appraised(made(), policy).vector["hardware"] == 97
+    assert appraise(make_evidence(), policy).vector["hardware"] == 97
     assert (
-        appraised(
-            made(), replace(policy, endorsed=frozenset((compute_key_name(TPM.public()),)))
+        appraise(
+            make_evidence(), replace(policy, endorsed=frozenset((compute_key_name(TPM.public()),)))
         ).status
         is Tier.AFFIRMING
     )
 
 
-def test_nothing_is_named_twice():
+def test_findings_do_not_repeat_the_name_of_their_check():
     subject = replace(
         SUBJECT, components=(PACKAGE, PYTHON, SETTINGS, Component("agent:x", digest("a")))
     )
@@ -87,27 +87,31 @@ def test_nothing_is_named_twice():
         (PACKAGE, PYTHON, SETTINGS),
         (replace(PACKAGE, digest=digest("x"), manifest=None),),
     ):
-        for check in appraised(made(subject), replace(POLICY, references=references)).checks:
+        for check in appraise(
+            make_evidence(subject), replace(POLICY, references=references)
+        ).checks:
             assert check.name not in check.finding, check
 
 
 def test_evidence_older_than_the_maximum_age_is_refused():
     policy = replace(POLICY, maximum_age=60)
-    assert appraised(made(), policy).status is Tier.AFFIRMING
+    assert appraise(make_evidence(), policy).status is Tier.AFFIRMING
     assert (
-        appraised(made(), policy, now=NOW + timedelta(seconds=1)).worst_check.reason
+        appraise(make_evidence(), policy, now=NOW + timedelta(seconds=1)).worst_check.reason
         == "evidence-old"
     )
-    assert appraised(made(), policy, now=NOW - timedelta(seconds=360)).status is Tier.AFFIRMING
     assert (
-        appraised(made(), policy, now=NOW - timedelta(seconds=361)).worst_check.reason
+        appraise(make_evidence(), policy, now=NOW - timedelta(seconds=360)).status is Tier.AFFIRMING
+    )
+    assert (
+        appraise(make_evidence(), policy, now=NOW - timedelta(seconds=361)).worst_check.reason
         == "evidence-in-future"
     )
 
 
 def test_accepted_boot_registers_affirm_executables():
     policy = replace(POLICY, pcrs={7: frozenset((b"\x07" * 32, b"\x08" * 32))})
-    assert appraised(made(), policy).vector["executables"] == 3
+    assert appraise(make_evidence(), policy).vector["executables"] == 3
 
 
 def test_configuration_with_a_reference_value_is_affirmed():
@@ -115,16 +119,16 @@ def test_configuration_with_a_reference_value_is_affirmed():
     policy = replace(
         POLICY, references=(PACKAGE, PYTHON, SETTINGS), required=frozenset(("configuration",))
     )
-    assert appraised(made(subject), policy).vector["configuration"] == 2
+    assert appraise(make_evidence(subject), policy).vector["configuration"] == 2
     other = replace(SUBJECT, components=(PACKAGE, PYTHON, replace(SETTINGS, digest=digest("x"))))
-    assert appraised(made(other), policy).vector["configuration"] == -97
+    assert appraise(make_evidence(other), policy).vector["configuration"] == -97
 
 
 def test_measured_agent_is_reported_and_affirms_nothing():
     subject = replace(
         SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72"))
     )
-    appraisal = appraised(made(subject))
+    appraisal = appraise(make_evidence(subject))
     assert (appraisal.status, appraisal.vector) == (
         Tier.AFFIRMING,
         {"instance-identity": 2, "file-system": 2, "hardware": 0},
@@ -132,26 +136,26 @@ def test_measured_agent_is_reported_and_affirms_nothing():
     known = replace(
         POLICY, references=(PACKAGE, PYTHON, Component("agent:claude-code", digest("b"), "2.1.72"))
     )
-    assert appraised(made(subject), known).vector["sourced-data"] == 96
+    assert appraise(make_evidence(subject), known).vector["sourced-data"] == 96
 
 
 def test_several_releases_may_be_known():
     older = replace(PACKAGE, version="0.0.9", digest=digest("older"), manifest=None)
     assert (
-        appraised(made(), replace(POLICY, references=(older, PACKAGE, PYTHON))).status
+        appraise(make_evidence(), replace(POLICY, references=(older, PACKAGE, PYTHON))).status
         is Tier.AFFIRMING
     )
 
 
 def test_result_without_the_record_names_its_digest():
-    appraisal = appraised(made(), record=None)
+    appraisal = appraise(make_evidence(), record=None)
     assert appraisal.status is Tier.AFFIRMING
     assert appraisal.record == SUBJECT.record
     assert [check.decided for check in appraisal.checks if check.name == "record"] == [False]
 
 
 def test_evidence_without_a_journal_says_so():
-    appraisal = appraised(made(replace(SUBJECT, journal=None)))
+    appraisal = appraise(make_evidence(replace(SUBJECT, journal=None)))
     assert appraisal.journal is None
     assert [check.finding for check in appraisal.checks if check.name == "journal"] == [
         "not used for this recording"

@@ -1,4 +1,4 @@
-"""The commands of docs/evidence.md, as they stand there."""
+"""The commands of docs/evidence.md, run as printed."""
 
 import os
 import re
@@ -54,7 +54,7 @@ def test_background_check_and_passport(tmp_path):
 
 
 @needs_swtpm
-def test_with_a_tpm(tmp_path, software_tpm):
+def test_tpm_walkthrough_affirms_hardware(tmp_path, software_tpm):
     tcti, folder = software_tpm
     shutil.copy(folder / "ca" / "swtpm-localca-rootca-cert.pem", tmp_path / "maker.pem")
     shutil.copy(folder / "ca" / "issuercert.pem", tmp_path / "maker-between.pem")

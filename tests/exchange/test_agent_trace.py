@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import vacr
 from tests.exchange.sessions import load_example, read_all_records
-from tests.interop.judged import judged
+from tests.interop.exchange_checks import check_exports
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.agent_trace import export, read
@@ -119,7 +119,7 @@ def test_every_attributed_session_gives_a_valid_trace():
                     raise
     assert len(made) > 5
     assert all(import_document(copy.deepcopy(document)) for document in made)
-    verdicts = judged(
+    verdicts = check_exports(
         {"op": "json_schema", "schema": SCHEMA, "document": document} for document in made
     )
     assert [verdict for verdict in verdicts if verdict] == []

@@ -9,7 +9,7 @@ import pytest
 
 import vacr
 from tests.exchange.sessions import load_example, read_all_records
-from tests.interop.judged import judged
+from tests.interop.exchange_checks import check_exports
 from vacr.errors import UsageError
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.in_toto import encode_pre_authentication, export
@@ -50,7 +50,7 @@ def test_other_tools_verify_the_envelope_and_reject_changes(attributed, signer):
         (envelope, other),
         (envelope | {"payloadType": "x"}, pem),
     ]
-    payload, *refused = judged(
+    payload, *refused = check_exports(
         {"op": "dsse", "envelope": signed, "key": key} for signed, key in cases
     )
     assert json.loads(payload)["_type"] == "https://in-toto.io/Statement/v1"

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.exchange.sessions import load_example, read_all_records
-from tests.interop.judged import judged
+from tests.interop.exchange_checks import check_exports
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.otlp import export
@@ -171,7 +171,7 @@ def test_opentelemetry_reads_every_trace():
                 raise
     assert len(made) > 10
     for document, read in zip(
-        made, judged({"op": "otlp", "document": one} for one in made), strict=True
+        made, check_exports({"op": "otlp", "document": one} for one in made), strict=True
     ):
         written = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
         assert all(span.keys() <= SPAN | {"parentSpanId", "status"} for span in written)

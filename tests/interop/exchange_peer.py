@@ -1,5 +1,6 @@
-"""Judges exports with libraries of others, which need an environment of their own: one JSON request
-a line, one answer a line.
+"""Check exports with other libraries, in an environment of their own.
+
+Read one JSON request per line, and write one JSON answer per line.
 """
 
 import json
@@ -7,7 +8,7 @@ import sys
 
 
 def json_schema(asked):
-    """Check a document against a JSON Schema; give what is wrong, or nothing."""
+    """Check a document against a JSON Schema, and return the errors, or None."""
     from jsonschema import Draft202012Validator
 
     found = [
@@ -18,7 +19,7 @@ def json_schema(asked):
 
 
 def otlp(asked):
-    """Read a trace by the protocol's own message types; give its spans in few words, or raise."""
+    """Read a trace by the protocol's own message types, and summarise its spans."""
     from base64 import b64encode
 
     from google.protobuf.json_format import ParseDict
@@ -53,7 +54,7 @@ def otlp(asked):
 
 
 def dsse(asked):
-    """Verify an envelope by a public key; give its payload, or nothing."""
+    """Verify an envelope by a public key, and return its payload, or None."""
     from base64 import b64decode
 
     from cryptography.hazmat.primitives.serialization import load_pem_public_key

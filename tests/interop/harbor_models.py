@@ -1,5 +1,6 @@
-"""Runs in Harbor's environment: checks trajectories, one a line, by its own models; prints what is
-wrong with each, or null.
+"""Check trajectories with Harbor's own models, in Harbor's environment.
+
+Read one trajectory per line, and print its error or null.
 """
 
 import json

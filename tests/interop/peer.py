@@ -1,7 +1,6 @@
-"""Signs and verifies COSE_Sign1 with Python libraries of others, which need an environment of their
-own.
+"""Sign and verify COSE_Sign1 with other Python libraries, in an environment of their own.
 
-A JSON request on standard input, a JSON answer on standard output.
+Read a JSON request from standard input, and write a JSON answer to standard output.
 """
 
 import json
@@ -80,7 +79,7 @@ def cwt_verify():
 
 
 def cwt_token():
-    """Verify a CWT, and give some of its claims."""
+    """Verify a CWT, and return some of its claims."""
     import cwt
 
     key = cwt.COSEKey.from_pem(ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"]))
@@ -93,7 +92,7 @@ def cwt_token():
 
 
 def scitt_cose_check():
-    """Verify receipts, each in a statement; `entry` is what the log has of it."""
+    """Verify receipts, each in a statement; `entry` is the statement's log entry."""
     from scitt_cose import extract_receipts, verify_receipt
 
     answers = []
@@ -105,8 +104,9 @@ def scitt_cose_check():
 
 
 def scitt_cose_check_consistency():
-    """Verify receipts of consistency; it has none of its own, and what they are made of: a
-    signature over a root, and a proof.
+    """Verify consistency receipts, by their parts: a signature over a root, and a proof.
+
+    The library has no function for the whole.
     """
     import cbor2
     from scitt_cose import CoseError, verify_consistency, verify_sign1

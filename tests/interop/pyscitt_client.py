@@ -1,5 +1,6 @@
-"""Asks a service with pyscitt's client, in an environment of its own. Reads a request in JSON,
-answers in JSON.
+"""Send a request to a service with pyscitt's client, in an environment of its own.
+
+Read a request in JSON, and answer in JSON.
 """
 
 import json

@@ -1,6 +1,4 @@
-"""Receipts of consistency, and all receipts of a service that runs, as implementations of others
-verify them.
-"""
+"""Other implementations verify consistency receipts, and all receipts of a running service."""
 
 from contextlib import closing
 from types import SimpleNamespace
@@ -25,7 +23,7 @@ GIVEN = statements(max(SIZES) - 1)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """A service that has run, one statement after the other: the log, and what it answered."""
+    """Register statements one by one in a service; return the log and its responses."""
     log = create_log(str(tmp_path_factory.mktemp("served") / "log"))
     with Running(log.path) as service:
         at_once = [add_receipt(one, service.post(one)[2]) for one in GIVEN]
@@ -33,14 +31,14 @@ def served(tmp_path_factory):
     return log, at_once, later
 
 
-def log_key(log):
-    """Give the log's key as `ask` takes it."""
+def make_log_verifier(log):
+    """Return the log's key in the form that `ask` needs."""
     (key,) = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     return SimpleNamespace(algorithm=-7, public_key=key)
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_they_verify_the_receipts_of_a_service(served, peer):
+def test_peers_verify_the_receipts_of_a_service(served, peer):
     log, at_once, later = served
     good = [*at_once, *later]
     bad = [
@@ -53,14 +51,14 @@ def test_they_verify_the_receipts_of_a_service(served, peer):
             {"statement": one.hex(), "entry": build_log_entry(parse_sign1(one)).hex()}
             for one in found
         ]
-        return ask(peer, "check", log_key(log), all=asked)["result"]
+        return ask(peer, "check", make_log_verifier(log), all=asked)["result"]
 
     assert answers(good) == [True] * len(good)
     assert True not in answers(bad)
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_they_verify_that_a_log_only_grew(served, peer):
+def test_peers_verify_that_a_log_only_grew(served, peer):
     log, _, _ = served
     good, bad = [], []
     with closing(log.reader()) as reading:
@@ -68,16 +66,18 @@ def test_they_verify_that_a_log_only_grew(served, peer):
         roots = {size: compute_root(node, size).hex() for size in SIZES}
         for older, newer in ((older, newer) for older in SIZES for newer in SIZES if older < newer):
             if peer == "transmute" and older & (older - 1) == 0:
-                continue  # it leaves out the step of RFC 9162 section 2.1.4.2 that puts the older root before such a path
+                continue  # It omits a step of RFC 9162, section 2.1.4.2: prepend the older root.
             receipt = build_consistency_receipt(reading, log.keyring, older, newer).hex()
             good.append({"older": roots[older], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[newer], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[older], "newer": roots[older], "receipt": receipt})
-    assert ask(peer, "check_consistency", log_key(log), all=good) == {"result": [True] * len(good)}
-    assert True not in ask(peer, "check_consistency", log_key(log), all=bad)["result"]
+    assert ask(peer, "check_consistency", make_log_verifier(log), all=good) == {
+        "result": [True] * len(good)
+    }
+    assert True not in ask(peer, "check_consistency", make_log_verifier(log), all=bad)["result"]
 
 
-def test_what_the_command_writes(served, tmp_path):
+def test_peers_verify_the_receipt_of_the_command(served, tmp_path):
     log, _, _ = served
     done = vacr("log", "prove", log.path, "--consistency", 3, 9, "-o", "3-9.cose", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -88,4 +88,6 @@ def test_what_the_command_writes(served, tmp_path):
         {"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}
     ]
     for peer in PEERS:
-        assert ask(peer, "check_consistency", log_key(log), all=asked) == {"result": [True]}
+        assert ask(peer, "check_consistency", make_log_verifier(log), all=asked) == {
+            "result": [True]
+        }

@@ -1,6 +1,4 @@
-"""Harbor, whose format ATIF is, takes what we export, and takes our generated trajectories for its
-own.
-"""
+"""Harbor, the owner of the format ATIF, accepts our exports and our generated trajectories."""
 
 import json
 import subprocess
@@ -37,7 +35,7 @@ def verdicts():
 
 
 @pytest.mark.parametrize("version", [None, *ATIF_VERSIONS])
-def test_its_models_take_every_export(verdicts, version):
+def test_harbor_accepts_every_export(verdicts, version):
     made = [(name, one.data) for name, _, one in export_all_records(export, version=version)]
     told = verdicts([data for _, data in made])
     assert [
@@ -48,7 +46,7 @@ def test_its_models_take_every_export(verdicts, version):
     assert len(made) >= 20
 
 
-def test_its_models_take_the_trajectories_that_our_round_trips_are_tested_with(verdicts):
+def test_harbor_accepts_our_generated_trajectories(verdicts):
     drawn = []
 
     @settings(max_examples=100, database=None)
@@ -60,7 +58,7 @@ def test_its_models_take_the_trajectories_that_our_round_trips_are_tested_with(v
     assert {verdict for verdict in verdicts(drawn) if verdict is not None} == set()
 
 
-def test_it_refuses_what_we_refuse(verdicts):
+def test_harbor_refuses_trajectories_that_we_refuse(verdicts):
     dangling = {
         "step_id": 1,
         "source": "user",

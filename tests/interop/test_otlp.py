@@ -1,4 +1,4 @@
-"""A receiver of others takes our traces over HTTP, and has in them what we said."""
+"""Another receiver accepts our traces over HTTP, and keeps their content."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ def call(address, data=None):
         return json.load(answer)
 
 
-def test_every_trace_is_taken_and_kept(address):
+def test_every_trace_is_accepted_and_kept(address):
     sent = 0
     for number, (name, record) in enumerate(read_all_records()):
         digest = f"{number:064x}"

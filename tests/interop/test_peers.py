@@ -1,4 +1,4 @@
-"""Statements go both ways between this project and COSE libraries of others, from npm and PyPI."""
+"""Statements go both ways between vacr and other COSE libraries, from npm and PyPI."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ PAYLOAD = b'{"what":"was signed"}'
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PEERS = ("auth0", "transmute", "pycose", "cwt")
 NO_DETACHED = ("auth0", "cwt")
-"""Those that verify detached payloads and make none."""
+"""Peers that verify detached payloads but do not create them."""
 
 
 @pytest.fixture(scope="module", params=["eddsa", "es256"])
@@ -35,13 +35,13 @@ def signer(request):
     return KeySigner(generate_key(request.param))
 
 
-def command(peer):
+def find_peer_command(peer):
     if peer in ("auth0", "transmute", "jose"):
         if not shutil.which("node") or not (HERE / "node_modules").is_dir():
             pytest.skip("no node, or its packages are not installed: make peers")
         return ["node", "peer.mjs"]
     if not PYTHON.exists():
-        pytest.skip("the Python libraries of others are not installed: make peers")
+        pytest.skip("the other Python libraries are not installed: make peers")
     return [PYTHON, "peer.py"]
 
 
@@ -62,14 +62,18 @@ def ask(peer, op, signer, **more):
         "kid": compute_thumbprint(signer.public_key).hex(),
     }
     done = subprocess.run(
-        command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True
+        find_peer_command(peer),
+        input=json.dumps(request | more),
+        cwd=HERE,
+        capture_output=True,
+        text=True,
     )
     return json.loads(done.stdout) if done.stdout else {"error": done.stderr}
 
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("profile", ["attached", "detached", "hash-envelope"])
-def test_they_verify_ours(peer, signer, profile):
+def test_peers_verify_our_statements(peer, signer, profile):
     statement = sign(PAYLOAD, signer, profile=profile)
     detached = {"detached": PAYLOAD.hex()} if profile == "detached" else {}
     assert ask(peer, "verify", signer, statement=statement.hex(), **detached) == {"result": True}
@@ -79,25 +83,25 @@ def test_they_verify_ours(peer, signer, profile):
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("form", ["attached", "detached"])
-def test_we_verify_theirs(peer, signer, form):
+def test_we_verify_statements_of_peers(peer, signer, form):
     answer = ask(peer, "sign", signer, payload=PAYLOAD.hex(), form=form)
     assert "result" in answer, answer
     statement = bytes.fromhex(answer["result"])
     if form == "detached" and peer in NO_DETACHED:
-        statement = without_payload(statement)
+        statement = remove_payload(statement)
     policy = Policy(keys=(signer.public_key,))
     assert verify(statement, policy, payload=PAYLOAD, now=NOW).payload == PAYLOAD
     with pytest.raises(VerificationFailed):
         verify(statement, policy, payload=PAYLOAD + b" ", now=NOW)
 
 
-def without_payload(statement):
-    """Take the payload out of a message."""
+def remove_payload(statement):
+    """Return a message without its payload."""
     parts = list(cbor2.loads(statement).value)
     return cbor2.dumps(cbor2.CBORTag(18, [*parts[:2], None, parts[3]]))
 
 
-def test_the_form_of_the_drafts_authors():
+def test_statement_in_the_form_of_the_draft_verifies():
     """EdDSA, detached, only algorithm and content type in the header, canonical JSON."""
     signer = KeySigner(generate_key("eddsa"))
     head = encode_protected_header({1: -8, 3: "application/json"})

@@ -45,7 +45,7 @@ def ask():
     return asked
 
 
-def test_it_registers_through_our_service(ask, tmp_path):
+def test_pyscitt_registers_through_our_service(ask, tmp_path):
     log = create_log(str(tmp_path / "log"))
     certificate, key = TlsAuthority(tmp_path).certify("signer")
     signer = {

@@ -1,4 +1,4 @@
-"""Receipts go both ways between this project and implementations of others, for trees of many
+"""Receipts go both ways between vacr and other implementations, for trees of many
 sizes.
 """
 
@@ -27,7 +27,7 @@ SIGNER = KeySigner(generate_key("es256"))
 PAYLOADS = [b"%d" % number for number in range(max(SIZES))]
 STATEMENTS = [sign(payload, SIGNER) for payload in PAYLOADS]
 BARE = [build_log_entry(parse_sign1(statement)) for statement in STATEMENTS]
-"""The statements as a log has them."""
+"""The statements as log entries."""
 PEERS = [
     ("transmute", "es256", ENTRY_RULE_STATEMENT),
     *(
@@ -42,13 +42,13 @@ def entry(statement, rule):
     return build_log_entry(parse_sign1(statement), rule).hex()
 
 
-def places():
-    """Give sizes of trees and places in them."""
+def list_positions():
+    """Yield tree sizes and positions in the trees."""
     return [(size, index) for size in SIZES for index in sorted({0, 1, size // 2, size - 1})]
 
 
 @pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
-def test_they_verify_ours(peer, kind, rule):
+def test_peers_verify_our_receipts(peer, kind, rule):
     good, bad = [], []
     signer = KeySigner(generate_key(kind))
     for size in SIZES:
@@ -73,11 +73,11 @@ def test_they_verify_ours(peer, kind, rule):
     assert answers(good) == [True] * len(good)
     assert [one for one in answers(bad) if one is True] == []
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
-    assert [verdict(one, policy) for one in good] == ["verified"] * len(good)
-    assert "verified" not in [verdict(one, policy) for one in bad]
+    assert [find_verdict(one, policy) for one in good] == ["verified"] * len(good)
+    assert "verified" not in [find_verdict(one, policy) for one in bad]
 
 
-def verdict(statement, policy):
+def find_verdict(statement, policy):
     payload = next(
         payload
         for payload, one in zip(PAYLOADS, BARE, strict=True)
@@ -91,10 +91,10 @@ def verdict(statement, policy):
 
 
 @pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
-def test_we_verify_theirs(peer, kind, rule):
+def test_we_verify_receipts_of_peers(peer, kind, rule):
     signer = KeySigner(generate_key(kind))
     asked = []
-    for size, index in places():
+    for size, index in list_positions():
         entries = [entry(one, rule) for one in BARE[:size]]
         asked.append(
             {"statements": [one.hex() for one in BARE[:size]], "entries": entries, "index": index}
@@ -102,21 +102,21 @@ def test_we_verify_theirs(peer, kind, rule):
     answer = ask(peer, "issue", signer, all=asked)
     assert "result" in answer, answer
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
-    for (size, index), made in zip(places(), answer["result"], strict=True):
+    for (size, index), made in zip(list_positions(), answer["result"], strict=True):
         transparent = bytes.fromhex(made)
         found = verify(transparent, policy, payload=PAYLOADS[index], now=NOW)
         (logged,) = found.receipts
         assert (logged.index, logged.size, logged.issuer) == (index, size, "https://log.example")
         (receipt,) = parse_sign1(transparent).unprotected[394]
         elsewhere = add_receipt(STATEMENTS[(index + 1) % size], receipt)
-        assert verdict(elsewhere, policy) == "receipt-signature"
-        assert verdict(
-            add_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy
+        assert find_verdict(elsewhere, policy) == "receipt-signature"
+        assert find_verdict(
+            add_receipt(STATEMENTS[index], move_receipt(receipt, index ^ 1)), policy
         ).startswith("receipt-")
 
 
-def moved(receipt, index):
-    """Give a receipt that names another place."""
+def move_receipt(receipt, index):
+    """Return the receipt with another position in the log."""
     protected, beside, payload, signature = cbor2.loads(receipt).value
     size, _, path = cbor2.loads(beside[396][-1][0])
     proof = cbor2.dumps([size, index, path])

@@ -20,15 +20,21 @@ OF_ORDER_8 = (
 )
 
 
-def points(prime, size, *more):
-    """Write the points of small order, with either sign."""
-    found = (0, 1, prime - 1, prime, prime + 1, *more)
-    return [(y | sign << (8 * size - 1)).to_bytes(size, "little") for y in found for sign in (0, 1)]
+def encode_small_order_points(prime, size, *more):
+    """Encode the points of small order, with either sign."""
+    coordinates = (0, 1, prime - 1, prime, prime + 1, *more)
+    return [
+        (y | sign << (8 * size - 1)).to_bytes(size, "little")
+        for y in coordinates
+        for sign in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize(
     "point",
-    points(P25519, 32, *(int.from_bytes(bytes.fromhex(one), "little") for one in OF_ORDER_8)),
+    encode_small_order_points(
+        P25519, 32, *(int.from_bytes(bytes.fromhex(point), "little") for point in OF_ORDER_8)
+    ),
 )
 def test_ed25519_key_of_small_order_is_refused(point):
     key = ed25519.Ed25519PublicKey.from_public_bytes(point)
@@ -38,7 +44,7 @@ def test_ed25519_key_of_small_order_is_refused(point):
         assert caught.value.reason == "alg-key"
 
 
-@pytest.mark.parametrize("point", points(P448, 57))
+@pytest.mark.parametrize("point", encode_small_order_points(P448, 57))
 def test_ed448_key_of_small_order_is_refused(point):
     key = ed448.Ed448PublicKey.from_public_bytes(point)
     for algorithm in (ALG_EDDSA, ALG_ED448):
@@ -68,7 +74,7 @@ def test_rsa_keys_have_a_minimum_and_a_maximum_size(bits, exponent, reason):
 @pytest.mark.parametrize(
     "curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda c: c.name
 )
-def test_curve_orders_are_those_of_the_curves(curve):
+def test_curve_orders_match_the_curves(curve):
     last = ec.derive_private_key(_CURVE_ORDERS[curve.name] - 1, curve).public_key()
     first = ec.derive_private_key(1, curve).public_key()
     # The last multiple of the generator is its inverse: the same x, another y.

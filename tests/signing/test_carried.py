@@ -1,4 +1,4 @@
-"""The key that a statement carries, for a verifier without any other key."""
+"""The key in a statement: a verifier without any other key can use it."""
 
 import cbor2
 import pytest
@@ -20,11 +20,11 @@ from vacr.signing.statement import build_kccs, find_carried_key, sign
 PAYLOAD = b'{"what":"was signed"}'
 
 
-def same(one, other):
-    return compute_thumbprint(one) == compute_thumbprint(other)
+def is_same_key(first, second):
+    return compute_thumbprint(first) == compute_thumbprint(second)
 
 
-def reason(statement):
+def find_refusal_reason(statement):
     with pytest.raises(InvalidStatement) as caught:
         find_carried_key(parse_sign1(statement))
     return caught.value.reason
@@ -38,7 +38,7 @@ def test_statement_carries_the_key_that_verifies_it(kind):
     verify_signature(
         parsed.protected[HEADER_ALG], key, parsed.signature, parsed.to_be_signed(parsed.payload)
     )
-    assert same(key, signer.public_key)
+    assert is_same_key(key, signer.public_key)
 
 
 def test_first_certificate_carries_the_key():
@@ -48,22 +48,25 @@ def test_first_certificate_carries_the_key():
         PAYLOAD, key.signer, chain=[x509.load_der_x509_certificate(chain)], claims=None
     )
     assert HEADER_KCCS not in parse_sign1(statement).unprotected
-    assert same(find_carried_key(parse_sign1(statement)), key.signer.public_key)
+    assert is_same_key(find_carried_key(parse_sign1(statement)), key.signer.public_key)
 
 
 def test_carried_key_that_kid_does_not_name_is_refused():
     key, other = Key.generate("es256"), Key.generate("es256")
     theirs = {14: build_kccs(other.signer.public_key)}
-    assert reason(message(key, {1: -7, 4: key.thumbprint}, unprotected=theirs)) == "kccs-mismatch"
-    assert reason(message(key, {1: -7}, unprotected=theirs)) == "kccs-mismatch"
+    assert (
+        find_refusal_reason(message(key, {1: -7, 4: key.thumbprint}, unprotected=theirs))
+        == "kccs-mismatch"
+    )
+    assert find_refusal_reason(message(key, {1: -7}, unprotected=theirs)) == "kccs-mismatch"
     chain = certificate(other, Authority("root"))
     both = {14: build_kccs(key.signer.public_key)}
     assert (
-        reason(message(key, {1: -7, 4: key.thumbprint, 33: chain}, unprotected=both))
+        find_refusal_reason(message(key, {1: -7, 4: key.thumbprint, 33: chain}, unprotected=both))
         == "kccs-mismatch"
     )
     assert (
-        reason(message(key, {1: -7, 4: key.thumbprint}, unprotected={14: {8: 1}}))
+        find_refusal_reason(message(key, {1: -7, 4: key.thumbprint}, unprotected={14: {8: 1}}))
         == "kccs-malformed"
     )
 
@@ -71,8 +74,8 @@ def test_carried_key_that_kid_does_not_name_is_refused():
 def test_unprotected_certificate_is_refused():
     key = Key.generate("es256")
     chain = {33: certificate(key, Authority("root"))}
-    assert reason(message(key, {1: -7}, unprotected=chain)) == "x5chain-unprotected"
-    assert same(
+    assert find_refusal_reason(message(key, {1: -7}, unprotected=chain)) == "x5chain-unprotected"
+    assert is_same_key(
         find_carried_key(parse_sign1(message(key, {1: -7, 4: key.thumbprint}, unprotected=chain))),
         key.signer.public_key,
     )

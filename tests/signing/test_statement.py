@@ -34,7 +34,7 @@ def signer():
 
 
 @pytest.mark.parametrize("profile", STATEMENT_PROFILES)
-def test_profiles(signer, profile):
+def test_each_profile_follows_the_schema(signer, profile):
     metadata = build_trace_metadata(RECORD, "ietf-vac-v3.0")
     statement = sign(
         PAYLOAD,
@@ -68,7 +68,7 @@ def test_profiles(signer, profile):
     assert message.unprotected == {14: carried, 100: metadata}
 
 
-def test_a_digest_is_enough_for_a_hash_envelope(signer):
+def test_digest_is_enough_for_a_hash_envelope(signer):
     digest = hashlib.sha256(PAYLOAD).digest()
     assert sign(None, signer, digest=digest) == sign(PAYLOAD, signer)
     for profile in ("attached", "detached"):
@@ -78,6 +78,6 @@ def test_a_digest_is_enough_for_a_hash_envelope(signer):
         sign(PAYLOAD, signer, profile="other")
 
 
-def test_a_session_without_a_start_has_no_summary():
+def test_session_without_a_start_has_no_summary():
     assert build_trace_metadata({"session": {"session-id": "s"}}, "ietf-vac-v3.0") is None
     assert build_trace_metadata({}, "ietf-vac-v3.0") is None

@@ -42,7 +42,7 @@ class Log:
         return self.signer.public_key
 
     def add(self, statement):
-        """Add a statement, unless it is there; give its place."""
+        """Add a statement unless it is in the log, and return its index."""
         entry = build_log_entry(parse_sign1(statement), self.rule)
         if entry not in self.places:
             self.places[entry] = self.tree.add(hash_leaf(entry))

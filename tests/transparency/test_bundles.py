@@ -9,9 +9,9 @@ from vacr.transparency.checkpoint import CheckpointSubmission, parse_checkpoint_
 from vacr.transparency.receipt import MAX_BUNDLE_SIZE, decode_entry_bundle, encode_entry_bundle
 
 
-def reason(work, *given):
+def find_refusal_reason(parse, *arguments):
     with pytest.raises(InvalidStatement) as caught:
-        work(*given)
+        parse(*arguments)
     return caught.value.reason
 
 
@@ -27,9 +27,9 @@ def test_bundle_round_trip(entries):
     data = encode_entry_bundle(entries)
     assert decode_entry_bundle(data, len(entries)) == entries
     for count in (len(entries) - 1, len(entries) + 1):
-        assert reason(decode_entry_bundle, data, count) == "bundle-form"
+        assert find_refusal_reason(decode_entry_bundle, data, count) == "bundle-form"
     for cut in (data[:-1], data + b"\x00"):
-        assert reason(decode_entry_bundle, cut, len(entries)) == "bundle-form"
+        assert find_refusal_reason(decode_entry_bundle, cut, len(entries)) == "bundle-form"
 
 
 def test_the_largest_bundle():
@@ -85,7 +85,7 @@ def test_submission_round_trip(old, proof, note):
     ],
 )
 def test_malformed_submissions_are_refused(data):
-    assert reason(parse_checkpoint_submission, data.encode()) in {
+    assert find_refusal_reason(parse_checkpoint_submission, data.encode()) in {
         "submission-form",
         "checkpoint-form",
     }
@@ -93,4 +93,4 @@ def test_malformed_submissions_are_refused(data):
 
 @given(st.binary())
 def test_any_bytes_are_a_submission_or_raise_our_error(data):
-    assert reason(parse_checkpoint_submission, data)
+    assert find_refusal_reason(parse_checkpoint_submission, data)

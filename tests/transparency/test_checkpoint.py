@@ -34,13 +34,13 @@ SAID = Checkpoint(ORIGIN, 20852163, base64.b64decode(ROOT))
 WITNESS = build_verifier_key("witness.example.com/w1", KEY.public_key(), NOTE_KEY_COSIGNATURE)
 
 
-def reason(work, *given):
+def find_refusal_reason(parse, *arguments):
     with pytest.raises(InvalidStatement) as caught:
-        work(*given)
+        parse(*arguments)
     return caught.value.reason
 
 
-def test_the_example_of_the_specification():
+def test_specification_example_is_parsed():
     assert (SAID.text, parse_checkpoint(TEXT)) == (TEXT, SAID)
     assert verify_checkpoint(sign_checkpoint(SAID, KEY), TRUSTED) == SAID
 
@@ -93,28 +93,33 @@ def test_extension_lines_are_kept():
     ],
 )
 def test_malformed_checkpoints_are_refused(text):
-    assert reason(parse_checkpoint, text) == "checkpoint-form"
+    assert find_refusal_reason(parse_checkpoint, text) == "checkpoint-form"
     if text.endswith("\n"):
         note = SignedNote(text, (sign_note_text(text, ORIGIN, KEY),)).encode()
-        assert reason(verify_checkpoint, note, TRUSTED) in {"checkpoint-form", "note-form"}
+        assert find_refusal_reason(verify_checkpoint, note, TRUSTED) in {
+            "checkpoint-form",
+            "note-form",
+        }
 
 
 def test_checkpoint_not_signed_by_the_log_is_refused():
     note = sign_checkpoint(SAID, KEY)
     other = Ed25519PrivateKey.generate()
-    assert reason(verify_checkpoint, note) == "note-unsigned"
+    assert find_refusal_reason(verify_checkpoint, note) == "note-unsigned"
     assert (
-        reason(verify_checkpoint, note, build_verifier_key(ORIGIN, other.public_key()))
+        find_refusal_reason(verify_checkpoint, note, build_verifier_key(ORIGIN, other.public_key()))
         == "note-unsigned"
     )
     assert (
-        reason(verify_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED)
+        find_refusal_reason(verify_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED)
         == "note-signature"
     )
     # A key of one log does not speak for another.
     stolen = SignedNote(TEXT, (sign_note_text(TEXT, "example.com/other", KEY),)).encode()
     assert (
-        reason(verify_checkpoint, stolen, build_verifier_key("example.com/other", KEY.public_key()))
+        find_refusal_reason(
+            verify_checkpoint, stolen, build_verifier_key("example.com/other", KEY.public_key())
+        )
         == "checkpoint-origin"
     )
     # After a rotation any of the keys will do.
@@ -144,11 +149,13 @@ def test_checkpoint_that_would_not_parse_is_not_signed(said):
 
 def test_cosignature_matches_the_specification():
     time = 1679315147
-    found = cosign_checkpoint(TEXT, time, WITNESS.name, KEY)
-    assert found.key_id == WITNESS.id
-    assert found.blob[:8] == struct.pack(">Q", time)
-    KEY.public_key().verify(found.blob[8:], b"cosignature/v1\ntime 1679315147\n" + TEXT.encode())
-    cosigned = parse_signed_note(sign_checkpoint(SAID, KEY) + found.line.encode())
+    cosignature = cosign_checkpoint(TEXT, time, WITNESS.name, KEY)
+    assert cosignature.key_id == WITNESS.id
+    assert cosignature.blob[:8] == struct.pack(">Q", time)
+    KEY.public_key().verify(
+        cosignature.blob[8:], b"cosignature/v1\ntime 1679315147\n" + TEXT.encode()
+    )
+    cosigned = parse_signed_note(sign_checkpoint(SAID, KEY) + cosignature.line.encode())
     assert verify_cosignature(cosigned, WITNESS) == time
     assert verify_checkpoint(cosigned.encode(), TRUSTED) == SAID
 
@@ -161,20 +168,27 @@ def test_false_cosignatures_are_refused():
     good = cosign_checkpoint(TEXT, 5, WITNESS.name, KEY).blob
     later = cosign_checkpoint(TEXT, 7, WITNESS.name, KEY).blob
     assert verify_cosignature(cosigned(good, later, good), WITNESS) == 7
-    assert reason(verify_cosignature, cosigned(), WITNESS) == "note-unsigned"
-    assert reason(verify_cosignature, cosigned(good), TRUSTED) == "note-unsigned"
+    assert find_refusal_reason(verify_cosignature, cosigned(), WITNESS) == "note-unsigned"
+    assert find_refusal_reason(verify_cosignature, cosigned(good), TRUSTED) == "note-unsigned"
     never = (1 << 63).to_bytes(8, "big") + KEY.sign(
         f"cosignature/v1\ntime {1 << 63}\n{TEXT}".encode()
     )
     for blob in (b"", b"x", good[:-1], later[:8] + good[8:], KEY.sign(TEXT.encode()), never):
-        assert reason(verify_cosignature, cosigned(good, blob), WITNESS) == "note-signature"
+        assert (
+            find_refusal_reason(verify_cosignature, cosigned(good, blob), WITNESS)
+            == "note-signature"
+        )
     assert (
-        reason(verify_cosignature, cosigned(good, text=TEXT.replace("3", "4")), WITNESS)
+        find_refusal_reason(
+            verify_cosignature, cosigned(good, text=TEXT.replace("3", "4")), WITNESS
+        )
         == "note-signature"
     )
     # The log's own key may be the witness's: a signature of one kind is never one of the other.
     assert (
-        reason(SignedNote(TEXT, (NoteSignature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED)
+        find_refusal_reason(
+            SignedNote(TEXT, (NoteSignature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED
+        )
         == "note-signature"
     )
 
@@ -184,7 +198,7 @@ def test_false_cosignatures_are_refused():
     st.binary(min_size=32, max_size=32),
     st.integers(0, MAX_TREE_SIZE),
 )
-def test_there_and_back(size, root, time):
+def test_checkpoint_round_trip(size, root, time):
     said = Checkpoint(ORIGIN, size, root)
     note = (
         sign_checkpoint(said, KEY)

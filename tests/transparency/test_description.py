@@ -43,7 +43,7 @@ def signed(protected, payload, signer=LOG.signer):
     )
 
 
-def test_there_and_back():
+def test_description_round_trip():
     assert parse_first_description(ENTRY) == DESCRIPTION
     after = OTHER.describe_log("example.org/log", 1_700_000_001, IDENTITY)
     assert parse_next_description(after.statement(LOG.signer), DESCRIPTION, IDENTITY) == after

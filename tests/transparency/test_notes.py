@@ -46,9 +46,9 @@ TRUSTED = build_verifier_key(NAME, KEY.public_key())
 TEXT = "first\n\nè secondo\n"
 
 
-def reason(work, *given):
+def find_refusal_reason(parse, *arguments):
     with pytest.raises(InvalidStatement) as caught:
-        work(*given)
+        parse(*arguments)
     return caught.value.reason
 
 
@@ -97,11 +97,13 @@ def test_lines_of_unknown_keys_are_kept_and_ignored():
 
 def test_note_without_a_trusted_signature_is_refused():
     stranger = build_verifier_key(NAME, OTHER.public_key())
-    assert reason(signed().verify) == "note-unsigned"
-    assert reason(signed().verify, stranger) == "note-unsigned"
+    assert find_refusal_reason(signed().verify) == "note-unsigned"
+    assert find_refusal_reason(signed().verify, stranger) == "note-unsigned"
     # A cosignature says something else: the same key for it does not check the text.
     assert (
-        reason(signed().verify, build_verifier_key(NAME, KEY.public_key(), NOTE_KEY_COSIGNATURE))
+        find_refusal_reason(
+            signed().verify, build_verifier_key(NAME, KEY.public_key(), NOTE_KEY_COSIGNATURE)
+        )
         == "note-unsigned"
     )
 
@@ -111,7 +113,7 @@ def test_note_without_a_trusted_signature_is_refused():
 )
 def test_one_false_line_of_a_known_key_fails_the_note(blob):
     note = signed(TEXT, NoteSignature(NAME, TRUSTED.id, blob))
-    assert reason(note.verify, TRUSTED) == "note-signature"
+    assert find_refusal_reason(note.verify, TRUSTED) == "note-signature"
 
 
 GOOD = signed().encode()
@@ -154,7 +156,7 @@ LINE = GOOD.rpartition(b"\n\n")[2]
     ],
 )
 def test_malformed_notes_are_refused(data, why):
-    assert reason(parse_signed_note, data) == why
+    assert find_refusal_reason(parse_signed_note, data) == why
 
 
 def test_number_of_signatures_is_limited():
@@ -256,4 +258,4 @@ def test_changed_notes_do_not_verify(data):
 
 @given(st.binary())
 def test_any_bytes_are_a_note_or_raise_our_error(data):
-    assert reason(parse_signed_note, data).startswith("note-")
+    assert find_refusal_reason(parse_signed_note, data).startswith("note-")

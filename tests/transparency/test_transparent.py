@@ -25,7 +25,7 @@ from vacr.transparency.tree import hash_leaf
 STATEMENT = sign(b'{"what":"was signed"}', KeySigner(generate_key("eddsa")))
 
 
-def written(statement):
+def list_receipts(statement):
     return list(parse_sign1(statement).unprotected.get(394, []))
 
 
@@ -61,15 +61,19 @@ def test_newer_receipt_of_a_log_replaces_the_older():
     log, other = Log(), Log("https://other.example")
     older = log.receipt(STATEMENT)
     both = add_receipt(add_receipt(STATEMENT, older), other.receipt(STATEMENT))
-    assert len(written(both)) == 2
+    assert len(list_receipts(both)) == 2
     log.fill(5)
     newer = log.receipt(STATEMENT)
     now = add_receipt(both, newer, log.key)
-    assert (len(written(now)), newer in written(now), older in written(now)) == (2, True, False)
+    assert (len(list_receipts(now)), newer in list_receipts(now), older in list_receipts(now)) == (
+        2,
+        True,
+        False,
+    )
     moved = log.receipt(STATEMENT, issuer="https://moved.example")
-    assert moved in written(add_receipt(now, moved, log.key))
-    assert len(written(add_receipt(now, moved, log.key))) == 2, "the key is the same"
-    assert len(written(add_receipt(now, moved))) == 3, "nobody says whose it is"
+    assert moved in list_receipts(add_receipt(now, moved, log.key))
+    assert len(list_receipts(add_receipt(now, moved, log.key))) == 2, "the key is the same"
+    assert len(list_receipts(add_receipt(now, moved))) == 3, "without a key, no receipt is replaced"
 
 
 @pytest.mark.parametrize("rule", ENTRY_RULES)
@@ -88,7 +92,7 @@ def test_log_cannot_remove_receipts_of_another(rule):
         parse_receipt(theirs).claims,
     )
     for key in (None, hostile.key):
-        assert written(add_receipt(add_receipt(STATEMENT, theirs), forged, key, rule)) == [
+        assert list_receipts(add_receipt(add_receipt(STATEMENT, theirs), forged, key, rule)) == [
             theirs,
             forged,
         ]
@@ -99,7 +103,7 @@ def test_receipt_for_an_unknown_tree_is_kept():
         cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)])
     )
     transparent = add_receipt(odd([other]), Log().receipt(STATEMENT))
-    assert written(transparent)[0] == other
+    assert list_receipts(transparent)[0] == other
     with pytest.raises(InvalidStatement, match="type of tree"):
         parse_receipts(parse_sign1(transparent))
 
@@ -129,8 +133,8 @@ def test_number_of_receipts_is_limited():
     statement = STATEMENT
     for number in range(MAX_RECEIPTS):
         statement = add_receipt(statement, Log(f"https://{number}.example").receipt(STATEMENT))
-    assert len(written(statement)) == MAX_RECEIPTS
+    assert len(list_receipts(statement)) == MAX_RECEIPTS
     with pytest.raises(InvalidStatement, match="already"):
         add_receipt(statement, Log("https://more.example").receipt(STATEMENT))
     with pytest.raises(InvalidStatement):
-        parse_receipts(parse_sign1(odd([written(statement)[0]] * (MAX_RECEIPTS + 1))))
+        parse_receipts(parse_sign1(odd([list_receipts(statement)[0]] * (MAX_RECEIPTS + 1))))

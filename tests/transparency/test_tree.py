@@ -96,17 +96,19 @@ def test_changed_proofs_do_not_verify():
                 (other, proof) for other in range(-1, size + 2) if other != index
             ]
             for at, one in tries:
-                assert leads(compute_inclusion_root, leaves[index], at, size, one) != whole
+                assert (
+                    compute_or_none(compute_inclusion_root, leaves[index], at, size, one) != whole
+                )
 
 
-def leads(work, *given):
+def compute_or_none(compute, *arguments):
     try:
-        return work(*given)
+        return compute(*arguments)
     except InvalidStatement:
         return None
 
 
-def test_another_past_is_not_consistent():
+def test_forked_trees_are_not_consistent():
     leaves = LEAVES[:20]
     for older in range(1, 20):
         other = mth([bytes(32), *leaves[1:older]])
@@ -114,7 +116,7 @@ def test_another_past_is_not_consistent():
             subproof(older, leaves, True),
             subproof(older, [bytes(32), *leaves[1:]], True),
         ):
-            assert leads(compute_consistency_root, older, 20, proof, other) != mth(leaves)
+            assert compute_or_none(compute_consistency_root, older, 20, proof, other) != mth(leaves)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_malformed_consistency_proofs_are_refused(older, newer, proof):
         compute_consistency_root(older, newer, proof, bytes(32))
 
 
-def grown(count, at=()):
+def grow_tree(count, at=()):
     """Grow a tree leaf by leaf, with restarts from its tiles at some sizes."""
     kept = {}
     growing = GrowingTree(0, [], lambda level, number: Tile(kept[level, number]))
@@ -156,7 +158,7 @@ def test_tiles_yield_the_same_tree():
     sizes = [1, 2, 255, 256, 257, 511, 512, 1000, 65_536, 65_537, 66_000]
     leaves = [hash_leaf(number.to_bytes(4, "big")) for number in range(sizes[-1])]
     for size in sizes:
-        growing = grown(size, at={size // 2, size - 1, size, 256})
+        growing = grow_tree(size, at={size // 2, size - 1, size, 256})
         assert growing.root() == mth(leaves[:size])
         edges = compute_right_edge(growing.node, size)
         for index in {0, size - 1, *random.sample(range(size), min(size, 20))}:

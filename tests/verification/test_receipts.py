@@ -28,7 +28,7 @@ TRANSPARENT = add_receipt(STATEMENT, LOG.receipt(STATEMENT))
 POLICY = Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key,))
 
 
-def verified(statement=TRANSPARENT, policy=POLICY):
+def verify_statement(statement=TRANSPARENT, policy=POLICY):
     return verify(statement, policy, payload=PAYLOAD, now=NOW)
 
 
@@ -40,7 +40,7 @@ def list_findings(found):
 def test_receipt_proves_log_position_and_time(kind):
     log = Log(kind=kind, began=int(TIME.timestamp()))
     log.fill(6)
-    found = verified(
+    found = verify_statement(
         add_receipt(STATEMENT, log.receipt(STATEMENT)),
         Policy(keys=(SIGNER.public_key,), log_keys=(log.key,)),
     )
@@ -61,26 +61,30 @@ def test_receipt_proves_log_position_and_time(kind):
 def test_the_earliest_of_several_receipts_counts():
     earlier = Log("https://early.example", began=int(TIME.timestamp()) - 60)
     both = add_receipt(TRANSPARENT, earlier.receipt(STATEMENT))
-    found = verified(both, Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key, earlier.key)))
+    found = verify_statement(
+        both, Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key, earlier.key))
+    )
     assert (len(found.receipts), found.logged_at) == (2, TIME - timedelta(minutes=1))
-    found = verified(both)
+    found = verify_statement(both)
     assert (len(found.receipts), found.logged_at) == (1, TIME)
     assert list_findings(found)[1] == ("not decidable", "1 more from untrusted logs, not checked")
 
 
 def test_no_log_is_trusted_unless_named():
-    found = verified(policy=Policy(keys=(SIGNER.public_key,)))
+    found = verify_statement(policy=Policy(keys=(SIGNER.public_key,)))
     assert (found.receipts, found.logged_at) == ((), None)
     assert list_findings(found) == [("not decidable", "not checked: no trusted log key given")]
-    assert list_findings(verified(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
+    assert list_findings(verify_statement(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
 
 
 def test_key_id_only_orders_the_candidate_keys():
     others = tuple(generate_key("es256").public_key() for _ in range(3))
-    assert verified(policy=Policy(keys=(SIGNER.public_key,), log_keys=(*others, LOG.key))).receipts
+    assert verify_statement(
+        policy=Policy(keys=(SIGNER.public_key,), log_keys=(*others, LOG.key))
+    ).receipts
 
 
-def test_every_entry_of_every_tree():
+def test_receipts_of_every_entry_verify():
     for size in range(1, 20):
         log = Log()
         statements = [sign(b"%d" % number, SIGNER) for number in range(size)]
@@ -95,13 +99,13 @@ def test_every_entry_of_every_tree():
 
 @settings(max_examples=400, deadline=None)
 @given(st.data())
-def test_changed_bytes(data):
+def test_changed_receipt_does_not_verify(data):
     receipt = parse_sign1(TRANSPARENT).unprotected[394][0]
     at = data.draw(st.integers(0, len(TRANSPARENT) - 1))
     changed = bytearray(TRANSPARENT)
     changed[at] ^= data.draw(st.integers(1, 255))
     try:
-        found = verified(bytes(changed))
+        found = verify_statement(bytes(changed))
     except VerificationFailed:
         return
     (shown,) = found.message.unprotected[394]
@@ -114,9 +118,9 @@ def test_changed_bytes(data):
     st.binary(max_size=200)
     | st.lists(st.binary(max_size=60) | st.integers() | st.none(), max_size=3)
 )
-def test_any_receipts(value):
+def test_any_receipts_verify_or_raise_our_error(value):
     parts = list(cbor2.loads(STATEMENT).value)
     parts[1] = {**parts[1], 394: value}
     with pytest.raises(VerificationFailed) as caught:
-        verified(cbor2.dumps(cbor2.CBORTag(18, parts)))
+        verify_statement(cbor2.dumps(cbor2.CBORTag(18, parts)))
     assert caught.value.reason.startswith(("receipt-", "cbor"))

@@ -20,7 +20,7 @@ def read(name):
     return (FOLDER / "files" / name).read_bytes()
 
 
-def policy_of(asked):
+def build_policy(asked):
     trusted, roots = [], []
     for name in asked["trust"]:
         data = read(name)
@@ -53,15 +53,15 @@ def policy_of(asked):
 
 
 @pytest.mark.parametrize("vector", MANIFEST["vectors"], ids=lambda vector: vector["name"])
-def test_verdict(vector):
-    assert verdict_of(vector) == vector["verdict"]
+def test_vector_gets_its_verdict(vector):
+    assert find_verdict(vector) == vector["verdict"]
 
 
-def verdict_of(vector):
+def find_verdict(vector):
     payload = read(vector["payload"]) if "payload" in vector else None
     now = datetime.fromisoformat(MANIFEST["now"])
     try:
-        verify(read(vector["statement"]), policy_of(vector["policy"]), payload=payload, now=now)
+        verify(read(vector["statement"]), build_policy(vector["policy"]), payload=payload, now=now)
     except VerificationFailed as error:
         return error.reason if error.checks[-1].outcome == "failed" else "no failed check"
     return "verified"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vacr.evidence.policy_files import EVIDENCE_SUFFIX as EVIDENCE_SUFFIX
     from vacr.evidence.policy_files import PASSPORT_SUFFIX as PASSPORT_SUFFIX
     from vacr.evidence.policy_files import RESULT_SUFFIX as RESULT_SUFFIX
-    from vacr.evidence.policy_files import find_evidence_beside as find_evidence_beside
+    from vacr.evidence.policy_files import find_evidence_file as find_evidence_file
     from vacr.evidence.policy_files import load_appraisal_policy as load_appraisal_policy
     from vacr.evidence.policy_files import load_endorsements as load_endorsements
     from vacr.evidence.policy_files import load_trusted_keys as load_trusted_keys
@@ -142,7 +142,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "EVIDENCE_SUFFIX",
             "PASSPORT_SUFFIX",
             "RESULT_SUFFIX",
-            "find_evidence_beside",
+            "find_evidence_file",
             "load_appraisal_policy",
             "load_endorsements",
             "load_trusted_keys",

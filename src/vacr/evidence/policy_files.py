@@ -260,7 +260,7 @@ def load_endorsements(name: str) -> tuple[bytes, ...]:
     return endorsements
 
 
-def find_evidence_beside(file: str, *, results: bool) -> str | None:
+def find_evidence_file(file: str, *, results: bool) -> str | None:
     """Return the path of the evidence, or of the result, next to a file, if there is one."""
     endings = _RESULT_ENDINGS if results else _EVIDENCE_ENDINGS
     return next((file + ending for ending in endings if Path(file + ending).is_file()), None)

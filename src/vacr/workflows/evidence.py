@@ -32,7 +32,7 @@ from vacr.evidence import (
     JournalHead,
     RatsMessages,
     check_nonce,
-    find_evidence_beside,
+    find_evidence_file,
     load_appraisal_policy,
     load_trusted_keys,
     parse_journal_head,
@@ -103,13 +103,13 @@ def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> byt
     """
     path = options.file
     if path is None:
-        path = _find_evidence_beside(pair, results=bool(options.verifier_keys))
+        path = _find_evidence_file(pair, results=bool(options.verifier_keys))
     return read_bytes(path, MAX_EVIDENCE_BYTES) if path is not None else None
 
 
 def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) -> str | None:
     """Return a hint if there is evidence where a result is required, or the other way round."""
-    path = _find_evidence_beside(pair, results=not options.verifier_keys)
+    path = _find_evidence_file(pair, results=not options.verifier_keys)
     if path is None:
         return None
     if options.verifier_keys:
@@ -117,9 +117,9 @@ def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) ->
     return f"{path} is a result. {EVIDENCE_MISSING_HINT}"
 
 
-def _find_evidence_beside(pair: StatementPair, *, results: bool) -> str | None:
+def _find_evidence_file(pair: StatementPair, *, results: bool) -> str | None:
     file = pair.file or (pair.statement or "").removesuffix(STATEMENT_SUFFIX)
-    return find_evidence_beside(file, results=results)
+    return find_evidence_file(file, results=results)
 
 
 def read_evidence(path: str) -> RatsMessages:

@@ -1,4 +1,4 @@
-"""Asks libraries of others about what we export."""
+"""Check exports with other libraries."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ HERE = Path(__file__).parent
 PYTHON = HERE / ".venv" / "bin" / "python"
 
 
-def judged(requests):
-    """Give the answers to requests, in their order."""
+def check_exports(requests):
+    """Return the answers of the other libraries, in the order of the requests."""
     if not PYTHON.exists():
         pytest.skip("NO PEERS HERE: make peers installs them")
     lines = "".join(json.dumps(request) + "\n" for request in requests)

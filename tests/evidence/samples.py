@@ -109,16 +109,16 @@ POLICY = AppraisalPolicy(
 )
 
 
-def made(subject=SUBJECT, nonce=NONCE, when=MADE, signer=ATTESTER, tpm=TPM):
+def make_evidence(subject=SUBJECT, nonce=NONCE, when=MADE, signer=ATTESTER, tpm=TPM):
     """Make evidence; without a TPM it is a software attester's."""
     return create_evidence(subject, nonce, when, signer, tpm.quote if tpm is not None else None)
 
 
-def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, **more):
+def appraise(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, **more):
     return appraise_evidence(evidence, policy, nonce=nonce, record=record, now=now, **more)
 
 
-def changed(evidence, change, signer=ATTESTER):
+def change_claims(evidence, change, signer=ATTESTER):
     """Change the claims of evidence, and sign them again."""
     claims = parse_cwt(evidence).claims
     change(claims)
