@@ -181,7 +181,7 @@ def test_what_is_left_is_told_and_keeps_nothing_back(vacr, signed, service):
     done = vacr("register", "--pending", *SOON)
     assert (done.returncode, "5 items in the outbox: 1 done, 4 left" in done.out) == (4, True)
     assert "gone.cose: not registered" not in done.out
-    assert "has changed since" in done.err
+    assert "changed while it was waiting" in done.err
     assert "no such file" in done.err
     assert done.err.count("if it is of no use any more, remove") == 2
     assert len(receipts(signed / "r" / "b.acr.json.cose")) == 1
@@ -255,7 +255,11 @@ def test_refusals(vacr, signed, service):
         )
     (signed / "other.pem").write_bytes(Key.generate("es256").public_pem)
     done = vacr("register", "r/a.acr.json", "--service", service.url, "--log-key", "other.pem")
-    assert (done.returncode, "does not hold" in done.err, path.read_bytes()) == (1, True, before)
+    assert (done.returncode, "returned an invalid receipt" in done.err, path.read_bytes()) == (
+        1,
+        True,
+        before,
+    )
     service.plan = [400]
     done = vacr("register", "r/", "--service", service.url)
     assert (done.returncode, "b.acr.json.cose: registered" in done.out) == (1, True)
@@ -296,15 +300,15 @@ def test_a_service_that_is_certified(vacr, signed):
         done = vacr(*asked, "--client-cert", mine, "--client-key", key, "--again")
         assert (
             done.returncode,
-            "not certified" in done.err,
-            "with --ca. It is in the outbox" in done.err,
+            "certificate is not trusted" in done.err,
+            "certifies the service. It is in the outbox" in done.err,
         ) == (4, True, True)
         done = vacr(*asked, "--ca", "ca.pem", "--again")
-        assert (done.returncode, "give --client-cert. It is in the outbox" in done.err) == (4, True)
+        assert (done.returncode, "add --client-cert. It is in the outbox" in done.err) == (4, True)
         done = vacr(
             "register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON
         )
-        assert (done.returncode, "begins with https:" in done.err) == (4, True)
+        assert (done.returncode, "must start with https:" in done.err) == (4, True)
         assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--again").returncode == 4
         assert vacr(*asked, "--ca", "none.pem").returncode == 4
 

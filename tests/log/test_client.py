@@ -72,9 +72,9 @@ def test_a_service_below_a_path():
 
 
 def test_key_from_the_service_is_marked(service):
-    assert client(service).register(STATEMENT).as_the_service_says
+    assert client(service).register(STATEMENT).has_unpinned_key
     service.asked.clear()
-    assert not client(service).register(STATEMENT, [service.log.key]).as_the_service_says
+    assert not client(service).register(STATEMENT, [service.log.key]).has_unpinned_key
     assert service.asked == [("POST", "/entries")]
     with pytest.raises(InvalidStatement, match="invalid receipt") as caught:
         client(service).register(STATEMENT, [Log().key])

@@ -127,7 +127,7 @@ def report_registration(
     name = document["statement"]
     if outcome.logged is not None:
         state = "has a receipt already" if outcome.state == STATE_UNCHANGED else "registered"
-        whose = ", by a key as the service says" if outcome.as_the_service_says else ""
+        whose = ", by a key as the service says" if outcome.has_unpinned_key else ""
         voice.result(f"{name}: {state}, {outcome.logged}{whose}")
     if outcome.error is not None:
         where = "" if name in str(outcome.error) else f"{name}: "

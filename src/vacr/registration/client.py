@@ -76,12 +76,12 @@ _UNSENT_LABELS = (HEADER_RECEIPTS, HEADER_TRACE_METADATA)
 class RegistrationResult:
     """A registered statement: its receipt, and the facts the receipt proves.
 
-    `as_the_service_says` is set if only the service itself vouches for the log's key.
+    `has_unpinned_key` is set if only the service itself vouches for the log's key.
     """
 
     receipt: bytes
     logged: VerifiedReceipt
-    as_the_service_says: bool
+    has_unpinned_key: bool
 
 
 def register(

@@ -250,7 +250,7 @@ class RegistrationOutcome:
     statement: str
     state: str
     logged: VerifiedReceipt | None = None
-    as_the_service_says: bool = False
+    has_unpinned_key: bool = False
     error: VacrError | None = None
 
 
@@ -312,9 +312,7 @@ class Registrar:
         else:
             update_statement_file(path, compute_entry_digest(data), add_new_receipt)
             self._remove_from_outbox(path, data)
-        return RegistrationOutcome(
-            path, STATE_REGISTERED, result.logged, result.as_the_service_says
-        )
+        return RegistrationOutcome(path, STATE_REGISTERED, result.logged, result.has_unpinned_key)
 
     def _find_receipt(self, message: Sign1) -> VerifiedReceipt | None:
         """Return a valid receipt of this service's log in a statement, if any."""

@@ -194,7 +194,7 @@ def build_registration_document(
     if outcome.logged is not None:
         document |= {
             "receipt": build_receipt_document(outcome.logged),
-            "as-the-service-says": outcome.as_the_service_says,
+            "as-the-service-says": outcome.has_unpinned_key,
         }
     if outcome.error is not None:
         document |= {
