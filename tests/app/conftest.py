@@ -50,7 +50,7 @@ class Pull:
         prompt="Sum up an order",
         key="keys/signing.pem",
     ):
-        """Let an agent write a file, seal its session, and commit both."""
+        """Write a file as an agent, seal its session, and commit both."""
         agent = Agent(self.repo, name, model).asked(prompt).write(path, SUM)
         session = agent.save(self.folder / "sessions")
         done = self.vacr("seal", session, "--key", key, "-o", self.repo / "records")

@@ -400,7 +400,7 @@ WRONG = [
     ({"require_evidence": "much"}, 2, "Choose one of: affirming, warning."),
     ({"require_evidence": "affirming"}, 2, "need each other"),
     ({"trust": "missing.pem"}, 4, "missing.pem"),
-    ({"base": "nothing"}, 3, "no such commit: nothing"),
+    ({"base": "missing"}, 3, "no such commit: missing"),
     ({"report": "missing/found.json"}, 3, "No such file"),
 ]
 

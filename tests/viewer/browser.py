@@ -16,9 +16,7 @@ AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 TEMPLATE = PAGE.read_text()
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 800}
 
-NEEDS_CHROMIUM = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium, which is not installed"
-)
+NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
 @contextmanager

@@ -14,9 +14,7 @@ from vacr.viewer import page
 from vacr.viewer.content import ImagePart, TextPart
 
 PAGE = Path(page.__file__).with_name("page.html")
-NEEDS_NODE = pytest.mark.skipif(
-    shutil.which("node") is None, reason="needs Node, which is not installed"
-)
+NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 
 
 class Viewer:

@@ -58,8 +58,8 @@ def archive(tmp_path, records) -> str:
     return (tmp_path / "index.html").as_uri()
 
 
-def bars(page, title: str) -> dict[str, str]:
-    """Read a chart as the table that it is."""
+def read_bars(page, title: str) -> dict[str, str]:
+    """Return the names and values of a chart, which is a table."""
     chart = page.locator(f"table.bars:has(caption:text-is('{title}')) tbody tr")
     return {
         row.locator("th").text_content(): row.locator("td").last.text_content()
@@ -67,8 +67,8 @@ def bars(page, title: str) -> dict[str, str]:
     }
 
 
-def called(*totals) -> dict[str, str]:
-    """Say how often tools were called, as a chart says it."""
+def count_calls(*totals) -> dict[str, str]:
+    """Return the calls of each tool, in the words of a chart."""
     all_of_them = sum(totals, Totals())
     failed = all_of_them.failed_tools
     return {
@@ -108,18 +108,18 @@ def test_charts_of_an_archive_follow_its_filters(browser, archive, records):
     page.click(".charts summary")
     totals = {name: count_totals(one) for name, one in records.items()}
     spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
-    assert bars(page, "Tokens by agent") == {
+    assert read_bars(page, "Tokens by agent") == {
         name: f"{count:,}"
         for name, count in sorted(spent.items(), key=lambda one: -one[1])
         if count
     }
-    tools = bars(page, "Calls by tool")
+    tools = read_bars(page, "Calls by tool")
     assert len(tools) == MOST
-    assert tools.items() <= called(*totals.values()).items()
+    assert tools.items() <= count_calls(*totals.values()).items()
     page.select_option("select[aria-label=Agent]", "codex-cli")
     wait_for_count(page, ".cards li", 1)
-    assert bars(page, "Calls by tool") == called(totals["codex-cli"])
-    assert bars(page, "Output tokens by model") == {
+    assert read_bars(page, "Calls by tool") == count_calls(totals["codex-cli"])
+    assert read_bars(page, "Output tokens by model") == {
         name: f"{count:,}" for name, count in totals["codex-cli"].models.items()
     }
     page.close()
@@ -130,8 +130,8 @@ def test_charts_of_a_conversation_agree_with_stats(browser, tmp_path, records):
         page = open_page(browser, write_page(tmp_path, encode(record), name=f"{name}.html"))
         page.click(".charts summary")
         totals = count_totals(record)
-        assert bars(page, "Calls by tool") == called(totals)
-        assert bars(page, "Output tokens by model") == {
+        assert read_bars(page, "Calls by tool") == count_calls(totals)
+        assert read_bars(page, "Output tokens by model") == {
             model: f"{count:,}" for model, count in totals.models.most_common(MOST) if count
         }
         page.close()

@@ -171,7 +171,7 @@ def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
 
 
 def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
-    call = "result without a call"
+    call = "a result without its call"
     if row.tool:
         call = " ".join(filter(None, (format_code(row.tool), format_code(row.summary))))
     agent = f"{escape_markdown(row.agent)}: " if row.agent else ""
@@ -387,7 +387,7 @@ def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterat
 
 
 def _render_html_call(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
-    call = f"{row.tool} {row.summary}" if row.tool else "result without a call"
+    call = f"{row.tool} {row.summary}" if row.tool else "a result without its call"
     yield f"<h2>{_escape_html(call)} {detail_line}</h2>"
     yield from map(_render_html_diff, row.diffs)
     if row.diffs:
@@ -497,4 +497,4 @@ def _format_row_time(row: Row) -> str:
 def _describe_image(image: ImagePart) -> str:
     """Describe an image by its name or type, and its size."""
     size = f", {len(image.data) * 3 // 4} bytes" if image.data else ""  # base64
-    return f"image {image.name or image.media_type or 'without a type'}{size}"
+    return f"image {image.name or image.media_type or 'of no type'}{size}"
