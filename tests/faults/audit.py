@@ -22,14 +22,14 @@ def audit(path, handed, *, told=""):
     """Reopen a log, check it against what it handed out, append, publish, and check again."""
     folder = open_log_folder(str(path))
     with closing(folder.ledger()) as ledger:
-        assert run_fsck(folder).findings.found == [], told
+        assert run_fsck(folder).findings.problems == [], told
         check_handed(ledger.storage, handed, told)
         fresh = statements(3)
         placed = ledger.append([build_log_entry(parse_sign1(one)) for one in fresh])
         handed.receipts += [(one, place.receipt) for one, place in zip(fresh, placed, strict=True)]
         check_handed(ledger.storage, handed, told)
     publish(folder)
-    assert run_fsck(folder).findings.found == [], told
+    assert run_fsck(folder).findings.problems == [], told
     with closing(folder.reader()) as reading:
         size = reading.head().head.size
         entries = reading.entries(0, size)

@@ -94,7 +94,7 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
     expected = (
         "the database may be older" if rotated else "9 entries were published, and the log has 6"
     )
-    assert any(expected in told for told in run_fsck(log).findings.found)
+    assert any(expected in told for told in run_fsck(log).findings.problems)
     for verb in (["serve", "--port", "0"], ["rotate"]):
         done = vacr("log", *verb, str(log.path))
         assert (done.returncode, done.stdout) == (1, "")

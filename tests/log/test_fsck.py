@@ -26,7 +26,7 @@ def log(tmp_path):
     with Running(folder.path) as service:
         for one in statements(2):
             service.post(one)
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
     return folder
 
 
@@ -113,7 +113,7 @@ def test_damage_in_the_database(log, name):
     statement, told = DAMAGE[name]
     with closing(sqlite3.connect(log.path / "log.db")) as database, database:
         database.execute(statement)
-    found = run_fsck(log).findings.found
+    found = run_fsck(log).findings.problems
     assert any(told in one for one in found), found
 
 
@@ -127,7 +127,7 @@ def test_a_byte_of_the_file(log):
         changed[at] ^= 0xFF
         path.write_bytes(bytes(changed))
         try:
-            found += bool(run_fsck(log).findings.found)
+            found += bool(run_fsck(log).findings.problems)
         except VacrError:  # the file is no database any more
             found += 1
     assert found > 25
@@ -170,10 +170,10 @@ def test_a_head_of_what_was_published_is_gone(tmp_path):
             service.post(one)
             while read_published_size(folder.public) < number + 2:
                 time.sleep(0.05)
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
     with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
         connection.execute("DELETE FROM heads WHERE size = 3")
-    (told,) = run_fsck(folder).findings.found
+    (told,) = run_fsck(folder).findings.problems
     assert "published for a tree of 3 entries, and the head of that size is gone" in told
 
 

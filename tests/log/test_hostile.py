@@ -269,7 +269,7 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
     assert code == 0
     assert complaints.count("no entries are taken") == 1
     assert "Copy keys/receipt-" in complaints
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 SECRET = "s3cret"  # noqa: S105 - nobody's

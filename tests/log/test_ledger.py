@@ -51,7 +51,7 @@ def test_receipts_verify(folder):
         (other,) = statements(1)
         with pytest.raises(InvalidStatement):
             check_receipt(parse_sign1(other), handed[0][1].receipt, known, NOW)
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_a_statement_has_one_place(folder):
@@ -66,7 +66,7 @@ def test_a_statement_has_one_place(folder):
         head = ledger.head
         assert [one.position for one in ledger.append([first, second])] == [placed.position, size]
         assert ledger.head == head  # nothing new is signed for what is there
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
@@ -82,7 +82,7 @@ def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
             for table in _index_tables(ledger)
         ]
     assert parts == [50, 11]
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def _index_tables(ledger):
@@ -113,7 +113,7 @@ def test_many_entries_over_many_openings(folder):
             )
         assert build_inclusion_receipt(reading, len(handed) + 1) is None
         assert build_inclusion_receipt(reading, -1) is None
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_two_writers_keep_one_log(folder):
@@ -124,7 +124,7 @@ def test_two_writers_keep_one_log(folder):
             places += [placed.position for placed in (one, other)[number % 2].append([entry])]
         assert places == list(range(1, 61))
         assert [placed.position for placed in other.append(given[::-1])] == places[::-1]
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_the_head_moves_only_from_where_it_was(folder):
@@ -146,7 +146,7 @@ def test_the_head_moves_only_from_where_it_was(folder):
             transaction.append(moved)
         assert ledger.storage.head().head.size == size
         assert ledger.storage.count_rows()["entries"] == size
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def _at(stored, size):
@@ -166,7 +166,7 @@ def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
                 check_receipt(parse_sign1(given), placed.receipt, known, NOW).time.timestamp()
             )
     assert claimed == [2_000_000_000] * 3 + [2_000_000_001]
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_new_keys_and_the_same_log(folder):
@@ -188,7 +188,7 @@ def test_new_keys_and_the_same_log(folder):
     assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys are gone
     rotate_log_keys(folder)
     assert len(keys_of(folder)) == 3
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
@@ -205,7 +205,7 @@ def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
     assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
     assert len(keys_of(folder)) == 2
     rotate_log_keys(folder)
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_a_database_that_is_older_than_what_was_seen(folder):
@@ -299,7 +299,7 @@ def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
                 ledger.append(entries(5))
         given = entries(3)
         assert [one.position for one in ledger.append(given)] == [size, size + 1, size + 2]
-    assert run_fsck(folder).findings.found == []
+    assert run_fsck(folder).findings.problems == []
 
 
 def test_what_is_stored_is_checked_when_it_is_read(tmp_path):

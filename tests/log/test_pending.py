@@ -43,7 +43,7 @@ def two(database, tmp_path):
         Running(log.path, "--async", "--linger", "1000") as other,
     ):
         yield log, one, other
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_a_front_end_that_did_not_take_it(two):

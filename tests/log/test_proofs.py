@@ -64,7 +64,7 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
         (proof,) = parse_receipt(service.get("/entries/0")[2]).inclusions
         assert (proof.size, proof.index, len(proof.path)) == (2, 0, 1)
         assert service.stop() == (0, "")
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 @pytest.fixture

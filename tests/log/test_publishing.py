@@ -37,7 +37,7 @@ def test_it_is_tried_again_until_it_is_published(log):
     assert read_published_size(log.public) == publisher.size == 1
     publisher.close()
     readers.close()
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_what_others_add_is_published_too(log):
@@ -46,7 +46,7 @@ def test_what_others_add_is_published_too(log):
         rotate_log_keys(log)
         while read_published_size(log.public) < 3:
             time.sleep(0.05)
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_what_a_checkpoint_needs_and_is_not_there(log):
@@ -54,10 +54,10 @@ def test_what_a_checkpoint_needs_and_is_not_there(log):
     with Running(log.path):
         while read_published_size(log.public) < 301:
             time.sleep(0.05)
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
     for name in ("0/000", "entries/001.p/45", "1/000.p/1"):
         (log.public / "tile" / name).rename(log.public / "kept")
-        (told,) = run_fsck(log).findings.found
+        (told,) = run_fsck(log).findings.problems
         assert f"tile/{name} is missing" in told
         (log.public / "kept").rename(log.public / "tile" / name)
     shutil.rmtree(log.public / "tile")  # as where only the checkpoint was put back
@@ -65,9 +65,9 @@ def test_what_a_checkpoint_needs_and_is_not_there(log):
         service.post(statement())
         while read_published_size(log.public) < 302:
             time.sleep(0.05)
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
     shutil.rmtree(log.public)
     with Running(log.path):
         while read_published_size(log.public) < 302:
             time.sleep(0.05)
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []

@@ -80,7 +80,7 @@ def test_a_statement_gets_a_receipt(service, log):
     assert (status, parse_sign1(transparent).unprotected) == (200, {394: [receipt]})
     assert build_log_entry(parse_sign1(transparent)) == build_log_entry(parse_sign1(given))
     assert service.stop() == (0, "")
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_the_same_statement_keeps_its_place(service):
@@ -118,7 +118,7 @@ def test_many_at_once(service, log):
     }
     assert positions == set(range(1, 201))
     service.stop()
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_keys_by_name(service):
@@ -525,7 +525,7 @@ def test_two_services_on_one_postgresql(database, tmp_path):
             verified(one, given[0], other.post(given[0])[2]).index
             == verified(other, given[0], answers[0][2]).index
         )
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_a_postgresql_without_a_folder(database, tmp_path):
@@ -569,7 +569,7 @@ def test_a_client_that_leaves_in_the_middle(service, log):
     status, _, receipt = service.post(given)
     assert (status, verified(service, given, receipt).index) == (201, 1)
     assert service.stop() == (0, "")
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_it_ends_well(log):
@@ -577,4 +577,4 @@ def test_it_ends_well(log):
         service = Running(log.path)
         service.post(statement())
         assert service.stop(how) == (0, "")
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []

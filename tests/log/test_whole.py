@@ -214,7 +214,7 @@ def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
                 assert cosigned(service, size, told["key"])  # by the one that answers
             # It ends before that witness is given up, which would be told.
             assert service.stop() == (0, "")
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
 
 
 def test_without_its_witness_a_log_goes_on(tmp_path):
@@ -264,7 +264,7 @@ def test_a_monitor_sees_a_log_rolled_back(tmp_path):
         assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
     shutil.rmtree(log.path)
     (tmp_path / "backup").rename(log.path)
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []
     with Running(log.path) as service:
         service.published(2)
         done = vacr(*watching, service.url, cwd=tmp_path)

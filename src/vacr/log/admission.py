@@ -76,12 +76,12 @@ _BEARER_PREFIX = b"bearer "
 _IPV6_HOST_BITS = 64
 """The last bits of an IPv6 address, which its owner can choose freely."""
 _DETACHED_MESSAGE = (
-    "the statement does not hold its payload, so that its signature cannot be checked; "
-    "sign it as a hash envelope instead: vacr sign FILE --key KEY --overwrite"
+    "the statement lacks its payload, so its signature cannot be verified; "
+    "sign a hash envelope instead: vacr sign FILE --key KEY --overwrite"
 )
 _MISSING_KEY_MESSAGE = (
-    "the statement does not carry the key that signed it, and none is known here; "
-    "vacr sign puts it in, or the log can be told the key: vacr log serve --trust KEY"
+    "the key that signed the statement is unknown here, and the statement does not contain it; "
+    "sign it with vacr sign, or let the log trust the key: vacr log serve --trust KEY"
 )
 _log = logging.getLogger("vacr.log")
 
@@ -140,7 +140,7 @@ def build_unavailable_problem(error: VacrError, *, addition: str = "") -> Proble
 
 def describe_public_error(error: VacrError) -> str:
     """Return the message for remote callers, who must not learn the address of the database."""
-    return "the log's database fails" if isinstance(error, StorageFailed) else error.message
+    return "the log's database failed" if isinstance(error, StorageFailed) else error.message
 
 
 def report_internal_error(error: Exception) -> Problem:
@@ -151,7 +151,7 @@ def report_internal_error(error: Exception) -> Problem:
         error,
         exc_info=_log.isEnabledFor(logging.INFO),
     )
-    return Problem(500, "Internal Server Error", "a bug in vacr; the service has told its owner")
+    return Problem(500, "Internal Server Error", "a bug in vacr; the service has logged it")
 
 
 # --- Statements ---
@@ -189,8 +189,8 @@ class RegistrationPolicy:
         entry = build_log_entry(message)
         if len(entry) > self.max_entry_size:
             detail = (
-                f"an entry of {len(entry)} bytes; this log takes {self.max_entry_size} at most. "
-                "Sign it as a hash envelope."
+                f"the entry would have {len(entry)} bytes, and this log accepts at most "
+                f"{self.max_entry_size}; sign a hash envelope instead"
             )
             raise Problem(413, "Statement Too Large", detail)
         try:
@@ -208,7 +208,9 @@ class RegistrationPolicy:
         now = self.clock()
         claims = check_claims(message, self.policy, signer, now)
         if self.issuers and claims[CLAIM_ISS] not in self.issuers:
-            raise InvalidStatement("this log takes nothing of this issuer", reason="issuer")
+            raise InvalidStatement(
+                "this log does not accept statements of this issuer", reason="issuer"
+            )
         if signer.path:
             check_validity_period(signer.path, now)
 
@@ -247,18 +249,18 @@ def _check_required_headers(message: Sign1) -> None:
         InvalidStatement: one is missing.
     """
     if not message.tagged:
-        raise InvalidStatement("a statement is tagged as COSE_Sign1 (18)", reason="tag")
+        raise InvalidStatement("the statement lacks the tag of COSE_Sign1 (18)", reason="tag")
     claims: Any = message.protected.get(HEADER_CWT_CLAIMS)
     if not isinstance(claims, dict) or not all(
         isinstance(claims.get(name), str) for name in (CLAIM_ISS, CLAIM_SUB)
     ):
         raise InvalidStatement(
-            "the protected header has to name an issuer and a subject (CWT claims)",
+            "the protected header must name an issuer and a subject (CWT claims)",
             reason="claims-missing",
         )
     if not {HEADER_KID, HEADER_X5T, HEADER_X5CHAIN} & message.protected.keys():
         raise InvalidStatement(
-            "the protected header has to name the key: kid, x5t or x5chain", reason="kid-missing"
+            "the protected header must name the key: kid, x5t or x5chain", reason="kid-missing"
         )
 
 
@@ -286,14 +288,14 @@ class AllowedTokens:
         lines = [line.strip() for line in tokens]
         usable = [line for line in lines if line and not line.startswith(b"#")]
         if not usable:
-            raise UnreadableInput("there is no token", hint="Write one token a line.")
+            raise UnreadableInput("the list contains no token", hint="Write one token per line.")
         # Clients can send only visible ASCII characters (RFC 6750), so no other token would work.
         if not all(map(_TOKEN_PATTERN.fullmatch, usable)):
             message = (
-                f"a token that has fewer than {_MIN_TOKEN_LENGTH} letters, "
-                "or others than tokens have"
+                f"a token is too short or contains other characters: it must have at least "
+                f"{_MIN_TOKEN_LENGTH} characters of printable ASCII, without spaces"
             )
-            raise UnreadableInput(message, hint="openssl rand -hex 16 makes one.")
+            raise UnreadableInput(message, hint="Create one with: openssl rand -hex 16")
         self.hashes = [_hash_token(token) for token in usable]
 
     def check(self, authorization: bytes | None) -> str:
@@ -304,15 +306,13 @@ class AllowedTokens:
         """
         if authorization is None or not authorization.lower().startswith(_BEARER_PREFIX):
             raise _build_unauthorized_problem(
-                "who registers here needs a token: vacr register --token-file FILE"
+                "registering here needs a token: vacr register --token-file FILE"
             )
         token_hash = _hash_token(authorization[len(_BEARER_PREFIX) :].strip())
         for known_hash in self.hashes:
             if hmac.compare_digest(known_hash, token_hash):
                 return known_hash.hex()
-        raise _build_unauthorized_problem(
-            "this token is none of those that may register here", "invalid_token"
-        )
+        raise _build_unauthorized_problem("this token may not register here", "invalid_token")
 
 
 def _hash_token(token: bytes) -> bytes:
@@ -336,7 +336,7 @@ class RateLimiter:
         self.capacity = max(rate, 1.0)
         self.clock = clock
         self.buckets: dict[str, tuple[float, float]] = {}
-        """Time of the last call and calls left then, by caller; who called last comes last."""
+        """Time of the last call and calls left then, by caller; the latest caller comes last."""
 
     def take(self, caller: str) -> None:
         """Count a call.
@@ -355,7 +355,7 @@ class RateLimiter:
             raise Problem(
                 429,
                 "Too Many Requests",
-                f"more than {self.rate:g} a second",
+                f"more than {self.rate:g} requests a second",
                 retry_after=max(1, math.ceil((1 - left) / self.rate)),
             )
         self.buckets[caller] = (now, left - 1)

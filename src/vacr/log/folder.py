@@ -42,8 +42,7 @@ from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.files import make_durable_folder, read_bytes, sync_folder, write_durable_file
 from vacr.log.keyring import Keyring, LogKeyPair, read_log_descriptions, write_receipt_keys
 from vacr.log.ledger import Ledger
-from vacr.log.sqlite import SqliteStorage
-from vacr.log.storage import Batch, LogDamaged, LogReader, LogStorage, StoredHead
+from vacr.log.storage import Batch, LogDamaged, LogReader, LogStorage, SqliteStorage, StoredHead
 from vacr.signing import PublicKey, compute_thumbprint, parse_sign1
 from vacr.transparency import (
     GrowingTree,
@@ -66,8 +65,9 @@ _SECRET_LOG_FILE_MODE = 0o600
 """For a file with a database address, which may contain a password."""
 _UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _RESTORE_DATABASE_HINT = (
-    "Put the newest copy of the database here. If there is none, what came after it is lost: "
-    "keep this log for those who have receipts of it, and make a new one with vacr log init."
+    "Restore the newest copy of the database. If it is lost, the entries after this copy are lost "
+    "too: keep this log, so that its receipts can be verified, and create a new one with vacr log "
+    "init."
 )
 
 
@@ -159,22 +159,22 @@ def check_not_rolled_back(
         published = verify_checkpoint(read_bytes(path), *keys)
     except VacrError as error:
         message = (
-            "what was published last is not by a key that the log names, so that the "
-            f"database may be older: {error.message}"
+            "the published checkpoint is not signed by a key of this log; the database may be "
+            f"an older copy: {error.message}"
         )
         raise LogDamaged(message, where=str(path), hint=_RESTORE_DATABASE_HINT) from error
     current = reader.head()
     size = current.head.size if current is not None else 0
     if published.size > size:
         message = (
-            f"{published.size} entries were published, and the log has {size}: the database "
-            "is older than what others have seen"
+            f"the database is an older copy: it has {size} entries, but {published.size} were "
+            "already published"
         )
         raise LogDamaged(message, where=str(path), hint=_RESTORE_DATABASE_HINT)
     signed = reader.head_until(published.size)
     if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
         raise LogDamaged(
-            "another root was published than the log has signed: this is another log",
+            "the published checkpoint belongs to a different log: its root differs",
             where=str(path),
             hint=_RESTORE_DATABASE_HINT,
         )
@@ -192,13 +192,15 @@ def open_log_folder(path: str, database: str | None = None) -> LogFolder:
     log_file = Path(path) / _LOG_FILE_NAME
     if not log_file.is_file():
         raise UnreadableInput(
-            "there is no log in this folder", where=path, hint=f"vacr log init {path} makes one."
+            "this folder does not contain a log",
+            where=path,
+            hint=f"Create one with: vacr log init {path}",
         )
     try:
         stored = json.loads(read_bytes(log_file, _MAX_LOG_FILE_SIZE))["database"]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableInput(
-            "it does not say where the log's database is", where=str(log_file)
+            "the location of the log's database is missing", where=str(log_file)
         ) from error
     return LogFolder(Path(path), database or (str(stored) if stored is not None else None))
 
@@ -221,13 +223,13 @@ def open_database_log(database: str, *, create: bool = False) -> LogFolder:
     if (create or not has_folder) and not PostgresStorage.holds_log(database):
         if create:
             return create_log(str(place), database=database)
-        hint = "vacr log init FOLDER --database URL makes one."
+        hint = "Create one with: vacr log init FOLDER --database URL"
         raise UnreadableInput(
-            "there is no log in this database", where=get_database_name(database), hint=hint
+            "this database does not contain a log", where=get_database_name(database), hint=hint
         )
     if not has_folder:
-        hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
-        raise UsageError(f"the keys of the log are not at {place}", hint=hint)
+        hint = "Name the folder of the log, or a copy of it, before --database URL."
+        raise UsageError(f"the keys of the log are not in {place}", hint=hint)
     return LogFolder(place, database)
 
 
@@ -262,7 +264,7 @@ def create_log(path: str, *, origin: str | None = None, database: str | None = N
             raise
     except OSError as error:
         raise UnreadableInput(
-            f"cannot be written: {error.strerror or error}", where=path
+            f"cannot write the folder: {error.strerror or error}", where=path
         ) from error
     return LogFolder(place, database)
 
@@ -321,8 +323,8 @@ def _write_first_entry(
         # Another process may have created the log meanwhile, or an interrupted one before.
         if transaction.head() is not None:
             raise UsageError(
-                "there is a log in this database already",
-                hint="vacr log serve FOLDER --database … serves it.",
+                "this database already contains a log",
+                hint="Serve it with: vacr log serve FOLDER --database …",
             )
         transaction.append(Batch(None, [entry], [leaf], tree.settle(), head))
 
@@ -343,7 +345,7 @@ def check_log_origin(origin: str) -> str:
     if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
         hint = "For example: --origin log.example.org/agents"
         raise UsageError(
-            f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint
+            f"{origin!r} cannot name a log: spaces, + and :// are not allowed", hint=hint
         )
     return origin
 
@@ -357,19 +359,17 @@ def _finish_log_creation(
 ) -> LogFolder:
     """Create the PostgreSQL log of a folder that has keys but no log yet."""
     if not (place / _LOG_FILE_NAME).is_file():
-        raise UsageError(f"there is something at {path} already", hint="Give another folder.")
+        raise UsageError(f"{path} already exists, and is not a log", hint="Name another folder.")
     folder = open_log_folder(path, database)
     if folder.database is None:
-        hint = f"vacr log serve {path} serves it; for a new one give another folder."
-        raise UsageError(f"there is a log at {path} already", hint=hint)
+        hint = f"Serve it with vacr log serve {path}, or name another folder for a new log."
+        raise UsageError(f"{path} already contains a log", hint=hint)
     if folder.checkpoint.exists():
         hint = (
-            "Put the log back into the database, or give another folder and another "
-            "database for a new one."
+            "Restore the database of this log, or name another folder and another database "
+            "for a new log."
         )
-        raise UsageError(
-            f"there is a log at {path} already, and its database is to have it", hint=hint
-        )
+        raise UsageError(f"{path} already contains a log, but its database is empty", hint=hint)
     with closing(_open_postgres_storage(folder.database, create=True)) as storage:
         _write_first_entry(storage, LogKeyPair.load(place), origin, place.name)
     return LogFolder(place, folder.database)
@@ -386,12 +386,12 @@ def rotate_log_keys(folder: LogFolder) -> PublicKey:
 
     Raises:
         StorageFailed: the log cannot be written.
-        UsageError: the old key is missing, or somebody else has rotated the keys meanwhile.
+        UsageError: the old key is missing, or another process has rotated the keys meanwhile.
     """
     new_keys = LogKeyPair.generate()
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
-            raise UsageError("the key of the log is not at hand")
+            raise UsageError("the signing key of the log is not loaded")
         replaced = ledger.head.description
         old_signer, keyring = ledger.signer, ledger.keyring
         new_keys.save(folder.path)

@@ -16,7 +16,7 @@ that was handed out depends on the other heads.
     >>> with closing(folder.ledger()) as ledger:
     ...     placed = ledger.append([b"a", b"b"])
     >>> result = run_fsck(folder)
-    >>> result.size, result.heads, result.findings.found
+    >>> result.size, result.heads, result.findings.problems
     (3, 2, [])
 """
 
@@ -82,13 +82,13 @@ ProgressCallback = Callable[[int, int], None]
 class Findings:
     """The problems of a log: a limited list, and the number of all further ones."""
 
-    found: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     more: int = 0
 
     def add(self, problem: str) -> None:
         """Add a problem."""
-        if len(self.found) < _MAX_LISTED_FINDINGS:
-            self.found.append(problem)
+        if len(self.problems) < _MAX_LISTED_FINDINGS:
+            self.problems.append(problem)
         else:
             self.more += 1
 
@@ -119,7 +119,7 @@ def run_fsck(
         with closing(folder.reader()) as storage, storage.snapshot():
             return _check_storage(storage, folder, findings, progress)
     except LogDamaged as error:
-        findings.add(f"{error.message}: the rest cannot be checked")
+        findings.add(f"{error.message}; the rest cannot be checked")
         return FsckResult(0, 0, 0, findings)
 
 
@@ -127,10 +127,10 @@ def _check_storage(
     storage: LogStorage, folder: LogFolder, findings: Findings, progress: ProgressCallback
 ) -> FsckResult:
     for complaint in storage.check_database():
-        findings.add(f"the database: {complaint}")
+        findings.add(f"the database is damaged: {complaint}")
     head = storage.head()
     if head is None:
-        findings.add("the head of the log is missing, or is not one that was signed")
+        findings.add("the current tree head is missing, or was never signed")
         return FsckResult(0, 0, 0, findings)
     head_count = _check_stored_tree(storage, head, findings, progress)
     # Files may have been published after the snapshot was taken, so they are compared with the
@@ -150,9 +150,9 @@ def _describe_missing_keys(
         try:
             load_key(storage, head)
         except (UsageError, UnreadableInput) as error:
-            yield f"{error.message}: the log can be verified here, and not added to"
+            yield f"{error.message}; the log can be verified here, but not extended"
         except InvalidStatement:
-            return  # the description of the log is damaged, which is among the findings
+            return  # the log's description is damaged, which is already a finding
 
 
 # --- Entries, tiles and index ---
@@ -172,7 +172,7 @@ def _check_stored_tree(
         entries = storage.entries(first, min(first + TILE_WIDTH, size))
         if len(entries) != min(TILE_WIDTH, size - first):
             findings.add(
-                f"entries are missing between {first} and {first + TILE_WIDTH}: the rest cannot be "
+                f"entries are missing between {first} and {first + TILE_WIDTH}; the rest cannot be "
                 "checked"
             )
             return heads.count
@@ -202,16 +202,16 @@ def _check_leaf_hashes(
     for index, leaf in enumerate(leaves):
         position = first + index
         if stored[index * HASH_SIZE : (index + 1) * HASH_SIZE] != leaf:
-            findings.add(f"entry {position} is not the one whose hash is in the tree")
+            findings.add(f"entry {position} was changed: its hash differs from the tree")
         elif (compute_index_prefix(leaf), position) not in indexed:
-            findings.add(f"entry {position} is not in the index: it could be registered twice")
+            findings.add(f"entry {position} is not in the index, so it could be registered twice")
 
 
 def _check_stored_tile(
     storage: LogReader, level: int, number: int, tile: Tile, findings: Findings
 ) -> None:
     if storage.tile(level, number) != tile.encode():
-        findings.add(f"tile {level}/{number} is not what the entries under it give")
+        findings.add(f"tile {level}/{number} does not match the entries below it")
 
 
 def _check_row_counts(storage: LogReader, size: int, head_count: int, findings: Findings) -> None:
@@ -223,7 +223,7 @@ def _check_row_counts(storage: LogReader, size: int, head_count: int, findings: 
     expected = {"entries": size, "leaves": size, "tiles": tile_count, "heads": head_count}
     for table, count in storage.count_rows().items():
         if count != expected[table]:
-            findings.add(f"{count} {table} are stored, not {expected[table]}")
+            findings.add(f"the database has {count} {table} instead of {expected[table]}")
 
 
 # --- Signed heads ---
@@ -252,7 +252,7 @@ class _HeadChecker:
             if size == tree.size:
                 self._check_head(self.next_head, tree.root())
             else:
-                self.findings.add(f"a head of size {size} is stored out of order")
+                self.findings.add(f"the head of size {size} is stored out of order")
             self.count += 1
             self.last_head, self.next_head = self.next_head, next(self.remaining, None)
 
@@ -276,34 +276,34 @@ class _HeadChecker:
         if head.root != root:
             self.wrong_root_sizes.append(head.size)
         if self.last_head is not None and stored.time < self.last_head.time:
-            self.findings.add(f"the head of size {head.size} is older than the one before")
+            self.findings.add(f"the head of size {head.size} is older than the previous head")
         if not self.descriptions or self.description_positions[-1] != stored.description:
             self.findings.add(
-                f"the head of size {head.size} names entry {stored.description}, which does "
-                "not describe the log"
+                f"the head of size {head.size} refers to entry {stored.description}, which is not "
+                "a valid description of the log"
             )
             return
         try:
             _check_head_signature(stored, self.descriptions[-1], self.log_identity)
         except VacrError as error:
-            self.findings.add(f"the head of size {head.size}: {error}")
+            self.findings.add(f"the head of size {head.size} is invalid: {error}")
 
     def finish(self, head: StoredHead) -> None:
         """Report wrong roots, and check that the newest signed head is the current one."""
         if self.wrong_root_sizes:
             first_size, *later_sizes = self.wrong_root_sizes
-            problem = f"the entries do not give the root that was signed for size {first_size}"
+            problem = f"the entries do not match the root signed for size {first_size}"
             if later_sizes:
                 # One changed entry spoils every later root, so the rest are only counted.
-                problem += f", nor {len(later_sizes)} roots after it"
+                problem += f", nor {len(later_sizes)} later roots"
             self.findings.add(problem)
         if self.next_head is not None:
             self.findings.add(
-                f"a head of size {self.next_head.head.size} was signed, and the log has "
+                f"a head of size {self.next_head.head.size} was signed, but the log has only "
                 f"{head.head.size} entries"
             )
         if self.last_head != head:
-            self.findings.add("the head of the log is not the last one that was signed")
+            self.findings.add("the current head is not the last signed head")
 
 
 def _check_head_signature(
@@ -319,7 +319,9 @@ def _check_head_signature(
     protected = parse_sign1(head.inclusion(0, [])).protected
     claims = {CLAIM_ISS: log_identity, CLAIM_SUB: description.origin, CLAIM_IAT: stored.time}
     if protected.get(HEADER_CWT_CLAIMS) != claims:
-        raise InvalidStatement("it names another log or another time", reason="log-damaged")
+        raise InvalidStatement(
+            "its signature covers another log or another time", reason="log-damaged"
+        )
 
 
 # --- Published files ---
@@ -355,7 +357,7 @@ def _check_receipt_keys_file(
         findings.add(f"{path}: {error.message}")
         return
     if thumbprints != expected:
-        findings.add(f"{path} does not hold the keys that the log names")
+        findings.add(f"{path} does not contain the receipt keys of the log")
 
 
 def _check_published_checkpoint(
@@ -373,7 +375,7 @@ def _check_published_checkpoint(
     for name, _ in list_changed_tiles(storage, 0, read_published_size(folder.public)):
         path = folder.public / "tile" / name
         if not path.is_file():
-            findings.add(f"{path} is missing: vacr log serve makes it again")
+            findings.add(f"{path} is missing; vacr log serve writes it again")
 
 
 def _check_published_tile(
@@ -390,7 +392,7 @@ def _check_published_tile(
         findings.add(f"{path}: {error}")
         return
     if read_bytes(path) != expected:
-        findings.add(f"{path} is not what the log has")
+        findings.add(f"{path} differs from the database")
     elif level == ENTRIES_LEVEL and width < TILE_WIDTH:
         # A partial bundle ends where a published tree ended, so a head of that size was signed.
         _check_head_is_stored(storage, path, number * TILE_WIDTH + width, findings)
@@ -400,5 +402,6 @@ def _check_head_is_stored(storage: LogReader, path: Path, size: int, findings: F
     stored = storage.head_until(size)
     if stored is None or stored.head.size != size:
         findings.add(
-            f"{path} was published for a tree of {size} entries, and the head of that size is gone"
+            f"{path} was published for a tree of {size} entries, but the head of that size is "
+            "missing"
         )

@@ -1,8 +1,9 @@
-"""Serve an application over HTTP: sockets, TLS, and a graceful shutdown.
+"""Serve an application over HTTP: sockets, TLS, limits for clients, and a graceful shutdown.
 
 The log and the witness are ASGI applications. This module runs either of them under uvicorn until
-SIGTERM or SIGINT arrives, or until the application itself asks to stop. Needs the extra `log`, but
-can be imported without it.
+SIGTERM or SIGINT arrives, or until the application itself asks to stop. uvicorn itself waits
+forever for a request head, however long it grows, and for clients that do not read their response;
+`define_bounded_connection` limits both. Needs the extra `log`, but can be imported without it.
 
     >>> from vacr.errors import VacrError
     >>> from vacr.log import ServiceStop
@@ -14,6 +15,7 @@ can be imported without it.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import ssl
@@ -21,10 +23,20 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from vacr.errors import UnreadableInput, UsageError, VacrError
 
+MAX_REQUEST_HEAD_SIZE = 1 << 16
+MAX_REQUEST_HEAD_SECONDS = 20.0
+MAX_STALLED_SECONDS = 300.0
+"""How long a client may leave its response unread."""
+_HEAD_TOO_LARGE_RESPONSE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\nconnection: close\r\n\r\n"
+    b"too large"
+)
 _SHUTDOWN_SECONDS = 10
 _SOCKET_BACKLOG = 2048
 _LISTENING_SOCKET_COUNT = 16
@@ -63,14 +75,14 @@ def serve_application(
     host: str,
     port: int,
     *,
-    told: Callable[[str], None],
+    on_start: Callable[[str], None],
     tls: TlsFiles | None = None,
     stop: ServiceStop | None = None,
     proxies: Sequence[str] = (),
 ) -> None:
     """Serve until SIGTERM, SIGINT or the service itself ends it.
 
-    `told` is called with the service's URL once connections are accepted. For requests from one
+    `on_start` is called with the service's URL once connections are accepted. For requests from one
     of the `proxies` (addresses or networks), `X-Forwarded-For` names the client.
 
     Raises:
@@ -81,13 +93,13 @@ def serve_application(
     try:
         import uvicorn
 
-        from vacr.log.connections import BoundedConnection
+        connection_class = define_bounded_connection()
     except ImportError as error:
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
     stop = stop or ServiceStop()
     config = uvicorn.Config(
         app,
-        http=BoundedConnection,
+        http=connection_class,
         ws="none",
         # Warnings about malformed requests would let any client fill the log file.
         log_level="error",
@@ -112,7 +124,7 @@ def serve_application(
         _handle_end_signals(end),
         ExitStack() as duplicates,
     ):
-        told(_format_service_url(listening, host, secure=tls is not None))
+        on_start(_format_service_url(listening, host, secure=tls is not None))
         others = [
             duplicates.enter_context(listening.dup()) for _ in range(_LISTENING_SOCKET_COUNT - 1)
         ]
@@ -132,9 +144,9 @@ def _build_tls_context(tls: TlsFiles) -> ssl.SSLContext:
             context.verify_mode = ssl.CERT_REQUIRED
     except (OSError, ValueError) as error:
         files = ", ".join(filter(None, (tls.certificate, tls.key, tls.client_authority)))
-        hint = "A certificate and its key, not encrypted, and authorities are files in PEM."
+        hint = "TLS needs PEM files: a certificate, and its private key without a passphrase."
         raise UnreadableInput(
-            f"not what TLS needs: {getattr(error, 'strerror', None) or error}",
+            f"cannot set up TLS: {getattr(error, 'strerror', None) or error}",
             where=files,
             hint=hint,
         ) from error
@@ -150,7 +162,8 @@ def _open_listening_socket(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"cannot listen at {host}, port {port}: {cause}", hint="Give another --port or --host."
+            f"cannot listen on {host}, port {port}: {cause}",
+            hint="Choose another --port or --host.",
         ) from error
 
 
@@ -180,3 +193,82 @@ def _format_service_url(listening: socket.socket, host: str, *, secure: bool) ->
     name = f"[{host}]" if ":" in host else host
     port = listening.getsockname()[1]
     return f"{scheme}://{name}:{port}/"
+
+
+# --- Connections ---
+
+
+@cache
+def define_bounded_connection() -> Any:
+    """Return the class of HTTP/1.1 connections with limits, for uvicorn.
+
+    Request bodies are limited where they are read.
+
+    Raises:
+        ImportError: the extra `log` is not installed.
+    """
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    class BoundedConnection(HttpToolsProtocol):
+        """An HTTP/1.1 connection that is closed when a request or a response takes too long."""
+
+        in_head = True
+        """Whether the next bytes belong to a request head."""
+        received_size = 0
+        """How many bytes of the current request head have arrived."""
+        head_timer: asyncio.TimerHandle | None = None
+        stall_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            """Limit the time until the first request head is complete."""
+            super().connection_made(transport)
+            self.head_timer = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Cancel both timers."""
+            self._cancel_head_timer()
+            self.resume_writing()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            """Parse the data, then check the size and the time of an incomplete request head."""
+            self.received_size += len(data)
+            super().data_received(data)
+            if not self.in_head or not self.received_size or self.transport.is_closing():
+                return
+            if self.received_size > MAX_REQUEST_HEAD_SIZE:
+                self.transport.write(_HEAD_TOO_LARGE_RESPONSE)
+                self.transport.close()
+            elif self.head_timer is None:
+                self.head_timer = self.loop.call_later(
+                    MAX_REQUEST_HEAD_SECONDS, self.transport.close
+                )
+
+        def on_headers_complete(self) -> None:
+            """Cancel the timer of the request head."""
+            self._cancel_head_timer()
+            self.in_head, self.received_size = False, 0
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            """Expect the next request head."""
+            self.in_head, self.received_size = True, 0
+            super().on_message_complete()
+
+        def pause_writing(self) -> None:
+            """Limit how long the client may take to read its response."""
+            self.stall_timer = self.loop.call_later(MAX_STALLED_SECONDS, self.transport.abort)
+            super().pause_writing()
+
+        def resume_writing(self) -> None:
+            """Cancel the limit: the client reads again."""
+            if self.stall_timer is not None:
+                self.stall_timer.cancel()
+            super().resume_writing()
+
+        def _cancel_head_timer(self) -> None:
+            if self.head_timer is not None:
+                self.head_timer.cancel()
+                self.head_timer = None
+
+    return BoundedConnection

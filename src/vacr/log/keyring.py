@@ -108,13 +108,11 @@ class Keyring:
                 f"Copy {_KEYS_FOLDER_NAME}/{path.name} from the folder of the log, "
                 "or name that folder."
             )
-            raise UsageError(
-                f"the {use} key of the log is not here", where=str(self.folder), hint=hint
-            )
+            raise UsageError(f"the log's {use} key is missing", where=str(self.folder), hint=hint)
         check_key_permissions(str(path))
         private_key = parse_private_key(read_bytes(path))
         if compute_thumbprint(private_key.public_key()) != compute_thumbprint(key):
-            raise UnreadableInput("another key than its name says", where=str(path))
+            raise UnreadableInput("the key does not match its file name", where=str(path))
         return private_key
 
     def sync_files(self, descriptions: Sequence[LogDescription]) -> None:
@@ -162,7 +160,8 @@ class LogKeyPair:
             checkpoint_first[1], ed25519.Ed25519PrivateKey
         ):
             raise UnreadableInput(
-                "not the two keys of a new log", where=str(folder / _KEYS_FOLDER_NAME)
+                "expected exactly the two keys of a new log: one ES256 key and one Ed25519 key",
+                where=str(folder / _KEYS_FOLDER_NAME),
             )
         checkpoint, receipt = checkpoint_first
         return cls(receipt, checkpoint)
@@ -214,7 +213,9 @@ def read_log_descriptions(reader: LogReader) -> list[LogDescription]:
         entry = _read_log_entry(reader, position)
         description = parse_next_description(entry, descriptions[-1], log_identity)
         if description is None:
-            raise LogDamaged(f"entry {position} is no description that the key before has signed")
+            raise LogDamaged(
+                f"entry {position} is not a description of the log, signed by the previous key"
+            )
         descriptions.append(description)
     return descriptions
 

@@ -161,8 +161,8 @@ class Ledger:
             tree, before = self._load_current_tree(transaction)
             if replaced not in (None, before.description):
                 raise UsageError(
-                    "somebody else gave the log new keys meanwhile",
-                    hint="Run the same again, if you still want to.",
+                    "another process has replaced the keys of the log meanwhile",
+                    hint="If you still want new keys, run the command again.",
                 )
             positions_by_leaf = find_leaf_positions(transaction, tree.node, leaves)
             new_indexes: list[int] = []
@@ -203,11 +203,11 @@ class Ledger:
         for level, number, width in list_last_tiles(size):
             hashes = (reader.tile(level, number) if width else b"") or b""
             if len(hashes) < width * HASH_SIZE:
-                raise LogDamaged(f"tile {level}/{number} is missing or cut")
+                raise LogDamaged(f"tile {level}/{number} is missing or truncated")
             last_tiles.append(Tile(hashes[: width * HASH_SIZE]))
         tree = GrowingTree(size, last_tiles, TileCache(reader))
         if tree.root() != head.head.root:
-            raise LogDamaged("the tree that is stored does not lead to the root that was signed")
+            raise LogDamaged("the stored tree does not match the signed root")
         self._check_only_grew(tree, size)
         if self.head is None or self.head.description != head.description:
             self.signer = self.keyring.load_signer(reader, head)
@@ -221,20 +221,17 @@ class Ledger:
         if last.size > size or compute_root(tree.node, last.size) != last.root:
             raise LogDamaged(
                 (
-                    f"the log had {last.size} entries, and the database no longer has them: it "
-                    "was set back to an older state"
+                    f"the database was reset to an older state: the log had {last.size} entries, "
+                    "and some are missing now"
                 ),
-                hint=(
-                    "Put the newest state of the database back. To go on would make another "
-                    "log of it."
-                ),
+                hint="Restore the newest database. Continuing from this one would fork the log.",
             )
 
     def _sign_head(self, tree: GrowingTree, before: StoredHead, description: int) -> StoredHead:
         if description != before.description:
             self.signer = self.keyring.next_signer
         if self.signer is None:
-            raise UsageError("the key of the log is not at hand")
+            raise UsageError("the signing key of the log is not loaded")
         # The time of a head never decreases, even if the clock is set back.
         now = max(int(self.clock()), before.time)
         header = encode_receipt_header(
@@ -249,7 +246,7 @@ class Ledger:
         if self.head is None:
             raise LogDamaged("the log has no head")
         head = self.head.head
-        if head.size == 1:  # somebody has registered the log's own description
+        if head.size == 1:  # a client has registered the log's own description
             return [PlacedEntry(position, b"", new=False) for position in positions]
         node = cache(tree.node)  # paths of neighbouring entries share most of their nodes
         right_edge = compute_right_edge(node, head.size)
@@ -278,7 +275,9 @@ class Ledger:
 def _read_head(reader: LogReader) -> StoredHead:
     head = reader.head()
     if head is None:
-        raise UsageError("there is no log in the database", hint="vacr log init makes one.")
+        raise UsageError(
+            "the database does not contain a log", hint="Create one with: vacr log init"
+        )
     return head
 
 
@@ -303,7 +302,7 @@ class TileCache:
         if tile is None:
             hashes = self.reader.tile(level, number)
             if hashes is None or len(hashes) % HASH_SIZE:
-                raise LogDamaged(f"tile {level}/{number} is missing or cut")
+                raise LogDamaged(f"tile {level}/{number} is missing or truncated")
             tile = Tile(hashes)
             if len(self.cached) >= _MAX_CACHED_TILES:
                 oldest = next(iter(self.cached))
@@ -330,10 +329,10 @@ class NoReceiptYet(UsageError):  # noqa: N818 - names a state, which ends with t
     def __init__(self) -> None:
         """Explain when there will be a receipt."""
         message = (
-            "the log has its first entry only, and a receipt needs another beside it: RFC "
-            "9942 knows no empty path"
+            "the log has only one entry, whose proof would be empty, and RFC 9942 does not "
+            "define receipts without a path"
         )
-        super().__init__(message, hint="From the next entry on there is one.")
+        super().__init__(message, hint="The receipt exists once another entry is registered.")
 
 
 def build_inclusion_receipt(reader: LogReader, position: int) -> bytes | None:
@@ -366,8 +365,8 @@ def build_consistency_receipt(reader: LogReader, keyring: Keyring, older: int, n
     if last is None or not 0 < older < newer <= last.head.size:
         size = last.head.size if last is not None else 0
         raise UsageError(
-            f"no proof from {older} to {newer}",
-            hint=f"The first is smaller, and the second {size} at most.",
+            f"no consistency proof from {older} to {newer}",
+            hint=f"The first size must be smaller than the second, which can be at most {size}.",
         )
     node = make_node_lookup(TileCache(reader))
     stored = reader.head_until(newer)
@@ -427,7 +426,7 @@ class Sequencer(Generic[Ticket]):
         """
         with self.changed:
             if self.stopping:
-                raise LogBusy(str(self.failure or "the log is going down"))
+                raise LogBusy(str(self.failure or "the log is shutting down"))
             if len(self.queue) >= self.capacity:
                 raise LogBusy("too many entries are waiting")
             self.queue.append((entry, ticket))
@@ -475,7 +474,7 @@ class Sequencer(Generic[Ticket]):
             bug = Unreachable(f"a bug in vacr: {type(error).__name__}: {error}")
             return [self._record_failure(bug)] * len(entries)
         if self.failure is not None:
-            _log.warning("entries are taken again")
+            _log.warning("the log accepts entries again")
         self.failure = None
         self.batches += bool(entries)
         return placed
@@ -488,22 +487,21 @@ class Sequencer(Generic[Ticket]):
             time.sleep(_RETRY_PAUSE_SECONDS)
             placed = self.ledger.append(entries)
             _log.warning(
-                "the database failed and was opened again, nothing is lost: %s",
+                "the database failed and was reopened; all entries are safe: %s",
                 error.diagnostics(),
             )
             return placed
 
     def _record_failure(self, error: VacrError) -> VacrError:
         if self.failure is None or str(self.failure) != str(error):
-            _log.warning("no entries are taken: %s", error.diagnostics())
+            _log.warning("the log cannot accept entries: %s", error.diagnostics())
         self.failure = error
         return error
 
     def _give_up(self, error: Exception) -> None:
         """Refuse all waiting and future entries: the thread that appends them ends."""
         failure = Unreachable(
-            f"the log takes no more entries until it is started again: {type(error).__name__}: "
-            f"{error}"
+            f"the log cannot accept entries until it is restarted: {type(error).__name__}: {error}"
         )
         with self.changed:
             self.stopping, self.failure = True, failure

@@ -80,7 +80,7 @@ class KnownLog:
     keys: tuple[VerifierKey, ...]
     """The keys that may sign a checkpoint of this size; the last one signs all larger ones."""
     receipt_key: PublicKey | None
-    """The key that announces new keys; None for a log that does not describe itself."""
+    """The key that announces new keys, or None if the log does not describe itself."""
     note: bytes
 
 
@@ -147,14 +147,14 @@ def _inspect_new_log(
         verify_checkpoint(note.encode(), expected_key)
     if not checkpoint.size:
         raise InvalidStatement(
-            "the log is empty: it has no entry that describes it", reason="log-empty"
+            "the log is empty: even its own description is missing", reason="log-empty"
         )
     tree = fetch_tree_edge(log, 0, checkpoint.size)
     chain = LogKeyChain(checkpoint.origin, expected_key)
     result = _verify_entries(log, note, checkpoint, tree, chain, None)
     keys = result.known.keys
     if expected_key is not None and expected_key not in keys:
-        message = f"the log describes itself with another key than was given: {keys[-1]}"
+        message = f"the log has another key than expected: {keys[-1]}"
         raise InvalidStatement(message, reason="log-key")
     return result
 
@@ -164,7 +164,8 @@ def _compare_with_known(
 ) -> MonitorResult:
     if checkpoint.origin != known.origin:
         raise InvalidStatement(
-            f"this is another log: {checkpoint.origin}, not {known.origin}", reason="log-origin"
+            f"this is a different log: {checkpoint.origin}, not {known.origin}",
+            reason="log-origin",
         )
     if checkpoint.size > known.size:
         return _verify_growth(log, note, checkpoint, known)
@@ -192,7 +193,7 @@ def _verify_growth(
         note.verify(current_key)
     tree = fetch_tree_edge(log, known.size, checkpoint.size)
     if tree.root() != known.root:
-        message = f"the log forked: its first {known.size} entries are not those that it had"
+        message = f"the log forked: its first {known.size} entries have changed"
         raise InvalidStatement(message, reason="log-forked")
     chain = LogKeyChain(known.origin, current_key, known.identity, known.receipt_key)
     return _verify_entries(log, note, checkpoint, tree, chain, known)
@@ -210,7 +211,7 @@ def _verify_entries(
     append_fetched_entries(log, tree, checkpoint.size, chain)
     if tree.root() != checkpoint.root:
         raise InvalidStatement(
-            "the entries do not give the root that the log signed", reason="log-root"
+            "the entries do not match the root that the log signed", reason="log-root"
         )
     keys = chain.keys_at(checkpoint.size)
     note.verify(*keys)
@@ -265,7 +266,7 @@ def append_fetched_entries(log: TiledLog, tree: GrowingTree, size: int, chain: L
                 chain.read(index, entry)
             elif tree.tile(0, number).rows[0][index % TILE_WIDTH] != leaf:
                 raise InvalidStatement(
-                    f"entry {index} is not the one that was logged", reason="log-entry"
+                    f"entry {index} has changed since it was logged", reason="log-entry"
                 )
         # The log publishes partial tiles only for its present size, so they are compared last.
         for (level, tile_number), tile in tree.settle().items():
@@ -283,12 +284,12 @@ def _check_fetched_tile(log: TiledLog, level: int, number: int, tile: Tile, size
             continue
         if level:
             raise InvalidStatement(
-                f"tile {level}/{number}: hash {index} is not that of what is below",
+                f"tile {level}/{number}: hash {index} does not match the tiles below",
                 reason="log-tile",
             )
         entry_index = number * TILE_WIDTH + index
         raise InvalidStatement(
-            f"tile {level}/{number}: entry {entry_index} does not hash to its leaf",
+            f"tile {level}/{number}: the hash of entry {entry_index} does not match the entry",
             reason="log-entry",
         )
 
@@ -316,15 +317,15 @@ def load_monitor_state(path: Path) -> KnownLog | None:
         RecursionError,
         VacrError,
     ) as error:
-        hint = "Move it away to start anew; what it knew of the past is then not compared any more."
+        hint = "To start over, move the file away. Earlier states are then no longer compared."
         raise UnreadableInput(
-            f"not the state of a monitor: {error}", where=str(path), hint=hint
+            f"not a state file of vacr log monitor: {error}", where=str(path), hint=hint
         ) from error
 
 
 def _parse_known_log(document: Any) -> KnownLog:
     if document["version"] != _STATE_VERSION:
-        raise ValueError("a state of another version of vacr")
+        raise ValueError("it was written by another version of vacr")
     known = KnownLog(
         identity=str(document["identity"]),
         origin=str(document["origin"]),
@@ -336,7 +337,7 @@ def _parse_known_log(document: Any) -> KnownLog:
         note=document["note"].encode(),
     )
     if not known.keys or known.size < 1 or len(known.root) != HASH_SIZE:
-        raise ValueError("something is missing")
+        raise ValueError("its keys, size or root are missing")
     return known
 
 
@@ -375,7 +376,9 @@ def lock_monitor_state(path: Path) -> Iterator[None]:
     """
     if path.is_dir() or not path.name:
         raise UnreadableInput(
-            "a folder, not a file", where=str(path), hint="Name the file to remember in."
+            "the state must be a file, not a folder",
+            where=str(path),
+            hint="Name a file: --state FILE",
         )
     if sys.platform == "win32":
         yield
@@ -383,13 +386,15 @@ def lock_monitor_state(path: Path) -> Iterator[None]:
     try:
         file = path.with_name(f".{path.name}.lock").open("ab")
     except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror}", where=str(path)) from error
+        raise UnreadableInput(
+            f"cannot lock the state file: {error.strerror}", where=str(path)
+        ) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UsageError(
-                f"another monitor is using {path}", hint="Give each its own --state."
+                f"another monitor is using {path}", hint="Use one --state file per monitor."
             ) from error
         yield
 

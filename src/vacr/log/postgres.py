@@ -10,7 +10,7 @@ it is used, because a database error may quote it, password included:
     ('db.example.org', 'log')
     >>> parse_postgres_address("postgresql://vacr:se@cret@db.example.org/log")
     Traceback (most recent call last):
-    vacr.errors.UsageError: this is no address of a PostgreSQL: there is more than one @ in it
+    vacr.errors.UsageError: not a PostgreSQL address: it contains more than one @
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ try:
     import psycopg
 except ImportError as error:
     raise UsageError(
-        "the package for PostgreSQL is missing", hint="pip install 'vacr[postgres]'"
+        "logs in PostgreSQL need the extra postgres", hint="pip install 'vacr[postgres]'"
     ) from error
 
 _ADDRESS_EXAMPLE = "For example: postgresql://user@host/database"
@@ -131,36 +131,38 @@ class PostgresStorage:
             actual = self._fetch_value(f"SHOW {name}")
             if actual != expected:
                 raise StorageFailed(
-                    f"the database has {name} {actual}, and may lose what it says is done",
+                    f"the database may lose committed data: its setting {name} is {actual}, "
+                    f"not {expected}",
                     where=self.where,
                 )
         self._check_or_create_tables(create=create)
         version = self._fetch_value("SELECT format FROM vacr.head")
         if version != STORAGE_FORMAT:
             raise UnreadableInput(
-                f"a log of layout {version}, not {STORAGE_FORMAT}", where=self.where
+                f"unknown database layout {version}; this version of vacr reads {STORAGE_FORMAT}",
+                where=self.where,
             )
 
     def _check_or_create_tables(self, *, create: bool) -> None:
         tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
         if not create:
             if not tables_exist:
-                hint = "vacr log init FOLDER --database … makes one."
+                hint = "Create one with: vacr log init FOLDER --database …"
                 raise UnreadableInput(
-                    "there is no log in this database", where=self.where, hint=hint
+                    "this database does not contain a log", where=self.where, hint=hint
                 )
         elif not tables_exist:
             self.connection.execute(_SCHEMA)
         elif self._fetch_value("SELECT size FROM vacr.head"):
             raise UsageError(
-                "there is a log in this database already",
-                hint="vacr log serve FOLDER --database … serves it.",
+                "this database already contains a log",
+                hint="Serve it with: vacr log serve FOLDER --database …",
             )
 
     # --- Reading ---
 
     def head(self) -> StoredHead | None:
-        """Return the current head; None if the log has not been created yet."""
+        """Return the current head, or None if the log has not been created yet."""
         current = self._select_heads(f"{_SELECT_HEADS} JOIN vacr.head now ON now.size = h.size")
         return next(current, None)
 
@@ -254,14 +256,11 @@ class PostgresStorage:
         Raises:
             HeadMoved: the head has moved since the batch was built.
         """
-        with self._translate_errors():
-            cursor = self.connection.cursor()
-            _copy_entries(cursor, batch)
-            tiles = [
-                (level, number, tile.encode()) for (level, number), tile in batch.tiles.items()
-            ]
-            cursor.executemany(_UPSERT_TILE, tiles)
-            moved = _move_head(cursor, batch)
+        tiles = [(level, number, tile.encode()) for (level, number), tile in batch.tiles.items()]
+        with self._translate_errors(), psycopg.Cursor(self.connection) as statements:
+            _copy_entries(statements, batch)
+            statements.executemany(_UPSERT_TILE, tiles)
+            moved = _move_head(statements, batch)
         if not moved:
             raise HeadMoved("another writer moved the head of the log", where=self.where)
 
@@ -281,7 +280,9 @@ class PostgresStorage:
             yield
         except (psycopg.Error, OSError) as error:
             description = " ".join(str(error).split()) or type(error).__name__
-            raise StorageFailed(f"the log's database: {description}", where=self.where) from error
+            raise StorageFailed(
+                f"the log's database failed: {description}", where=self.where
+            ) from error
 
 
 def get_database_name(address: str) -> str:
@@ -305,41 +306,40 @@ def parse_postgres_address(address: str) -> dict[str, Any]:
     try:
         parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error as error:
-        raise UsageError("this is no address of a PostgreSQL", hint=_ADDRESS_EXAMPLE) from error
+        raise UsageError("not a PostgreSQL address", hint=_ADDRESS_EXAMPLE) from error
     # After an unescaped @ in a password, the library takes the rest of the password for the host or
     # the database, and error messages would show it.
     if any("@" in str(parts.get(name, "")) for name in ("host", "port", "dbname")):
-        hint = "In a password @ is written %40, / is %2F, : is %3A and % is %25."
-        raise UsageError(
-            "this is no address of a PostgreSQL: there is more than one @ in it", hint=hint
-        )
+        hint = "In a password, write @ as %40, / as %2F, : as %3A and % as %25."
+        raise UsageError("not a PostgreSQL address: it contains more than one @", hint=hint)
     return parts
 
 
-def _copy_entries(cursor: psycopg.Cursor[Any], batch: Batch) -> None:
+def _copy_entries(statements: psycopg.Cursor[Any], batch: Batch) -> None:
     positions = range(batch.first_position, batch.after.head.size)
-    with cursor.copy("COPY vacr.entries FROM STDIN (FORMAT BINARY)") as copy:
+    with statements.copy("COPY vacr.entries FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(("int8", "bytea"))
         for row in zip(positions, batch.entries, strict=True):
             copy.write_row(row)
-    with cursor.copy("COPY vacr.new_leaves FROM STDIN (FORMAT BINARY)") as copy:
+    with statements.copy("COPY vacr.new_leaves FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(("int8", "int8"))
         for index_row in batch.list_index_rows():
             copy.write_row(index_row)
     if batch.completes_index_part():
-        cursor.execute("INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix")
-        cursor.execute("DELETE FROM vacr.new_leaves")
+        merge = "INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix"
+        statements.execute(merge)
+        statements.execute("DELETE FROM vacr.new_leaves")
 
 
-def _move_head(cursor: psycopg.Cursor[Any], batch: Batch) -> bool:
+def _move_head(statements: psycopg.Cursor[Any], batch: Batch) -> bool:
     """Store the new head and make it the current one; return False if the head has moved."""
     before, after = batch.before, batch.after
     head = after.head
     row = (head.size, head.root, head.protected, head.signature, after.time, after.description)
-    cursor.execute("INSERT INTO vacr.heads VALUES (%s, %s, %s, %s, %s, %s)", row)
+    statements.execute("INSERT INTO vacr.heads VALUES (%s, %s, %s, %s, %s, %s)", row)
     old_size, old_root = (0, b"") if before is None else (before.head.size, before.head.root)
-    cursor.execute(
+    statements.execute(
         "UPDATE vacr.head SET size = %s, root = %s WHERE size = %s AND root = %s",
         (head.size, head.root, old_size, old_root),
     )
-    return cursor.rowcount == 1
+    return statements.rowcount == 1

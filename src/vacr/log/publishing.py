@@ -87,7 +87,7 @@ class Publisher:
     readers: ReaderPool
     keyring: Keyring
     folder: Path | None = None
-    """Where to write the files; None if the log is only served from its database."""
+    """Where to write the files, or None if the log is only served from its database."""
     witnesses: Sequence[WitnessAddress] = ()
     note: bytes = b""
     """The last published checkpoint, with its cosignatures."""
@@ -99,7 +99,7 @@ class Publisher:
     pause: float = _MIN_PUBLISH_PAUSE
     """Minimal number of seconds between two publications."""
     interval: float | None = _PUBLISH_INTERVAL
-    """Seconds after which to look for new entries, even if nobody reports any."""
+    """Seconds after which to look for new entries, even if none were reported."""
     first_witness_pause: float = FIRST_WITNESS_PAUSE
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class Publisher:
 
     def _record_failure(self, error: VacrError) -> None:
         if self.failure is None or str(self.failure) != str(error):
-            _log.warning("not published: %s", error.diagnostics())
+            _log.warning("cannot publish the log: %s", error.diagnostics())
         self.failure = error
 
     def _publish_exclusively(self) -> None:
@@ -170,7 +170,7 @@ class Publisher:
             return
         size = head.head.size
         if size < self.size:
-            raise LogDamaged(f"{self.size} entries were published, and the log has {size}")
+            raise LogDamaged(f"the log has {size} entries, but {self.size} were already published")
         signed_note = self._publish_tree(reader, head) if size > self.size else self.signed_note
         cosignatures = [requester.get_lines(signed_note) for requester in self.requesters]
         note = signed_note + b"".join(cosignatures)
@@ -246,7 +246,7 @@ def read_tile_bytes(reader: LogReader, level: int, number: int, width: int) -> b
     """
     hashes = reader.tile(level, number) or b""
     if len(hashes) < width * HASH_SIZE:
-        raise LogDamaged(f"tile {level}/{number} has no {width} hashes")
+        raise LogDamaged(f"tile {level}/{number} has fewer than {width} hashes")
     return hashes[: width * HASH_SIZE]
 
 
@@ -259,7 +259,7 @@ def read_bundle_bytes(reader: LogReader, number: int, width: int) -> bytes:
     first = number * TILE_WIDTH
     entries = reader.entries(first, first + width)
     if len(entries) != width:
-        raise LogDamaged(f"entries from {first} on are missing")
+        raise LogDamaged(f"entries between {first} and {first + width - 1} are missing")
     return encode_entry_bundle(entries)
 
 
@@ -363,14 +363,14 @@ class CosignatureRequester:
             self._record_failure(VacrError(f"{type(error).__name__}: {error}"))
         else:
             if self.failure is not None:
-                _log.warning("cosigned again by %s", self.witness.key.name)
+                _log.warning("witness %s cosigns again", self.witness.key.name)
             self.failure = None
             self.cosigned = (note, lines)
             self.on_cosigned()
 
     def _record_failure(self, error: VacrError) -> None:
         if not self.stopping and (self.failure is None or str(self.failure) != str(error)):
-            _log.warning("not cosigned by %s: %s", self.witness.key.name, error)
+            _log.warning("witness %s has not cosigned: %s", self.witness.key.name, error)
         self.failure = error
 
     def _request_lines(self, note: bytes, size: int) -> bytes:
@@ -397,9 +397,9 @@ class WitnessSizeDiffers(Unreachable):
     def __init__(self, size: int, url: str) -> None:
         """Keep the size."""
         super().__init__(
-            f"the witness has seen a tree of {size}",
+            f"the witness has seen a tree of size {size}",
             where=url,
-            hint="Send the proof from that size.",
+            hint="Send a proof from that size.",
         )
         self.size = size
 
@@ -424,7 +424,7 @@ def request_cosignature(
         reply = client.ask("POST", path, submission, headers, _MAX_REPLY_SIZE)
     except (OSError, UnicodeError, http.client.HTTPException) as error:
         raise Unreachable(
-            f"no answer of the witness: {error}", where=witness_url, hint="Try again later."
+            f"the witness does not answer: {error}", where=witness_url, hint="Try again later."
         ) from error
     if reply.status == _HTTP_OK:
         return verify_cosignature_lines(note, reply.body, witness_key)
@@ -436,11 +436,11 @@ def request_cosignature(
     quoted = escape_unprintable(reply_text)
     if reply.status in (_HTTP_CONFLICT, _HTTP_UNPROVEN):
         raise InvalidStatement(
-            f"the witness has seen another past of this log: {quoted}",
+            f"the witness has seen a different history of this log: {quoted}",
             reason="witness-refused",
             where=witness_url,
         )
-    raise Unreachable(f"the witness does not cosign: {reply.status} {quoted}", where=witness_url)
+    raise Unreachable(f"the witness refuses to cosign: {reply.status} {quoted}", where=witness_url)
 
 
 def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
@@ -459,7 +459,7 @@ def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> byt
         verify_cosignature(SignedNote(text, tuple(own)), key)
     except InvalidStatement as error:
         raise InvalidStatement(
-            f"the witness answered without a cosignature of its key: {error.message}",
+            f"the witness's answer lacks a valid cosignature: {error.message}",
             reason=error.reason,
         ) from error
     return "".join(signature.line for signature in own).encode()
@@ -470,7 +470,7 @@ def _parse_witness_size(reply: HttpResponse, url: str) -> int:
         return parse_tree_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
     except InvalidStatement as error:
         raise Unreachable(
-            "the witness has seen a tree of another size, and does not say of which", where=url
+            "the witness has seen a tree of another size, but did not state the size", where=url
         ) from error
 
 
@@ -512,9 +512,7 @@ class ReaderPool:
             self.failures += 1
             self._close_reader()
             result = work(self._get_reader())
-            _log.warning(
-                "the database could not be read and was opened again: %s", error.diagnostics()
-            )
+            _log.warning("reading the database failed, so it was reopened: %s", error.diagnostics())
             return result
 
     def close(self) -> None:

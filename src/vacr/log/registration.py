@@ -125,7 +125,7 @@ class RegistrationEndpoint:
             raise Problem(
                 _HTTP_UNAVAILABLE,
                 "Unavailable",
-                "the log is not open",
+                "the log is not open yet",
                 retry_after=_RETRY_AFTER_SECONDS,
             )
         future: asyncio.Future[PlacedEntry] = self.loop.create_future()
@@ -167,7 +167,9 @@ def _check_content_type(scope: AsgiScope) -> None:
             if value.partition(b";")[0].strip().lower() not in _STATEMENT_CONTENT_TYPES:
                 break
             return
-    raise Problem(415, "Unsupported Media Type", "a statement is sent as application/cose")
+    raise Problem(
+        415, "Unsupported Media Type", "send statements with the content type application/cose"
+    )
 
 
 async def _read_statement_body(receive: AsgiReceive) -> bytes:
@@ -184,7 +186,8 @@ async def _read_statement_body(receive: AsgiReceive) -> bytes:
                     raise Problem(
                         413,
                         "Statement Too Large",
-                        f"more than {_MAX_BODY_SIZE} bytes. Sign it as a hash envelope.",
+                        f"the statement exceeds {_MAX_BODY_SIZE} bytes; sign a hash envelope "
+                        "instead",
                     )
                 if not message.get("more_body"):
                     return bytes(body)
@@ -202,7 +205,7 @@ async def _await_placed_entry(future: asyncio.Future[PlacedEntry]) -> PlacedEntr
     except Problem:
         raise
     except VacrError as error:
-        addition = "; it may or may not have been registered, which sending it again settles"
+        addition = "; the statement may or may not be registered: send it again"
         raise build_unavailable_problem(error, addition=addition) from error
 
 
@@ -290,7 +293,7 @@ class ServiceMetrics:
     def format_text(self, samples: Iterable[MetricSample]) -> str:
         """Return all metrics, and some additional samples, in Prometheus's text format."""
         lines = [
-            "# HELP vacr_responses_total Answers to requests to register, by status.",
+            "# HELP vacr_responses_total Responses to registrations, by status.",
             "# TYPE vacr_responses_total counter",
         ]
         for status, count in sorted(self.responses.items()):

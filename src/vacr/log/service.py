@@ -108,7 +108,7 @@ _MAX_SCRAPE_SECONDS = 5
 """How long `/metrics` waits for the database: Prometheus gives up after ten seconds."""
 
 _STORAGE_FAILURE_RESPONSE: _Responses = {
-    "503": ("The storage fails; Retry-After tells when to come back.", PROBLEM_MEDIA_TYPE)
+    "503": ("The storage fails; try again after Retry-After.", PROBLEM_MEDIA_TYPE)
 }
 
 SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
@@ -117,22 +117,22 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "Register a signed statement, and get its receipt.",
         {
             "201": ("The receipt.", _COSE_MEDIA_TYPE),
-            "303": ("Taken; the receipt will be at Location.", None),
+            "303": ("Accepted; the receipt will be at Location.", None),
             "400": (
-                "Refused: malformed, without its payload, badly signed, or not allowed.",
+                "Refused: malformed, without payload, with an invalid signature, or not allowed.",
                 PROBLEM_MEDIA_TYPE,
             ),
-            "401": ("A token is needed.", PROBLEM_MEDIA_TYPE),
+            "401": ("The token is missing or wrong.", PROBLEM_MEDIA_TYPE),
             "408": ("The statement did not arrive in time.", PROBLEM_MEDIA_TYPE),
             "409": (
-                "The description of a log that has no other entry: there is no receipt for it yet.",
+                "The statement is the log's only entry, and has no receipt yet.",
                 PROBLEM_MEDIA_TYPE,
             ),
             "413": ("Too large for an entry.", PROBLEM_MEDIA_TYPE),
             "415": ("Not application/cose.", PROBLEM_MEDIA_TYPE),
-            "429": ("Too many from this caller; Retry-After tells when.", PROBLEM_MEDIA_TYPE),
+            "429": ("Too many requests; try again after Retry-After.", PROBLEM_MEDIA_TYPE),
             "503": (
-                "Too many are waiting, or the storage fails; Retry-After tells when.",
+                "Too many statements wait, or the storage fails; try again after Retry-After.",
                 PROBLEM_MEDIA_TYPE,
             ),
         },
@@ -140,22 +140,22 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
     "/entries/{name}": (
         "get",
         (
-            "Get the receipt of an entry by its name, the hash of its leaf in hexadecimal, or its "
+            "Get the receipt of an entry, by its name, its leaf hash in hexadecimal, or its "
             "position."
         ),
         {
             "200": ("The receipt.", _COSE_MEDIA_TYPE),
-            "302": ("Not yet in the log; Retry-After tells when to come back.", None),
+            "302": ("Not in the log yet; try again after Retry-After.", None),
             "404": ("No such entry, or it has no receipt yet.", PROBLEM_MEDIA_TYPE),
             **_STORAGE_FAILURE_RESPONSE,
         },
     ),
     "/entries/{name}/statement": (
         "get",
-        "Get the statement that an entry is, with its receipt in it.",
+        "Get the statement of an entry, with its receipt.",
         {
             "200": ("The transparent statement.", _COSE_MEDIA_TYPE),
-            "302": ("Not yet in the log; Retry-After tells when to come back.", None),
+            "302": ("Not in the log yet; try again after Retry-After.", None),
             "404": ("No such entry, or it has no receipt yet.", PROBLEM_MEDIA_TYPE),
             **_STORAGE_FAILURE_RESPONSE,
         },
@@ -167,7 +167,7 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
     ),
     "/.well-known/scitt-keys/{kid}": (
         "get",
-        "Get one of them by its thumbprint in base64url.",
+        "Get one of these keys, by its thumbprint in base64url.",
         {
             "200": ("The key, as a COSE_Key.", _CBOR_MEDIA_TYPE),
             "404": ("No such key.", PROBLEM_MEDIA_TYPE),
@@ -179,7 +179,7 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "Get the last checkpoint, as a signed note.",
         {
             "200": ("The checkpoint.", "text/plain"),
-            "503": ("Nothing is published yet.", PROBLEM_MEDIA_TYPE),
+            "503": ("No checkpoint has been published yet.", PROBLEM_MEDIA_TYPE),
         },
     ),
     "/tile/{path}": (
@@ -193,10 +193,10 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
     ),
     "/health": (
         "get",
-        "Tell whether entries are taken.",
+        "Get whether the log accepts entries.",
         {
-            "200": ("They are.", "application/json"),
-            "503": ("They are not, or cannot be read.", "application/json"),
+            "200": ("It does.", "application/json"),
+            "503": ("It does not, or it cannot be read.", "application/json"),
         },
     ),
     "/metrics": ("get", "Get counters for Prometheus.", {"200": ("Counters.", "text/plain")}),
@@ -296,7 +296,7 @@ class LogService:
         return Response(add_receipt(entry, receipt), 200, {"content-type": _COSE_MEDIA_TYPE})
 
     async def _find_entry(self, request: Request) -> tuple[bytes, bytes] | None:
-        """Return an entry and its receipt; None while it may still be on its way.
+        """Return an entry and its receipt, or None while it may still be on its way.
 
         Raises:
             Problem: there is no such entry.
@@ -311,7 +311,7 @@ class LogService:
             raise Problem(
                 404,
                 "Operation Not Found",
-                "no such entry; if it was sent and not confirmed, send it again",
+                "no such entry; if you sent it and got no receipt, send it again",
             )
         return entry_and_receipt
 
@@ -328,21 +328,21 @@ class LogService:
             base64_name = base64.urlsafe_b64encode(thumbprint).rstrip(b"=").decode()
             if kid in (base64_name, thumbprint.hex()):
                 return _build_cbor_response(_encode_cose_key(key))
-        raise Problem(404, "No such key", "this log has no such key")
+        raise Problem(404, "No such key", "this log does not use a key with this thumbprint")
 
     # --- C2SP tlog-tiles ---
 
     async def serve_checkpoint(self, _: Request) -> Response:
         """Serve the last published checkpoint."""
         if not self.publisher.note:
-            raise Problem(503, "Unavailable", "nothing is published yet", retry_after=1)
+            raise Problem(503, "Unavailable", "no checkpoint has been published yet", retry_after=1)
         return PlainTextResponse(self.publisher.note, headers={"cache-control": "no-cache"})
 
     async def serve_tile(self, request: Request) -> Response:
         """Serve a tile, or the bundle of entries under one."""
         level, _, name = request.path_params["path"].partition("/")
         if level != ENTRIES_LEVEL and _TILE_LEVEL_PATTERN.fullmatch(level) is None:
-            raise Problem(404, "Not Found", f"no tile is on level {level}")
+            raise Problem(404, "Not Found", f"tiles have no level {level}")
         try:
             number, width = parse_tile_path(name)
         except UsageError as error:
@@ -356,7 +356,7 @@ class LogService:
         try:
             data = await self.readers.read(read)
         except LogDamaged as error:
-            raise Problem(404, "Not Found", "there is no such tile yet") from error
+            raise Problem(404, "Not Found", "this tile does not exist yet") from error
         headers = _IMMUTABLE_CACHE_HEADERS if width == TILE_WIDTH else None
         return Response(data, 200, headers, _TILE_MEDIA_TYPE)
 
@@ -370,7 +370,7 @@ class LogService:
 
 
 def _read_entry_and_receipt(reader: LogReader, name: str) -> tuple[bytes, bytes] | None:
-    """Read an entry and its receipt, by its name or its position; None if it does not exist."""
+    """Read an entry and its receipt, by name or position; return None if it does not exist."""
     position = int(name) if _POSITION_PATTERN.fullmatch(name) else None
     leaf = parse_entry_name(name)
     if leaf is not None:
@@ -428,9 +428,9 @@ async def _serve_unknown_address(_: Request, error: Exception) -> Response:
         (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
     )
     if status == _HTTP_METHOD_NOT_ALLOWED:
-        title, detail = "Method Not Allowed", "this cannot be done here; / says what can"
+        title, detail = "Method Not Allowed", "wrong method for this address; see / for a list"
     else:
-        title, detail = "Not Found", "there is nothing here; / says what there is"
+        title, detail = "Not Found", "no such address; see / for a list"
     return _build_problem_response(Problem(status, title, detail, extra_headers=headers))
 
 
@@ -478,8 +478,8 @@ class ServiceStatus:
             MetricSample(
                 "published_size", "Entries under the last checkpoint.", self.publisher.size
             ),
-            MetricSample("waiting", "Statements that wait for their batch.", waiting),
-            MetricSample("batches", "Batches that this process added.", batches),
+            MetricSample("waiting", "Statements waiting for their batch.", waiting),
+            MetricSample("batches", "Batches added by this process.", batches),
             MetricSample(
                 "cosignatures_missing",
                 "Witnesses that have not cosigned the last checkpoint.",
@@ -498,7 +498,7 @@ class ServiceStatus:
         samples += [
             MetricSample(
                 "storage_failures_total",
-                "Times that the database failed and was opened again.",
+                "Times that the database failed and was reopened.",
                 failures,
             ),
             MetricSample("log_up", "Whether the log can be read: 1 or 0.", int(is_up)),
@@ -589,8 +589,8 @@ def render_log_page(description: LogDescription, identity: str, size: int) -> Re
         "th{text-align:left;padding-right:1em}td,th{padding:.2em .6em .2em 0;vertical-align:top}"
         "code{overflow-wrap:anywhere}</style>"
         f"<h1>Transparency log {escape(description.origin)}</h1>"
-        "<p>Statements about agents' conversations, in an order that cannot be changed. vacr "
-        f"{__version__}.</p>"
+        "<p>Signed statements about sessions of AI coding agents. Entries are only appended, never "
+        f"changed. Served by vacr {__version__}.</p>"
         f"<table>{fact_rows}</table><h2>Addresses</h2><table>{endpoint_rows}</table>"
         '<p><a href="openapi.json">OpenAPI</a></p></html>',
         headers={"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"},

@@ -35,7 +35,6 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
 from vacr.files import read_bytes, write_durable_file
-from vacr.log.http_server import ServiceStop
 from vacr.log.monitor import write_log_evidence
 from vacr.signing import (
     check_key_permissions,
@@ -64,6 +63,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from vacr.log.http_server import ServiceStop
 
 TREE_SIZE_MEDIA_TYPE = "text/x.tlog.size"
 _TEXT_MEDIA_TYPE = "text/plain; charset=utf-8"
@@ -112,7 +113,7 @@ class Witness:
         self.keys_by_origin: dict[str, list[VerifierKey]] = {}
         for key in logs:
             if key.kind != NOTE_KEY_ED25519:
-                raise UsageError(f"{key} is the key of a witness, not of a log")
+                raise UsageError(f"not the key of a log, but of a witness: {key}")
             self.keys_by_origin.setdefault(key.name, []).append(key)
 
     def handle_submission(self, body: bytes) -> WitnessAnswer:
@@ -128,14 +129,15 @@ class Witness:
         except InvalidStatement as error:
             return WitnessAnswer(400, error.message)
         if checkpoint.origin not in self.keys_by_origin:
-            return WitnessAnswer(404, "a log that is not known here")
+            return WitnessAnswer(404, "this witness does not know the log")
         try:
             note.verify(*self.keys_by_origin[checkpoint.origin])
         except InvalidStatement as error:
             return WitnessAnswer(403, error.message)
         if submission.old > checkpoint.size:
             return WitnessAnswer(
-                400, f"an old size of {submission.old} for a tree of {checkpoint.size}"
+                400,
+                f"the old size {submission.old} exceeds the size of the tree, {checkpoint.size}",
             )
         return self._cosign(submission, checkpoint, note.text)
 
@@ -177,7 +179,7 @@ class Witness:
         except InvalidStatement as error:
             return WitnessAnswer(422, error.message)
         if proven_root != checkpoint.root:
-            return WitnessAnswer(422, "the proof leads to another root")
+            return WitnessAnswer(422, "the proof does not match the root of the checkpoint")
         return None
 
     def _save_fork_evidence(
@@ -203,7 +205,7 @@ def _check_first_checkpoint(
         return None
     return WitnessAnswer(
         422,
-        "from an empty tree there is nothing to prove, and its root is the hash of nothing",
+        "the first checkpoint must come without a proof, and an empty tree has the hash of no data",
     )
 
 
@@ -231,20 +233,22 @@ def open_witness_folder(path: Path, name: str | None = None) -> WitnessFolder:
     if name is not None:
         check_key_name(name)
     if (path / "log.json").exists():
-        hint = "Give the witness a folder of its own; better, a machine of its own."
-        raise UsageError(f"there is a log at {path}", hint=hint)
+        hint = "Use a separate folder for the witness; better, a separate machine."
+        raise UsageError(f"{path} contains a log", hint=hint)
     if private.exists() and not database.exists():
         hint = (
-            "What it cosigned is lost, so it could cosign another past. Make a new witness, "
-            "with another key, in another folder."
+            "Without it, the witness could cosign a different history. Create a new witness, "
+            "with a new key, in another folder."
         )
         raise UnreadableInput(
-            "there is the key of a witness, but not what it has seen", where=str(path), hint=hint
+            "the witness has lost its database of cosigned checkpoints", where=str(path), hint=hint
         )
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror}", where=str(path)) from error
+        raise UnreadableInput(
+            f"cannot create the folder: {error.strerror}", where=str(path)
+        ) from error
     # The database is created before the key. So a folder with only a database has not cosigned
     # anything yet, and a folder with only a key has lost its database and is refused above.
     store = WitnessStore(database)
@@ -282,11 +286,11 @@ def _load_or_create_verifier_key(
     except UsageError as error:
         raise UnreadableInput(error.message, where=str(path)) from error
     if verifier_key != build_verifier_key(verifier_key.name, public_key, NOTE_KEY_COSIGNATURE):
-        raise UnreadableInput("not of the key that is beside it", where=str(path))
+        raise UnreadableInput("does not belong to the private key in witness.pem", where=str(path))
     if name not in (None, verifier_key.name):
         raise UsageError(
             f"the witness in {path.parent} is named {verifier_key.name}",
-            hint="Its name is part of its key and stays.",
+            hint="The name of a witness is part of its key, and cannot change.",
         )
     return verifier_key
 
@@ -335,7 +339,7 @@ class WitnessStore:
             (_SYNCHRONOUS_FULL,)
         ]:
             raise UnreadableInput(
-                "SQLite does not keep what is written here",
+                "SQLite cannot store data durably here",
                 where=str(self.path),
                 hint="Use a local disk.",
             )
@@ -389,11 +393,11 @@ class WitnessStore:
 
     def _make_error(self, error: sqlite3.Error) -> UnreadableInput:
         hint = (
-            "Look after the disk, then start the witness again. Never put back an older "
-            "copy: it would cosign another past."
+            "Check the disk, then restart the witness. Never restore an older copy: the witness "
+            "could then cosign a different history."
         )
         return UnreadableInput(
-            f"the witness cannot keep what it has seen: {error}", where=str(self.path), hint=hint
+            f"the database of the witness failed: {error}", where=str(self.path), hint=hint
         )
 
 
@@ -420,18 +424,18 @@ def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette
             async with asyncio.timeout(_MAX_BODY_SECONDS):
                 body = await _read_submission_body(request)
         except TimeoutError:
-            return Response("too slow\n", 408)
+            return Response(f"the request took more than {_MAX_BODY_SECONDS} seconds\n", 408)
         except ClientDisconnect:
-            return Response("gone\n", 400)
+            return Response("the client disconnected\n", 400)
         if body is None:
-            message = f"more than {MAX_SUBMISSION_SIZE} bytes\n"
+            message = f"the request exceeds {MAX_SUBMISSION_SIZE} bytes\n"
             return Response(message, 413, media_type=_TEXT_MEDIA_TYPE)
         try:
             answer = await run_in_threadpool(witness.handle_submission, body)
         except VacrError as error:
             stop.ask(error)
             return Response(
-                "the witness cannot keep what it has seen\n", 500, media_type=_TEXT_MEDIA_TYPE
+                "the database of the witness failed\n", 500, media_type=_TEXT_MEDIA_TYPE
             )
         text = answer.text if answer.text.endswith("\n") else answer.text + "\n"
         return Response(text, answer.status, {"Content-Type": answer.media_type})

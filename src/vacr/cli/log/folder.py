@@ -119,7 +119,7 @@ def fsck_command(
     log = open_log(folder, database)
     with show_job_progress("checking", voice) as advance:
         result = run_fsck(log, advance)
-    problems, more = result.findings.found, result.findings.more
+    problems, more = result.findings.problems, result.findings.more
     for problem in problems:
         voice.error(f"{log.path}: {problem}")
     if more:

@@ -211,7 +211,7 @@ def serve_command(
             if beyond and tls is None and options["token_file"] is not None:
                 voice.notice(_CLEARTEXT_WARNING)
 
-        serve_application(app, host, port, told=report_start, tls=tls, proxies=options["proxy"])
+        serve_application(app, host, port, on_start=report_start, tls=tls, proxies=options["proxy"])
     return 0
 
 
@@ -342,7 +342,7 @@ def witness_command(
             create_witness_application(Witness(opened, trusted), stop),
             host,
             port,
-            told=report_start,
+            on_start=report_start,
             tls=tls,
             stop=stop,
         )
