@@ -1,4 +1,4 @@
-"""What all tests share: where the fixtures are, and where real sessions may be found."""
+"""Shared by all tests: fixtures, real sessions, a clean environment, and the mode of make quick."""
 
 import json
 import os
@@ -21,7 +21,7 @@ QUICK = os.environ.get("VACR_TESTS") == "quick"
 QUICK_EXAMPLES = 5
 CORPUS = ROOT.parent / "shared" / ("no-corpus" if QUICK else "corpus")
 COMPONENT_FOLDERS = ("app", "docs", "faults", "interop", "log")
-"""Folders in which every test starts services, installs packages or needs other programs."""
+"""All tests of these folders start services, install packages or need other programs."""
 
 KEPT_VARIABLES = (
     "PATH",
@@ -63,7 +63,7 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = _no_proxy
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
 os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 
-# Where tests run in the background, what they start would not be interrupted either.
+# A shell starts background jobs with SIGINT ignored, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=200)
@@ -108,7 +108,7 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture
 def deep(tmp_path):
-    """Give a folder in which others may lie deeper than Python's own means can remove them."""
+    """Yield a folder for trees that are too deep for Python to remove."""
     (tmp_path / "deep").mkdir()
     yield tmp_path / "deep"
     subprocess.run(["rm", "-rf", tmp_path / "deep"], check=True)
@@ -127,7 +127,7 @@ def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None)
 
 
 def stranger(reading) -> dict:
-    """Give the record of a reading through its canonical bytes, as a stranger would get it."""
+    """Return the record of a reading, parsed from its canonical bytes as others would do."""
     return json.loads(b"".join(assign_record_id(reading.record)))
 
 

@@ -1,8 +1,7 @@
-"""A process that has loaded the command, and runs it in a fork of itself: a real process each time,
-without the time to load.
+"""Run `vacr` in forks of a server process that has loaded it: real processes, without start-up.
 
-What the interpreter takes from its environment when it starts is that of this process; who needs
-another starts it itself.
+A fork cannot change the settings that Python reads from the environment when it starts. For other
+settings, `run` starts a new interpreter.
 """
 
 import array
@@ -21,7 +20,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _HEAD = 8
-_AT_START = ("PYTHON", "LC_", "LANG")
+_START_VARIABLES = ("PYTHON", "LC_", "LANG")
 _FLUSH_FAILED = 120
 """The exit code of an interpreter that cannot flush its standard streams."""
 
@@ -30,16 +29,14 @@ class Forking:
     """A server process that forks to run each command."""
 
     def __init__(self, environment=None):
-        """Start the process; the environment decides what the interpreter reads from it, such as
-        PYTHONUNBUFFERED.
-        """
-        self.socket, theirs = socket.socketpair()
-        with theirs:
-            # It ends when nobody can ask it any more.
-            command = [sys.executable, "-m", __name__, str(theirs.fileno())]
+        """Start the server; its environment has the settings of the interpreter."""
+        self.socket, server_end = socket.socketpair()
+        with server_end:
+            # The server ends when this end of the socket is closed.
+            command = [sys.executable, "-m", __name__, str(server_end.fileno())]
             self.process = subprocess.Popen(
                 command,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[server_end.fileno()],
                 cwd=_ROOT,
                 env=environment,
                 stdout=subprocess.DEVNULL,
@@ -51,49 +48,50 @@ class Forking:
         self.process.wait()
 
     def run(self, arguments, cwd, environment, handles):
-        """Run the command; gives its exit code, or minus the signal that ended it."""
-        asked = json.dumps([arguments, os.fspath(cwd), environment]).encode()
-        head = len(asked).to_bytes(_HEAD, "big")
+        """Run the command, and return its exit code, or minus the signal that ended it."""
+        request = json.dumps([arguments, os.fspath(cwd), environment]).encode()
+        head = len(request).to_bytes(_HEAD, "big")
         self.socket.sendmsg(
             [head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
         )
-        self.socket.sendall(asked)
-        return int.from_bytes(_exactly(self.socket, _HEAD), "big", signed=True)
+        self.socket.sendall(request)
+        return int.from_bytes(_receive_exactly(self.socket, _HEAD), "big", signed=True)
 
 
-_forking = functools.cache(Forking)
+_get_server = functools.cache(Forking)
 
 
 def run(arguments, cwd, environment, stdin=b""):
-    """Run the command to its end, in a fork where that is the same."""
+    """Run the command to its end, in a fork if that makes no difference."""
     arguments = list(map(str, arguments))
     if any(
         environment.get(name) != os.environ.get(name)
         for name in {*environment, *os.environ}
-        if name.startswith(_AT_START)
+        if name.startswith(_START_VARIABLES)
     ):
         command = [sys.executable, "-m", "vacr", *arguments]
         return subprocess.run(
             command, input=stdin, cwd=cwd, env=environment, capture_output=True, check=False
         )
-    given, giving = os.pipe()
-    feeding = threading.Thread(target=_feed, args=(giving, stdin))
-    feeding.start()
-    with os.fdopen(given), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _forking().run(arguments, cwd, environment, [given, out.fileno(), err.fileno()])
+    read_end, write_end = os.pipe()
+    writer = threading.Thread(target=_write_input, args=(write_end, stdin))
+    writer.start()
+    with os.fdopen(read_end), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        handles = [read_end, out.fileno(), err.fileno()]
+        code = _get_server().run(arguments, cwd, environment, handles)
         out.seek(0)
         err.seek(0)
-        done = subprocess.CompletedProcess(["vacr", *arguments], code, out.read(), err.read())
-    feeding.join()
-    return done
+        result = subprocess.CompletedProcess(["vacr", *arguments], code, out.read(), err.read())
+    writer.join()
+    return result
 
 
-def _feed(handle, data):
+def _write_input(handle, data):
     with contextlib.suppress(BrokenPipeError), os.fdopen(handle, "wb") as pipe:
         pipe.write(data)
 
 
-def _exactly(connection, size):
+def _receive_exactly(connection, size):
     data = b""
     while len(data) < size:
         more = connection.recv(size - len(data))
@@ -103,21 +101,21 @@ def _exactly(connection, size):
     return data
 
 
-def _asked(connection):
-    """Give what is to be run, or nothing at the end."""
+def _receive_request(connection):
+    """Return the next request and its standard streams, or None at the end."""
     handles = array.array("i")
     head, auxiliary, *_ = connection.recvmsg(_HEAD, socket.CMSG_SPACE(3 * handles.itemsize))
     if not head:
         return None
     for _, _, data in auxiliary:
         handles.frombytes(data)
-    return json.loads(_exactly(connection, int.from_bytes(head, "big"))), list(handles)
+    return json.loads(_receive_exactly(connection, int.from_bytes(head, "big"))), list(handles)
 
 
 def _serve(connection):
-    """Answer until nobody asks any more; in a fork, come back with the command's arguments."""
-    while (asked := _asked(connection)) is not None:
-        (arguments, cwd, environment), handles = asked
+    """Serve all requests, then return None; in a fork, return the arguments of its command."""
+    while (request := _receive_request(connection)) is not None:
+        (arguments, cwd, environment), handles = request
         child = os.fork()
         if not child:
             connection.close()
@@ -135,8 +133,8 @@ def _serve(connection):
     return None
 
 
-def _code_of(main):
-    """Run the command, and give its exit code."""
+def _run_main(main):
+    """Run the command, and return its exit code."""
     try:
         main()
     except SystemExit as error:
@@ -144,8 +142,8 @@ def _code_of(main):
     return 0
 
 
-def _end(code):
-    """End as the interpreter does, but for taking all modules apart."""
+def _end_process(code):
+    """End as the interpreter does, except that modules are not destroyed."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -163,13 +161,12 @@ if __name__ == "__main__":
 
     for verb in group.verbs:
         command = group.get_command(None, verb)
-        for one in getattr(command, "verbs", ()):
-            command.get_command(None, one)
-    # What is loaded stays: a fork that looked through it for garbage, or took it apart at its end,
-    # would copy all of it.
+        for subverb in getattr(command, "verbs", ()):
+            command.get_command(None, subverb)
+    # A garbage collection in a fork would copy every page of memory that the fork shares.
     gc.collect()
     gc.freeze()
-    found = _serve(socket.socket(fileno=int(sys.argv[1])))
-    if found is not None:
-        sys.argv[:] = ["vacr", *found]
-        _end(_code_of(main))
+    command_arguments = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if command_arguments is not None:
+        sys.argv[:] = ["vacr", *command_arguments]
+        _end_process(_run_main(main))

@@ -1,7 +1,6 @@
-"""The home of a reader who has used every agent: sessions where the agents keep them, and a clone
-with the examples in it.
+"""The home of a reader who has used every agent: their sessions, and a clone with the examples.
 
-Examples and fixtures are of the same people, so that what a page shows could be anybody's own.
+Examples and fixtures name the same people, so that the output on a page reads like one story.
 """
 
 import json
@@ -17,11 +16,11 @@ from tests.discovery.opencode_database import OpenCode
 GEMINI = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
 EDITED = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"
 MAY = 1_777_709_700
-"""When files were last used whose sessions do not say it."""
+"""The modification time of files whose sessions contain no time."""
 
 
-def fill(home: Path) -> Path:
-    """Make the home, and give the clone in it."""
+def fill_home(home: Path) -> Path:
+    """Create the home, and return the clone in it."""
     project = home / ".claude/projects/-home-mira-invoice"
     homes.put(
         EXAMPLES / "claude-code.jsonl", project / "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113.jsonl"
@@ -85,7 +84,7 @@ def _cursor_editor(folder: Path) -> None:
 
 
 def _opencode(folder: Path) -> None:
-    """Write the example of OpenCode into a database, and the session of a sub-agent of its."""
+    """Write OpenCode's example and the session of a sub-agent into a database."""
     folder.mkdir(parents=True)
     database = OpenCode(folder / "opencode.db", journal="delete")
     session = json.loads((EXAMPLES / "opencode.json").read_text("utf-8"))
@@ -125,5 +124,5 @@ def _add(database: OpenCode, info: dict) -> None:
 
 
 def _data(value: dict) -> dict:
-    """Leave out what the columns of a row hold."""
+    """Return a value without the members that have columns of their own."""
     return {name: of for name, of in value.items() if name not in ("id", "sessionID", "messageID")}

@@ -1,6 +1,4 @@
-"""Pages of the documentation: the commands that they tell a reader to type, and what they say is
-printed then.
-"""
+"""The pages of the documentation: their commands, and the output that they show."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from tests.conftest import ROOT
 
 README = ROOT / "README.md"
 SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
-"""What these tell of happens elsewhere; tests/app runs it."""
+"""Pages whose commands run elsewhere; tests/app tests them."""
 GUIDES = [
     ROOT / "docs" / "getting-started.md",
     *sorted(
@@ -26,52 +24,53 @@ _STEP = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and what the page shows of its output; nothing where it shows none."""
+    """A command, and the output that the page shows for it, or an empty string."""
 
     command: str
     shown: str
 
 
-def steps(text: str) -> list[Step]:
-    """Give the commands of a page in their order."""
-    found: list[Step] = []
+def parse_steps(text: str) -> list[Step]:
+    """Return the commands of a page, in order."""
+    steps: list[Step] = []
     for kind, block in _BLOCK.findall(text):
         if kind != "console":
-            found.append(_write_file(kind.split()[1], block))
+            steps.append(_make_file_step(kind.split()[1], block))
             continue
         assert block.startswith("$ "), (
-            f"a block to be run begins with a command: {block.splitlines()[0]}"
+            f"a console block begins with a command, not with: {block.splitlines()[0]}"
         )
-        found += [
-            Step(_typed(command), shown.strip("\n")) for command, shown in _STEP.findall(block)
+        steps += [
+            Step(_strip_prompts(command), shown.strip("\n"))
+            for command, shown in _STEP.findall(block)
         ]
-    return found
+    return steps
 
 
-def _write_file(name: str, text: str) -> Step:
-    """Return the step in which a reader saves a block as the file that it names."""
+def _make_file_step(name: str, text: str) -> Step:
+    """Return a step that saves a block under the file name in its mark."""
     folder = Path(name).parent.as_posix()
     return Step(f"mkdir -p {folder}; cat > {name} <<'END_OF_BLOCK'\n{text}END_OF_BLOCK", "")
 
 
-def _typed(command: str) -> str:
-    """Give a command without what the shell itself shows at the beginning of further lines."""
+def _strip_prompts(command: str) -> str:
+    """Return a command without the shell's prompts for continued lines."""
     return "\n".join(line.removeprefix("> ") for line in command.splitlines())
 
 
-def steps_of(page: Path) -> list[Step]:
-    """Give the commands of the page in a file."""
-    return steps(page.read_text("utf-8"))
+def read_steps(page: Path) -> list[Step]:
+    """Return the commands of the page in a file."""
+    return parse_steps(page.read_text("utf-8"))
 
 
-def agrees(shown: str, printed: str) -> bool:
-    """Tell whether a command printed what the page shows."""
-    pattern = "".join(map(_pattern, shown.strip("\n").splitlines()))
+def matches_shown_output(shown: str, printed: str) -> bool:
+    """Return whether the output of a command matches the output on the page."""
+    pattern = "".join(map(_build_line_pattern, shown.strip("\n").splitlines()))
     lines = (line.rstrip() for line in printed.strip("\n").splitlines())
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in lines)) is not None
 
 
-def _pattern(line: str) -> str:
+def _build_line_pattern(line: str) -> str:
     if line.strip() == ANYTHING:
         return r"(?:.*\n)*?"
     return ".*".join(re.escape(part) for part in line.rstrip().split(ANYTHING)) + r"\n"

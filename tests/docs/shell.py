@@ -1,6 +1,4 @@
-"""A reader's shell: types the commands of a page one after the other, in one folder, and stops at
-the first that fails.
-"""
+"""Run the commands of a page in one shell, and stop at the first that fails."""
 
 import os
 import signal
@@ -16,50 +14,54 @@ from tests.docs.pages import Step
 PORTS = ("8080", "8090")
 SHOWN_HOME = "/home/mira"
 _MARK = "\x1dended with"
-_PATIENCE = 60
+_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Done:
-    """What came of a command."""
+class StepResult:
+    """The output and the exit code of a command."""
 
     step: Step
     printed: str
-    exit: int
+    exit_code: int
 
 
-def run(page: Iterable[Step], home: Path, clone: Path, *, goes_on: bool = False) -> list[Done]:
-    """Run the commands of a page, and end what they left running."""
-    typed = list(page)
-    ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
-    script = "".join(
-        f"{_swapped(step.command, ports)}\n_ended{' ' * goes_on}{'go' * goes_on}\n"
-        for step in typed
-    )
+def run_steps(
+    page: Iterable[Step], home: Path, clone: Path, *, after_failures: bool = False
+) -> list[StepResult]:
+    """Run the commands of a page, then end the processes that they left running.
+
+    With `after_failures`, the shell continues after a command that fails.
+    """
+    steps = list(page)
+    ports = dict(zip(PORTS, _find_free_ports(len(PORTS)), strict=True))
+    end_of_step = "_ended go" if after_failures else "_ended"
+    script = "".join(f"{_replace_ports(step.command, ports)}\n{end_of_step}\n" for step in steps)
     shell = subprocess.Popen(
         ["bash", "-o", "pipefail", "-c", _BEGIN + script],
         cwd=clone,
-        env=_environment(home),
+        env=_build_environment(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
     try:
-        output, _ = shell.communicate(timeout=_PATIENCE)
+        output, _ = shell.communicate(timeout=_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         os.killpg(shell.pid, signal.SIGKILL)
         output, _ = shell.communicate()
-    said = _swapped(
-        output.decode("utf-8").replace(str(home), SHOWN_HOME),
-        {port: shown for shown, port in ports.items()},
-    )
-    pieces = said.split(_MARK)
-    ends = [int(piece.split("\n", 1)[0]) for piece in pieces[1:]]
-    printed = [pieces[0], *(piece.split("\n", 1)[1] for piece in pieces[1:])]
-    # What did not come to its end, because the shell was ended or could not read it, has failed.
-    ends += [-1] if len(ends) < len(typed) and not any(ends) else []
-    return [Done(step, text, end) for step, text, end in zip(typed, printed, ends, strict=False)]
+    shown_ports = {port: shown for shown, port in ports.items()}
+    text = _replace_ports(output.decode("utf-8").replace(str(home), SHOWN_HOME), shown_ports)
+    pieces = text.split(_MARK)
+    exit_codes = [int(piece.split("\n", 1)[0]) for piece in pieces[1:]]
+    outputs = [pieces[0], *(piece.split("\n", 1)[1] for piece in pieces[1:])]
+    # A command without an exit code failed: it ended the shell, or the shell could not parse it.
+    exit_codes += [-1] if len(exit_codes) < len(steps) and not any(exit_codes) else []
+    return [
+        StepResult(step, output, exit_code)
+        for step, output, exit_code in zip(steps, outputs, exit_codes, strict=False)
+    ]
 
 
 _BEGIN = f"""
@@ -72,25 +74,24 @@ _ended() {{
 """
 
 
-def _environment(home: Path) -> dict[str, str]:
-    """Give what a reader's shell has, and nothing of the machine's own agents and settings."""
+def _build_environment(home: Path) -> dict[str, str]:
+    """Return a reader's environment, without this machine's own agents and settings."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
-def _swapped(text: str, names: dict[str, str]) -> str:
-    for name, other in names.items():
-        text = text.replace(f"--port {name}", f"--port {other}").replace(
-            f"127.0.0.1:{name}", f"127.0.0.1:{other}"
-        )
+def _replace_ports(text: str, ports: dict[str, str]) -> str:
+    for old, new in ports.items():
+        text = text.replace(f"--port {old}", f"--port {new}")
+        text = text.replace(f"127.0.0.1:{old}", f"127.0.0.1:{new}")
     return text
 
 
-def _free_ports(count: int) -> list[str]:
-    """Find ports that nobody listens at."""
-    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+def _find_free_ports(count: int) -> list[str]:
+    """Return ports that are not in use."""
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     try:
-        return [str(server.getsockname()[1]) for server in taken]
+        return [str(server.getsockname()[1]) for server in servers]
     finally:
-        for server in taken:
+        for server in servers:
             server.close()

@@ -1,4 +1,4 @@
-"""Links in the documentation lead somewhere, and every page can be found from its index."""
+"""Every link in the documentation has a target, and its index lists every page."""
 
 import re
 
@@ -11,8 +11,8 @@ INDEX = ROOT / "docs" / "README.md"
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 
 
-def links(page):
-    """Give the links of a page to files of ours: where to, and to which heading."""
+def list_links(page):
+    """Return the links of a page to files of the project: the file, and the heading in it."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     return [
         (page.parent / target if target else page, heading)
@@ -20,17 +20,17 @@ def links(page):
     ]
 
 
-def headings(page):
-    """Give the names by which headings of a page can be linked to, as GitHub makes them."""
-    found = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+def list_anchors(page):
+    """Return the anchors of a page's headings, built as GitHub does."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page):
-    for target, heading in links(page):
+def test_links_have_targets(page):
+    for target, heading in list_links(page):
         assert target.exists(), target
-        assert not heading or heading in headings(target), f"{target}#{heading}"
+        assert not heading or heading in list_anchors(target), f"{target}#{heading}"
 
 
 def test_every_page_is_in_the_index():
@@ -42,7 +42,7 @@ def test_every_page_is_in_the_index():
             if page.name == INDEX.name and page.parent.parent == INDEX.parent
         ),
     ]
-    linked = {target.resolve() for index in indexes for target, _ in links(index)}
+    linked = {target.resolve() for index in indexes for target, _ in list_links(index)}
     pages = {page for page in EVERY_PAGE if page.is_relative_to(INDEX.parent) and page != INDEX}
-    # What makes the pages of the mapping has its pieces beside it.
+    # Folders named `pages` contain parts that the generator of the mapping inserts.
     assert {page for page in pages if "pages" not in page.parts} <= linked

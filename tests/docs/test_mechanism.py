@@ -1,14 +1,12 @@
-"""The pages' tests can fail: for another output, for an exit code that is not shown, and for what
-is left running.
-"""
+"""The tests of the pages fail when they should: for wrong output, failed commands, and so on."""
 
 import os
 
 import pytest
 
 from tests.docs import home
-from tests.docs.pages import Step, agrees, steps
-from tests.docs.shell import run
+from tests.docs.pages import Step, matches_shown_output, parse_steps
+from tests.docs.shell import run_steps
 
 PAGE = """
 ```console
@@ -32,29 +30,29 @@ $ third
 
 
 @pytest.fixture
-def typed(tmp_path):
-    """Type commands, and give what came of them."""
+def run_commands(tmp_path):
+    """Return a function that runs commands and returns their results."""
     (tmp_path / "clone").mkdir()
-    return lambda *commands, **how: run(
-        [Step(command, "") for command in commands], tmp_path, tmp_path / "clone", **how
+    return lambda *commands, **options: run_steps(
+        [Step(command, "") for command in commands], tmp_path, tmp_path / "clone", **options
     )
 
 
-def test_commands_and_outputs_are_told_apart():
-    assert [(step.command, step.shown) for step in steps(PAGE)] == [
+def test_commands_and_outputs_are_separated():
+    assert [(step.command, step.shown) for step in parse_steps(PAGE)] == [
         ("for one in 1 2; do\nfirst $one\ndone", "one\ntwo"),
         ("second   # a remark", ""),
         ("third", ""),
     ]
 
 
-def test_a_block_that_is_run_begins_with_a_command():
+def test_console_block_begins_with_a_command():
     with pytest.raises(AssertionError, match="begins with a command"):
-        steps("```console\nvacr list\n```\n")
+        parse_steps("```console\nvacr list\n```\n")
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed", "same"),
+    ("shown", "printed", "matches"),
     [
         ("a\nb", "a\nb\n", True),
         ("a", "a\nb\n", False),
@@ -68,45 +66,49 @@ def test_a_block_that_is_run_begins_with_a_command():
         ("a", "a  \n", True),
     ],
 )
-def test_what_is_shown_is_compared(shown, printed, same):
-    assert agrees(shown, printed) is same
+def test_shown_output_is_compared(shown, printed, matches):
+    assert matches_shown_output(shown, printed) is matches
 
 
-def test_commands_share_a_shell_and_print_on_both_streams(typed, tmp_path):
-    first, second = typed("mkdir -p in; cd in; NAME=x", "echo $NAME; pwd; echo wrong >&2")
+def test_commands_share_a_shell_and_print_on_both_streams(run_commands, tmp_path):
+    first, second = run_commands("mkdir -p in; cd in; NAME=x", "echo $NAME; pwd; echo wrong >&2")
     assert (first.printed, second.printed) == ("", "x\n/home/mira/clone/in\nwrong\n")
     assert (tmp_path / "clone" / "in").is_dir()
 
 
-def test_a_failure_ends_the_page_and_counts(typed):
-    assert [one.exit for one in typed("true", "false", "true")] == [0, 1]
-    assert [one.exit for one in typed("false | cat", "true")] == [1]
-    assert [one.exit for one in typed("true", "exit 3")] == [0, -1]
-    assert [one.exit for one in typed("echo 'no end", "true")] == [-1]
-    assert [one.exit for one in typed("false", "true", goes_on=True)] == [1, 0]
-    assert [(one.printed, one.exit) for one in typed("false; echo $?")] == [("1\n", 0)]
+def test_failed_command_ends_the_page(run_commands):
+    def list_exit_codes(*commands, **options):
+        return [result.exit_code for result in run_commands(*commands, **options)]
+
+    assert list_exit_codes("true", "false", "true") == [0, 1]
+    assert list_exit_codes("false | cat", "true") == [1]
+    assert list_exit_codes("true", "exit 3") == [0, -1]
+    assert list_exit_codes("echo 'no end", "true") == [-1]
+    assert list_exit_codes("false", "true", after_failures=True) == [1, 0]
+    (result,) = run_commands("false; echo $?")
+    assert (result.printed, result.exit_code) == ("1\n", 0)
 
 
-def test_what_runs_on_is_ended_with_the_page(typed):
-    started, told = typed("sleep 600 &", "echo $!")
-    assert started.exit == 0
+def test_background_processes_end_with_the_page(run_commands):
+    start, process_id = run_commands("sleep 600 &", "echo $!")
+    assert start.exit_code == 0
     with pytest.raises(ProcessLookupError):
-        os.kill(int(told.printed), 0)
+        os.kill(int(process_id.printed), 0)
 
 
-def test_ports_are_any_that_are_free(typed):
-    (one,) = typed("echo http://127.0.0.1:8080/ --port 8090 > ports; cat ports")
-    assert one.printed == "http://127.0.0.1:8080/ --port 8090\n"
+def test_output_shows_the_ports_of_the_page(run_commands):
+    (result,) = run_commands("echo http://127.0.0.1:8080/ --port 8090 > ports; cat ports")
+    assert result.printed == "http://127.0.0.1:8080/ --port 8090\n"
 
 
-def test_ports_are_not_those_that_are_named(typed, tmp_path):
-    typed("echo 127.0.0.1:8080 > port")
+def test_commands_use_free_ports(run_commands, tmp_path):
+    run_commands("echo 127.0.0.1:8080 > port")
     assert (tmp_path / "clone" / "port").read_text() != "127.0.0.1:8080\n"
 
 
-def test_a_home_has_sessions_of_every_agent(tmp_path):
-    clone = home.fill(tmp_path / "home")
-    (listed,) = run([Step("vacr list", "")], clone.parent, clone)
+def test_home_has_sessions_of_every_agent(tmp_path):
+    clone = home.fill_home(tmp_path / "home")
+    (listed,) = run_steps([Step("vacr list", "")], clone.parent, clone)
     rows = listed.printed.splitlines()[1:]
     assert {row.split()[0] for row in rows} == {
         "claude-code",

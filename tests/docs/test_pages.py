@@ -1,24 +1,21 @@
-"""What the pages tell a reader to type does what they say.
+"""The commands on the pages work, and print the output that the pages show.
 
-In getting started and in the how-to pages, blocks that are marked `console` are run, and those
-marked otherwise are only shown. In a `console` block
+In "getting started" and in the how-to pages, blocks marked `console` are run; other blocks are only
+shown. In a `console` block
 
-- a line that begins with `$ ` is a command; it goes on in lines after it that begin with `> `, as a
-  shell shows them;
-- what follows is its output, on both streams, and has to be what is printed. `…` stands for
-  anything in a line, a line of nothing else for any lines. Where nothing is shown, anything may be
-  printed;
-- a command that fails fails the test. Where a failure is to be shown, the page shows it: `$ vacr …;
-  echo $?`.
+- a line that begins with `$ ` is a command, continued by lines that begin with `> `, as in a shell;
+- the lines after it are its output, on both streams, and must match. `…` stands for any text in a
+  line; a line with only `…` stands for any lines. A command without output on the page may print
+  anything;
+- a command that fails fails the test. To show a failure, a page writes `$ vacr …; echo $?`.
 
 A block whose mark names a file, such as `python parrot/reader.py`, is saved as that file.
 
-All commands of a page are typed into one shell, in a clone that has `examples/`, in the home of
-somebody who used every agent. That home is `/home/mira` in what is shown. What a page starts with
-`&` is ended with the page. Ports 8080 and 8090 stand for any that are free.
+All commands of a page run in one shell, in a clone with `examples/`, in the home of a person who
+has used every agent. The output shows this home as `/home/mira`. Processes that a page starts with
+`&` end with the page. Ports 8080 and 8090 stand for free ports.
 
-The README is an overview: of its commands those are run whose output it shows, and only that is
-compared.
+The README is an overview: only its commands with shown output are run and compared.
 """
 
 import shutil
@@ -26,22 +23,22 @@ import shutil
 import pytest
 
 from tests.docs import home
-from tests.docs.pages import GUIDES, README, agrees, steps_of
-from tests.docs.shell import run
+from tests.docs.pages import GUIDES, README, matches_shown_output, read_steps
+from tests.docs.shell import run_steps
 
 
 @pytest.fixture
 def clone(tmp_path):
-    return home.fill(tmp_path / "home")
+    return home.fill_home(tmp_path / "home")
 
 
-def names(pages):
+def list_names(pages):
     return [page.relative_to(README.parent).as_posix() for page in pages]
 
 
-def needed(page):
-    """Give the programs that a page uses and that are not everywhere."""
-    commands = " ".join(step.command for step in steps_of(page))
+def list_needed_programs(page):
+    """Return the programs that a page uses and that may not be installed."""
+    commands = " ".join(step.command for step in read_steps(page))
     return [
         program
         for program in ("jq", "curl", "git", "sqlite3", "openssl")
@@ -49,35 +46,39 @@ def needed(page):
     ]
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=names(GUIDES))
-def test_a_guide_can_be_followed(page, clone):
-    if missing := [program for program in needed(page) if shutil.which(program) is None]:
-        pytest.skip(f"no {missing[0]}, which the page uses")
-    done = run(steps_of(page), clone.parent, clone)
-    for one in done:
-        assert one.exit == 0, f"$ {one.step.command}\n{one.printed}"
-        if one.step.shown:
-            assert agrees(one.step.shown, one.printed), (
-                f"$ {one.step.command}\n{one.printed}\nis not\n{one.step.shown}"
-            )
-    assert len(done) == len(steps_of(page)) > 0
+def check_output(result):
+    step = result.step
+    assert matches_shown_output(step.shown, result.printed), (
+        f"$ {step.command}\n{result.printed}\nis not\n{step.shown}"
+    )
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=list_names(GUIDES))
+def test_guide_can_be_followed(page, clone):
+    programs = list_needed_programs(page)
+    if missing := [program for program in programs if shutil.which(program) is None]:
+        pytest.skip(f"the page needs {missing[0]}, which is not installed")
+    results = run_steps(read_steps(page), clone.parent, clone)
+    for result in results:
+        assert result.exit_code == 0, f"$ {result.step.command}\n{result.printed}"
+        if result.step.shown:
+            check_output(result)
+    assert len(results) == len(read_steps(page)) > 0
 
 
 def test_the_readme_shows_the_main_job():
-    commands = [step.command for step in steps_of(README) if step.shown]
+    commands = [step.command for step in read_steps(README) if step.shown]
     assert [command.split()[1] for command in commands if command.startswith("vacr")][:2] == [
         "record",
         "validate",
     ]
 
 
-def test_commands_print_what_the_readme_says(clone):
+def test_commands_print_the_output_in_the_readme(clone):
     if shutil.which("jq") is None:
-        pytest.skip("no jq, which the page uses")
-    shown = [step for step in steps_of(README) if step.shown]
-    done = run(shown, clone.parent, clone, goes_on=True)
-    for one in done:
-        assert agrees(one.step.shown, one.printed), (
-            f"$ {one.step.command}\n{one.printed}\nis not\n{one.step.shown}"
-        )
-    assert len(done) == len(shown)
+        pytest.skip("the page needs jq, which is not installed")
+    shown = [step for step in read_steps(README) if step.shown]
+    results = run_steps(shown, clone.parent, clone, after_failures=True)
+    for result in results:
+        check_output(result)
+    assert len(results) == len(shown)

@@ -51,11 +51,11 @@ def check_stage(stage, place, handed, told):
 def audit_made(place, handed, told):
     """Check that there is a complete log, or none and one can be created."""
     if (place / "log.json").exists():
-        with pytest.raises(UsageError, match="there is a log at"):
+        with pytest.raises(UsageError, match="already contains a log"):
             create_log(str(place))
     else:
         assert "made" not in handed.others, told
-        with pytest.raises(UnreadableInput, match="there is no log"):
+        with pytest.raises(UnreadableInput, match="does not contain a log"):
             open_log_folder(str(place))
         create_log(str(place))
     audit(place, Handed(), told=told)

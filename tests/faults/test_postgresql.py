@@ -69,7 +69,7 @@ def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how)
     with closing(Cutting(database, itertools.chain([how], itertools.repeat(None)))) as way:
         with pytest.raises(StorageFailed):
             create_log(place, database=way.address)
-        already = pytest.raises(UsageError, match="there is a log in this database already")
+        already = pytest.raises(UsageError, match="this database already contains a log")
         with nullcontext() if how == LOST else already:
             create_log(place, database=database)
     with closing(open_log_folder(place, database).ledger()) as ledger:
@@ -80,9 +80,7 @@ def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
     """The folder had a log, which must not be replaced by a new one."""
     log = create_log(str(tmp_path / "log"), database=database)
     publish(log)
-    with pytest.raises(
-        UsageError, match=r"there is a log at .* already, and its database is to have it"
-    ):
+    with pytest.raises(UsageError, match=r"already contains a log, but its database is empty"):
         create_log(
             str(log.path),
             database=postgresql.database(f"{log.path.parent.name.lower()}_empty"[-40:]),

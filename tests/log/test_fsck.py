@@ -33,7 +33,7 @@ def log(tmp_path):
 DAMAGE = {
     "an entry is changed": (
         "UPDATE entries SET entry = x'00' WHERE position = 77",
-        "entry 77 is not the one",
+        "entry 77 was changed",
     ),
     "an entry is gone": ("DELETE FROM entries WHERE position = 200", "entries are missing"),
     "entries have changed places": (
@@ -41,34 +41,37 @@ DAMAGE = {
             "UPDATE entries SET entry = (SELECT entry FROM entries o WHERE o.position = 7 - "
             "entries.position) WHERE position = 3"
         ),
-        "entry 3 is not the one",
+        "entry 3 was changed",
     ),
     "the last entry is gone": ("DELETE FROM entries WHERE position = 307", "entries are missing"),
     "an entry too many": (
         "INSERT INTO entries VALUES (308, x'00')",
-        "309 entries are stored, not 308",
+        "the database has 309 entries instead of 308",
     ),
     "a tile is changed": (
         "UPDATE tiles SET hashes = zeroblob(8192) WHERE place = 0",
-        "entry 0 is not the one",
+        "entry 0 was changed",
     ),
     "the last tile is cut": (
         "UPDATE tiles SET hashes = substr(hashes, 1, 32) WHERE place = 1",
-        "tile 0/1 is not",
+        "tile 0/1 does not match",
     ),
-    "a tile above is gone": ("DELETE FROM tiles WHERE place > 1000", "tile 1/0 is not"),
-    "a tile too many": ("INSERT INTO tiles VALUES (9, x'00')", "4 tiles are stored, not 3"),
+    "a tile above is gone": ("DELETE FROM tiles WHERE place > 1000", "tile 1/0 does not match"),
+    "a tile too many": (
+        "INSERT INTO tiles VALUES (9, x'00')",
+        "the database has 4 tiles instead of 3",
+    ),
     "the index lacks an entry": (
         "DELETE FROM new_leaves WHERE position = 5",
         "entry 5 is not in the index",
     ),
     "the index has one too many": (
         "INSERT INTO new_leaves VALUES (1, 5)",
-        "309 leaves are stored, not 308",
+        "the database has 309 leaves instead of 308",
     ),
     "a root is another": (
         "UPDATE heads SET root = zeroblob(32) WHERE size = 301",
-        "the root that was signed for size 301",
+        "the root signed for size 301",
     ),
     "a signature is another": (
         "UPDATE heads SET signature = zeroblob(64) WHERE size = 301",
@@ -84,7 +87,7 @@ DAMAGE = {
     ),
     "a head is gone": (
         "DELETE FROM heads WHERE size = (SELECT size FROM head)",
-        "the head of the log is missing",
+        "the current tree head is missing",
     ),
     "a head too many": (
         (
@@ -95,11 +98,11 @@ DAMAGE = {
     ),
     "the head is an older one": (
         "UPDATE head SET size = 301",
-        "was signed, and the log has 301 entries",
+        "was signed, but the log has only 301 entries",
     ),
     "another describes the log": (
         "UPDATE heads SET description = 3 WHERE size = 306",
-        "does not describe the log",
+        "not a valid description of the log",
     ),
     "the first entry is another": (
         "UPDATE entries SET entry = x'00' WHERE position = 0",
@@ -159,7 +162,10 @@ def test_a_log_that_is_not_there(tmp_path):
     create_log(str(tmp_path / "log"))
     (tmp_path / "log" / "log.db").unlink()
     done = vacr("log", "fsck", "log/", cwd=tmp_path)
-    assert (done.returncode, "log.db: the database of the log is gone" in done.stderr) == (3, True)
+    assert (done.returncode, "log.db: the log's database file is missing" in done.stderr) == (
+        3,
+        True,
+    )
     assert "vacr log init" not in done.stderr
 
 
@@ -174,7 +180,7 @@ def test_a_head_of_what_was_published_is_gone(tmp_path):
     with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
         connection.execute("DELETE FROM heads WHERE size = 3")
     (told,) = run_fsck(folder).findings.problems
-    assert "published for a tree of 3 entries, and the head of that size is gone" in told
+    assert "published for a tree of 3 entries, but the head of that size is missing" in told
 
 
 def test_keys_that_are_gone_are_no_damage(log):
@@ -188,7 +194,7 @@ def test_keys_that_are_gone_are_no_damage(log):
         True,
         True,
     ]
-    assert "can be verified here, and not added to" in done.stderr
+    assert "can be verified here, but not extended" in done.stderr
 
 
 def test_a_database_without_a_log(database, tmp_path, monkeypatch):
@@ -197,9 +203,10 @@ def test_a_database_without_a_log(database, tmp_path, monkeypatch):
     )
     for verb in (("fsck",), ("prove", "--entry", 1), ("rotate",)):
         done = vacr("log", *verb, "--database", database, cwd=tmp_path)
-        assert (done.returncode, "there is no log in this database" in done.stderr) == (3, True), (
-            done.stderr
-        )
+        assert (done.returncode, "this database does not contain a log" in done.stderr) == (
+            3,
+            True,
+        ), done.stderr
         assert "vacr log init" in done.stderr
 
 
@@ -214,4 +221,4 @@ def test_a_log_that_is_published_meanwhile(log):
                     time.sleep(0.05)
 
         found = run_fsck(log, progress)
-    assert (found.size, found.findings.found, done) == (308, [], [201])
+    assert (found.size, found.findings.problems, done) == (308, [], [201])

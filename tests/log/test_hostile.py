@@ -19,16 +19,16 @@ from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement
 from vacr.errors import UsageError
-from vacr.log import connections, registration
+from vacr.log import http_server, registration
 from vacr.log.admission import (
     Problem,
     RateLimiter,
     RegistrationPolicy,
     get_caller_address,
 )
-from vacr.log.connections import MAX_REQUEST_HEAD_SIZE, BoundedConnection
 from vacr.log.folder import create_log, rotate_log_keys
 from vacr.log.fsck import run_fsck
+from vacr.log.http_server import MAX_REQUEST_HEAD_SIZE, define_bounded_connection
 from vacr.log.registration import RegistrationEndpoint, ServiceMetrics
 from vacr.log.storage import StorageFailed
 from vacr.transparency.tree import format_tile_path
@@ -207,7 +207,7 @@ def test_nobody_waits_for_those_who_wait(service):
 
 
 def test_a_head_takes_no_longer_than_it_may(monkeypatch):
-    monkeypatch.setattr(connections, "MAX_REQUEST_HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(http_server, "MAX_REQUEST_HEAD_SECONDS", 0.05)
 
     async def run():
         async def app(_scope, _receive, send):
@@ -220,7 +220,9 @@ def test_a_head_takes_no_longer_than_it_may(monkeypatch):
             )
             await send({"type": "http.response.body"})
 
-        config = uvicorn.Config(app, http=BoundedConnection, lifespan="off", log_level="error")
+        config = uvicorn.Config(
+            app, http=define_bounded_connection(), lifespan="off", log_level="error"
+        )
         server = uvicorn.Server(config)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -255,11 +257,11 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
         given = statement()
         status, told = two.refused(given)
         assert (status, told[-1]) == (503, "Unavailable")
-        assert "the receipt key of the log is not here" in told[-2]
+        assert "the log's receipt key is missing" in told[-2]
         assert str(tmp_path) not in told[-2]
         status, _, health = two.get("/health")
         assert status == 503
-        assert b"the receipt key of the log is not here" in health
+        assert b"the log's receipt key is missing" in health
         for key in (tmp_path / "one" / "keys").iterdir():
             shutil.copy(key, tmp_path / "two" / "keys")
         while two.get("/health")[0] != 200:  # nobody registers meanwhile
@@ -267,7 +269,7 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
         assert two.post(given)[0] == 201
         code, complaints = two.stop()
     assert code == 0
-    assert complaints.count("no entries are taken") == 1
+    assert complaints.count("the log cannot accept entries") == 1
     assert "Copy keys/receipt-" in complaints
     assert run_fsck(log).findings.problems == []
 
@@ -306,7 +308,7 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
         postgresql.kill()
         try:
             status, told = service.refused(statement())
-            assert (status, told[-2].partition(";")[0]) == (503, "the log's database fails")
+            assert (status, told[-2].partition(";")[0]) == (503, "the log's database failed")
             status, _, health = service.get("/health")
             assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (
                 503,
@@ -321,7 +323,7 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
         assert service.post(statement())[0] == 201
         code, complaints = service.stop()
     assert code == 0
-    assert "the log's database: " in complaints
+    assert "the log's database failed: " in complaints
     assert "Traceback" not in complaints
 
 
@@ -418,9 +420,9 @@ def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
     shutil.copytree(log.path / "public", tmp_path / "older" / "public", dirs_exist_ok=True)
     done = vacr("log", "serve", "older", "--port", "0", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "the database is older than what others have seen" in done.stderr
+    assert "the database is an older copy" in done.stderr
     for key in (log.path / "keys").iterdir():
         key.unlink()
     done = vacr("log", "serve", "log", "--port", "0", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the receipt key of the log is not here" in done.stderr
+    assert "the log's receipt key is missing" in done.stderr

@@ -71,4 +71,4 @@ def test_what_was_recovered_from_is_told(server, tmp_path):
         assert int(counted(service)["vacr_storage_failures_total"]) > 0
         code, complaints = service.stop()
     assert code == 0
-    assert "vacr: the database failed and was opened again, nothing is lost" in complaints
+    assert "vacr: the database failed and was reopened; all entries are safe" in complaints

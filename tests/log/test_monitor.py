@@ -549,7 +549,7 @@ def test_a_state_that_was_damaged_is_refused(watching):
         {"note": 5},
     ):
         watching.path.write_text(json.dumps({**said, **change}))
-        with pytest.raises(UnreadableInput, match="not the state of a monitor"):
+        with pytest.raises(UnreadableInput, match="not a state file of vacr log monitor"):
             watching.look()
     for data in (b"", b"[]", b"{}", b"null", b"\xff", b"[" * 100_000):
         watching.path.write_bytes(data)
@@ -621,7 +621,7 @@ def test_a_state_that_is_a_folder(tmp_path, name):
     (tmp_path / "there").mkdir()
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", name, cwd=tmp_path)
     assert done.returncode == 3
-    assert "a folder, not a file" in done.stderr
+    assert "must be a file, not a folder" in done.stderr
 
 
 def test_nobody_is_there(tmp_path):
@@ -636,7 +636,7 @@ def test_nobody_is_there(tmp_path):
 
 def test_a_state_in_no_folder(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "none/s.json", cwd=tmp_path)
-    assert (done.returncode, "none/s.json: cannot be written" in done.stderr) == (3, True)
+    assert (done.returncode, "none/s.json: cannot lock the state file" in done.stderr) == (3, True)
 
 
 def test_looking_again_and_again(watched, folder, server, tmp_path):

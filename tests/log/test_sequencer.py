@@ -25,7 +25,7 @@ def test_results_come_by_ticket(log):
     assert {ticket: placed.position for ticket, placed in found.items()} == {
         ticket: ticket + 1 for ticket in range(20)
     }
-    with pytest.raises(LogBusy, match="going down"):
+    with pytest.raises(LogBusy, match="shutting down"):
         sequencer.submit(entries(1)[0], 0)
 
 
@@ -37,7 +37,7 @@ def test_nobody_waits_for_a_thread_that_ended(log):
     sequencer.submit(entries(1)[0], "ticket")
     ((ticket, failure),) = results.get()
     assert (ticket, type(failure)) == ("ticket", Unreachable)
-    with pytest.raises(LogBusy, match="until it is started again: ValueError"):
+    with pytest.raises(LogBusy, match="until it is restarted: ValueError"):
         sequencer.submit(entries(1)[0], "next")
     assert sequencer.failure is failure
     sequencer.close()

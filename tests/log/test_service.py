@@ -546,14 +546,14 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
         text=True,
         env={**environment, "XDG_DATA_HOME": str(tmp_path / "no")},
     )
-    assert (done.returncode, "the keys of the log are not at" in done.stderr) == (2, True)
+    assert (done.returncode, "the keys of the log are not in" in done.stderr) == (2, True)
     command = [sys.executable, "-m", "vacr", "log", "serve", "--database", database, "--port", "0"]
     (tmp_path / "other").mkdir()
     done = subprocess.run(
         command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")}
     )
     assert done.returncode == 2
-    assert "the keys of the log are not at" in done.stderr
+    assert "the keys of the log are not in" in done.stderr
 
 
 def test_a_client_that_leaves_in_the_middle(service, log):

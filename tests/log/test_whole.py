@@ -187,7 +187,7 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
             assert cosigned(service, 2, told["key"])
             assert "vacr_cosignatures_missing 0" in service.get("/metrics")[2].decode()
             code, complaints = service.stop()
-    assert (code, complaints.count("not cosigned by"), complaints.count("cosigned again by")) == (
+    assert (code, complaints.count("has not cosigned"), complaints.count("cosigns again")) == (
         0,
         1,
         1,
@@ -227,7 +227,7 @@ def test_without_its_witness_a_log_goes_on(tmp_path):
         assert service.published(2)
         code, complaints = service.stop()
         assert code == 0
-        assert "not cosigned by witness.example.org" in complaints
+        assert "witness witness.example.org has not cosigned" in complaints
 
 
 def test_a_monitor_watches(tmp_path):

@@ -357,7 +357,9 @@ def test_a_log_with_a_new_key(log, tmp_path):
 def test_a_disk_that_fails_ends_it(log, tmp_path):
     """A checkpoint that cannot be stored is not cosigned, and the witness ends with the reason."""
     arguments = ("log", "witness", "w/", "--log", log.vkey)
-    with service(*arguments, cwd=tmp_path, ends=3, says="cannot keep what it has seen") as process:
+    with service(
+        *arguments, cwd=tmp_path, ends=3, says="the database of the witness failed"
+    ) as process:
         assert post(process.told["url"], log.asks(0, 5))[0] == 200
         with closing(sqlite3.connect(tmp_path / "w" / "witness.db")) as database, database:
             database.execute("DROP TABLE logs")
@@ -374,7 +376,7 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
         pass
     (tmp_path / "w" / "witness.db").rename(tmp_path / "away")
     done = vacr(*arguments, cwd=tmp_path)
-    assert (done.returncode, "not what it has seen" in done.stderr) == (3, True)
+    assert (done.returncode, "has lost its database" in done.stderr) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +389,7 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
         (("--log", "KEY", "--tls-key", "k.pem", "--tls-cert", "c.pem"), 3, "c.pem"),
         (("--log", "KEY", "--host", "192.0.2.1"), 2, "cannot listen"),
         (("--log", "KEY", "--host", "no such host"), 2, "cannot listen"),
-        (("--log", "WITNESS"), 2, "the key of a witness"),
+        (("--log", "WITNESS"), 2, "not the key of a log"),
     ],
 )
 def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
@@ -403,7 +405,7 @@ def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
 def test_the_folder_of_a_log(log, tmp_path):
     create_log(str(tmp_path / "log"))
     done = vacr("log", "witness", "log/", "--log", log.vkey, cwd=tmp_path)
-    assert (done.returncode, "there is a log at log" in done.stderr) == (2, True)
+    assert (done.returncode, "log contains a log" in done.stderr) == (2, True)
     assert not (tmp_path / "log" / "witness.db").exists()
 
 
@@ -438,7 +440,7 @@ def test_a_port_that_is_taken(running, log, tmp_path):
         urlsplit(running.url).port,
         cwd=tmp_path,
     )
-    assert (done.returncode, "Give another --port" in done.stderr) == (2, True)
+    assert (done.returncode, "Choose another --port" in done.stderr) == (2, True)
 
 
 # --- the client ---
@@ -461,13 +463,13 @@ def test_the_client(running, log):
         (other.note(9), 9, []),
         (other.note(12), 9, build_consistency_path(other.node, 9, 12)),
     ):
-        with pytest.raises(InvalidStatement, match="another past") as refused:
+        with pytest.raises(InvalidStatement, match="a different history") as refused:
             request_cosignature(*given, running.url, running.vkey)
         assert refused.value.reason == "witness-refused"
     with pytest.raises(Unreachable, match="404"):
         request_cosignature(Log("example.org/stranger").note(5), 0, [], running.url, running.vkey)
     stranger = build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)
-    with pytest.raises(InvalidStatement, match="without a cosignature of its key"):
+    with pytest.raises(InvalidStatement, match="lacks a valid cosignature"):
         request_cosignature(log.note(9), 9, [], running.url, stranger)
 
 
@@ -587,7 +589,7 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
             with pytest.raises((OSError, http.client.HTTPException)):
                 status(who)
         # A client that does not know the authority does not believe the server.
-        with pytest.raises(Unreachable, match="no answer"):
+        with pytest.raises(Unreachable, match="does not answer"):
             request_cosignature(log.note(9), 5, [], url, parse_verifier_key(process.told["key"]))
 
 
@@ -606,4 +608,4 @@ def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
         "server.key",
         cwd=tmp_path,
     )
-    assert (done.returncode, "not what TLS needs" in done.stderr) == (3, True)
+    assert (done.returncode, "cannot set up TLS" in done.stderr) == (3, True)
