@@ -1,4 +1,4 @@
-"""What a log has handed out, and must stand by whatever happens to it."""
+"""The promises of a log: receipts and checkpoints that it has issued, and must honour for ever."""
 
 from dataclasses import dataclass, field
 

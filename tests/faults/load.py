@@ -10,7 +10,7 @@ from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import sign
 
 _AGAIN = (429, 503)
-"""What a service answers that asks to send it again."""
+"""The statuses that ask a client to send its statement again."""
 
 
 class Load:

@@ -12,7 +12,7 @@ class Balancer:
     def __init__(self, *urls, holds=False):
         self.urls = list(urls)
         self.holds = holds
-        """Whether those who call are held, without an answer."""
+        """Whether requests are held back, without a response."""
         self.calls = []
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}/"

@@ -1,8 +1,7 @@
-"""A transparency service for the faults of services: a real tree behind a server that does what it
-is told.
+"""A transparency service that fails on demand: a real tree behind a server that follows a plan.
 
-What is told is a list: each request takes the first of it, and when it is empty the service answers
-as it should.
+The plan is a list of faults. Each request takes the first one; without any, the service answers
+correctly.
 """
 
 import http.server
@@ -26,7 +25,7 @@ def problem(title, detail):
 
 
 class Scrapi:
-    """A service on a port of this machine; `plan` is what the next requests will meet."""
+    """A service on a port of this machine; `plan` has the faults for the next requests."""
 
     def __init__(self, log=None, *, wait=False, tls=None, prefix=""):
         self.log = log or Log()
@@ -131,7 +130,7 @@ def handler(service):
                 self.answer(201, service.receipt(body), Location=f"{service.prefix}/entries/x")
 
         def odd(self, body):
-            """Do what the plan says; tell whether that was anything."""
+            """Answer with the next fault of the plan; return whether there was one."""
             told = service.next()
             if told is None:
                 return False
@@ -174,11 +173,11 @@ def handler(service):
             self.answer(201, b"x" * ((1 << 20) + 1))
 
         def other(self, _):
-            """Give the receipt of another statement."""
+            """Answer with the receipt of another statement."""
             self.answer(201, service.receipt(service.posted[0]))
 
         def forged(self, body):
-            """Give a receipt of somebody else's log."""
+            """Answer with a receipt of a different log."""
             self.answer(201, Log().receipt(body))
 
         def drip(self, _):

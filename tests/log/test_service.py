@@ -293,7 +293,7 @@ def test_tokens(log, tmp_path):
             == 'Bearer error="invalid_token"'
         )
         assert (
-            "none of those"
+            "this token may not register here"
             in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
         )
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201

@@ -212,7 +212,7 @@ def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
             for size in (2, 3):
                 service.post(statement())
                 assert cosigned(service, size, told["key"])  # by the one that answers
-            # It ends before that witness is given up, which would be told.
+            # It ends before that witness is given up, which would be reported.
             assert service.stop() == (0, "")
     assert run_fsck(log).findings.problems == []
 
