@@ -29,7 +29,7 @@ def writer(tmp_path):
 
 @pytest.fixture
 def snapshots(writer, tmp_path, monkeypatch):  # noqa: ARG001 - the writer makes the database
-    """Return snapshots to which the files always seem unchanged.
+    """Return snapshots that always see unchanged files.
 
     So they do when an agent has written its log, but not yet committed.
     """
