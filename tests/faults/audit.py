@@ -19,7 +19,7 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def audit(path, handed, *, told=""):
-    """Reopen a log, check it against what it handed out, append, publish, and check again."""
+    """Reopen a log, check it against its receipts, append, publish, and check again."""
     folder = open_log_folder(str(path))
     with closing(folder.ledger()) as ledger:
         assert run_fsck(folder).findings.problems == [], told

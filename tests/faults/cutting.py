@@ -15,7 +15,7 @@ _NAME = ".s.PGSQL.5432"
 
 
 class Cutting:
-    """A socket that forwards the traffic with a PostgreSQL server until a COMMIT is to be cut."""
+    """A socket that forwards the traffic with a PostgreSQL server until it must cut off a COMMIT."""
 
     def __init__(self, address, plan):
         """Cut each COMMIT as the iterator `plan` says; where it gives None or ends, let it through."""

@@ -18,12 +18,12 @@ class Load:
 
     def __init__(self, *services, callers=4, size=20):
         self.services = list(services)
-        """Those that are called; others can be put in their places."""
+        """The services that receive statements; a test can replace them."""
         self.size = size
         self.handed = Handed()
         self.wrong = []
         self.refused = 0
-        """How often something was to be sent again."""
+        """How often a statement had to be sent again."""
         self.ending = threading.Event()
         self.threads = [
             threading.Thread(target=self._call, args=(number,)) for number in range(callers)

@@ -1,4 +1,4 @@
-"""A power cut may lose, tear or reorder unsynced data, but never loses what was handed out."""
+"""A power cut may lose, tear or reorder unsynced data, but never loses an issued receipt."""
 
 import copy
 import hashlib

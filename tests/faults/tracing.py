@@ -34,7 +34,7 @@ def need_strace():
 
 
 def scenario(stage, path, statements, *options, output=None):
-    """Run a stage, with options under strace; return its exit code and what it handed out."""
+    """Run a stage, with options under strace; return its exit code and the issued receipts."""
     command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
     if options:
         # By --seccomp-bpf it is faster, and signals are not injected.

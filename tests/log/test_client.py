@@ -1,4 +1,4 @@
-"""The registration client, with a service that follows the protocol and one that does not."""
+"""The registration client, with services that follow the protocol and services that break it."""
 
 import ssl
 import subprocess

@@ -1,4 +1,4 @@
-"""The monitor, over real HTTP: what it accepts, and every known way of a log to lie."""
+"""The monitor accepts honest logs, and detects every known way to lie, over real HTTP."""
 
 import gzip
 import json
@@ -93,7 +93,7 @@ def test_honest_growth(log, server, watching):
             len(log.entries),
             log.growing.root(),
         )
-    # What was seen in full is never fetched again, and only tiles that a checkpoint promised are
+    # Full tiles are never fetched twice, and only tiles that a checkpoint promised are
     # asked for.
     server.asked.clear()
     log.add(300)
@@ -298,7 +298,7 @@ def test_a_rotated_key(watched, watching):
     watched.add(300)
     watched.publish()
     assert watching.look().known.keys == (watched.vkey,)
-    # Whoever comes late follows the same way.
+    # A monitor that comes late follows the same way.
     late = Watching(watching.log.site.url, watching.path.with_name("late.json"))
     assert late.look().known.keys == (watched.vkey,)
     assert late.look(old).outcome == "same", "a state there is is what counts"
