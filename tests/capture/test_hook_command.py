@@ -144,7 +144,7 @@ def test_missing_agents_are_reported(tmp_path):
     for verb in ("install", "status", "uninstall"):
         done = vacr(tmp_path, verb)
         assert done.returncode == 1
-        assert "no agent was found" in done.stderr
+        assert "no agents found" in done.stderr
 
 
 def test_impossible_state_folder_is_reported(home):

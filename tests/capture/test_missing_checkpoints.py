@@ -73,7 +73,7 @@ def test_older_copy_is_found_over_http(machine):
         done = machine.run(
             "journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url
         )
-        assert (done.returncode, "it was set back" in done.err) == (1, True)
+        assert (done.returncode, "the journal was reset" in done.err) == (1, True)
         shutil.rmtree(machine.journal)
         machine.once("--no-seal", "--service", service.url)  # another journal in the same log
         assert machine.run("journal", "verify", "--log", service.url).returncode == 0

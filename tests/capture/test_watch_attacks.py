@@ -224,11 +224,11 @@ def test_replaced_journal_is_found_by_identity(attacked):
     as_in_records = base64.urlsafe_b64decode(name.removeprefix(THUMBPRINT_URI_PREFIX) + "=").hex()
     assert attacked.verify("--no-transcripts", "--identity", as_in_records)["findings"] == []
     done = attacked.run("journal", "verify", "--no-transcripts", "--identity", "mine")
-    assert (done.returncode, "mine is no name of a journal" in done.err) == (2, True)
+    assert (done.returncode, "mine is not the identity of a journal" in done.err) == (2, True)
     shutil.rmtree(attacked.journal)
     attacked.once("--no-seal")
     (finding,) = attacked.verify("--no-transcripts", "--identity", name)["findings"]
-    assert "this is another journal" in finding
+    assert "this is a different journal" in finding
 
 
 @pytest.mark.parametrize("length", [0, 1, 0xFFFFFFFF, 1 << 30])

@@ -28,7 +28,7 @@ def test_missing_key_is_refused(machine, tmp_path):
 def test_file_as_output_folder_is_refused(machine, tmp_path):
     (tmp_path / "file").touch()
     done = machine.run("watch", "--once", "-o", tmp_path / "file")
-    assert (done.returncode, f"{tmp_path}/file is no folder" in done.err) == (2, True)
+    assert (done.returncode, f"{tmp_path}/file is not a folder" in done.err) == (2, True)
     assert not machine.state.exists()
 
 

@@ -209,7 +209,7 @@ class Watching:
             self.process = subprocess.Popen(
                 command, env=machine.variables(**more), stdout=file, stderr=file
             )
-        self.wait_until(lambda: "The journal is in" in self.output)
+        self.wait_until(lambda: "Journal: " in self.output)
 
     @property
     def output(self) -> str:

@@ -325,7 +325,7 @@ def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, apprais
         True
     ]
     done = attest("--agent", "codex", "--agent-executable", "./agent")
-    assert (done.returncode, "another one than the record names, claude-code" in done.err) == (
+    assert (done.returncode, "but the record names claude-code" in done.err) == (
         2,
         True,
     )

@@ -339,7 +339,7 @@ def test_strict_makes_drift_and_undecodable_lines_count(vacr, tmp_path):
     session.write_bytes(CLAUDE.read_bytes() + b'{"type":"brand-new","sessionId":"s"}\n')
     done = vacr("record", session, "--strict")
     assert done.returncode == 5
-    assert "1 type unknown to this version: brand-new (1)" in done.err
+    assert "1 unknown type: brand-new (1)" in done.err
     session.write_bytes(CLAUDE.read_bytes() + b'{"type":"us')
     done = vacr("record", session, "--strict")
     assert done.returncode == 5
@@ -572,7 +572,7 @@ def test_a_sealed_source_that_is_out_of_date_is_told(vacr, tmp_path):
     session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
     vacr("record", session, "--seal-source")
     session.write_bytes(CLAUDE.read_bytes())
-    assert "holds the source of the older record" in vacr("record", session).err
+    assert "belongs to the older record" in vacr("record", session).err
     assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 1
     vacr("record", session, "--seal-source")
     assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 0
@@ -927,7 +927,7 @@ def test_a_schema_or_version_that_is_not_there(vacr):
 def test_an_empty_name_is_none(vacr, arguments):
     done = vacr(*arguments)
     assert done.returncode == 2
-    assert "the name is empty" in done.err
+    assert "The name is empty" in done.err
 
 
 def test_a_folder_of_records_is_validated(vacr, tmp_path):

@@ -59,7 +59,7 @@ def test_the_secret_is_for_its_owner_and_never_written_over(vacr, folder):
     before = (folder / "secret.cbor").read_bytes()
     (folder / "challenge.cbor").unlink()
     done = vacr(*CHALLENGE, "--ek-root", "maker.pem")
-    assert (done.returncode, "secret.cbor is there already" in done.err) == (2, True)
+    assert (done.returncode, "secret.cbor already exists" in done.err) == (2, True)
     assert (folder / "secret.cbor").read_bytes() == before
 
 
@@ -75,7 +75,10 @@ def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
 
 def test_messages_in_each_others_places(vacr, folder):
     done = vacr("endorse", "answer", "request.cbor", "-o", "x.cbor")
-    assert (done.returncode, "request.cbor: this is no challenge" in done.err) == (3, True)
+    assert (done.returncode, "request.cbor: not a file of the step 'challenge'" in done.err) == (
+        3,
+        True,
+    )
     for name in ("keys/signing.pub.pem", "empty", "keys", "nowhere"):
         (folder / "empty").touch()
         done = vacr("endorse", "answer", name, "-o", "x.cbor")
@@ -91,5 +94,8 @@ def test_messages_in_each_others_places(vacr, folder):
         "-o",
         "x.cbor",
     )
-    assert (done.returncode, "answer.cbor: this is no secret" in done.err) == (3, True)
+    assert (done.returncode, "answer.cbor: not a file of the step 'secret'" in done.err) == (
+        3,
+        True,
+    )
     assert not (folder / "x.cbor").exists()

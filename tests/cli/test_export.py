@@ -24,7 +24,7 @@ def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_pat
     done = vacr("export", "claude-code.acr.json", "--to", "atif")
     assert done.returncode == 0
     assert done.out.startswith("claude-code.atif.json: ")
-    assert "not held by ATIF: " in done.err
+    assert "lost in ATIF: " in done.err
     assert "events (" in done.err
     said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
     assert (
@@ -78,7 +78,7 @@ def test_several_do_not_go_into_one_file(vacr, tmp_path):
 def test_filters_are_told(vacr):
     done = vacr("export", CLAUDE, "--to", "atif", "--only", "user", "-o", "-")
     assert {step["source"] for step in json.loads(done.out)["steps"]} == {"user"}
-    assert "rows left out by the filters" in done.err
+    assert "rows removed by the filters" in done.err
     nothing = vacr("export", CLAUDE, "--to", "atif", "--grep", "no such words", "-o", "-")
     assert nothing.returncode == 1
     assert "filters" in nothing.err
@@ -189,7 +189,7 @@ def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
         (["--to", "atif", "--key", "k.pem"], "--key is for --to in-toto"),
         (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
         (["--to", "markdown", "--atif-version", "1.7"], "--atif-version is for --to atif"),
-        (["--to", "agent-trace", "--only", "user"], "filters choose nothing"),
+        (["--to", "agent-trace", "--only", "user"], "filters have no effect"),
         (["--to", "agent-trac"], "agent-trace"),
     ],
 )

@@ -286,7 +286,8 @@ def test_a_sub_agent_that_only_the_search_finds_is_told(vacr, home, tmp_path):
     assert done.returncode == 0
     assert [file.name for file in tmp_path.glob("*.acr.json")] == ["rollout-1.acr.json"]
     assert done.err.splitlines()[1].endswith(
-        f"1 sub-agent of it in files elsewhere, not recorded; for that: vacr record '{helper}'"
+        "1 sub-agent not recorded, because the files are elsewhere. "
+        f"To record: vacr record '{helper}'"
     )
     assert "elsewhere" not in vacr("record", "--no-sub-agents", "-o", "-", **NOWHERE).err
 
@@ -333,7 +334,7 @@ def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
         shown.index("question 30")
         < shown.index("question 20")
         < shown.index("question 10")
-        < shown.index("Which one")
+        < shown.index("Session to record")
     )
 
 
@@ -366,7 +367,7 @@ def on_a_terminal(arguments, typed, folder, variables):
         for _ in range(100):
             # What is typed while the terminal is being set up may be lost, so it is typed again as
             # long as nothing happens.
-            if b"Which one" in shown and not select.select([main], [], [], 1)[0]:
+            if b"Session to record" in shown and not select.select([main], [], [], 1)[0]:
                 os.write(main, typed)
             try:
                 piece = os.read(main, 65536) if select.select([main], [], [], 60)[0] else b""

@@ -66,7 +66,7 @@ def test_a_folder_is_recorded_whole_and_its_tree_is_that_of_the_records(vacr, tm
     assert sum("ses_" in name for name in records) >= 2
     for agent in ("claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"):
         assert agent in done.out
-    assert "3 files without a session" in done.out
+    assert "3 files skipped: not a session" in done.out
     assert vacr("validate", *sorted((tmp_path / "out").rglob("*.acr.json"))).returncode == 0
 
 
@@ -186,7 +186,7 @@ def test_a_folder_without_sessions(vacr, tmp_path):
     (tmp_path / "in" / "notes.txt").write_text("buy milk")
     done = vacr("record", "in", "-o", "out/")
     assert done.returncode == 1
-    assert "no session in it" in done.err
+    assert "no sessions found" in done.err
     assert vacr("record", "gone", "-o", "out/").returncode == 3
 
 
@@ -244,7 +244,7 @@ def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
     run = gated("-o", "out/", "--jobs", str(jobs), start_new_session=True)
     reached(tmp_path)
     os.killpg(run.pid, signal.SIGINT)
-    assert b"stopping when what has begun is done" in run.stderr.readline()
+    assert b"stopping after the current sessions" in run.stderr.readline()
     (tmp_path / "gate").touch()
     out, err = run.communicate(timeout=WAIT)
     assert run.returncode == 130
@@ -292,7 +292,7 @@ def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gate
                 (tmp_path / "gate").touch()
     os.close(mine)
     assert run.wait(WAIT) == 130
-    assert b"\r\nvacr: stopping when what has begun is done" in shown
+    assert b"\r\nvacr: stopping after the current sessions" in shown
 
 
 def test_when_the_run_is_killed_its_workers_end(tmp_path, gated):

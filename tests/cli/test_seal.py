@@ -87,7 +87,7 @@ def test_again_signs_nothing_twice(vacr, home, service):
     assert (
         done.returncode,
         done.out.count("signed before by"),
-        done.out.count("has a receipt already"),
+        done.out.count("already has a receipt"),
     ) == (0, 2, 2)
     assert (files(home / "sealed"), len(service.posted)) == (before, posted)
     (home / "sealed" / "b.acr.json.cose").unlink()
@@ -165,8 +165,8 @@ def test_a_folder_with_sub_agents(vacr, home, service):
         name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")
     } == made
     assert len(made) > 2
-    assert f"{len(made)} sessions: {len(made)} sealed, 0 not" in done.out
-    assert "2 files without a session" in done.out
+    assert f"{len(made)} sessions: {len(made)} sealed, 0 failed" in done.out
+    assert "2 files skipped: not a session" in done.out
     told = json.loads(
         vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out
     )
@@ -177,7 +177,7 @@ def test_a_folder_with_sub_agents(vacr, home, service):
     ]
     assert service.log.tree.size == 1 + len(made)
     done = vacr("verify", "project/sealed/", *TRUST)
-    assert (done.returncode, f"{len(made)} verified, 0 not" in done.out) == (0, True)
+    assert (done.returncode, f"{len(made)} verified, 0 failed" in done.out) == (0, True)
     assert vacr(
         "seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/"
     ).out.count("signed before") == len(made)

@@ -161,7 +161,7 @@ def test_all_of_an_input_is_shown_in_full(vacr, records):
 def test_nothing_found_is_told_with_the_tools_there_are(vacr):
     done = vacr("show", EXAMPLES / "claude-code.jsonl", "--tool", "bash")
     assert (done.returncode, done.out) == (1, "")
-    assert "nothing in it is what was asked for\n  Its tools are Bash, Edit, Read." in done.err
+    assert "no entries match\n  Tools in it: Bash, Edit, Read." in done.err
 
 
 def test_json_is_one_document(vacr):

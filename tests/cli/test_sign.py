@@ -119,7 +119,7 @@ def test_there_and_back(vacr, signed):
     ]
     assert (
         done.out.splitlines()[-1]
-        == "again: vacr verify s.acr.json --trust keys/signing.pub.pem --source s.jsonl"
+        == "To repeat: vacr verify s.acr.json --trust keys/signing.pub.pem --source s.jsonl"
     )
     found = json.loads(vacr("verify", "s.acr.json.cose", *TRUST, "--format", "json").out)
     (result,) = found["results"]
@@ -169,13 +169,13 @@ def test_a_folder(vacr, signed):
         for name in ("s.acr.json", "s.acr.json.cose"):
             shutil.copy(signed / name, folder / f"{number}.{name}")
     done = vacr("verify", "many/", *TRUST)
-    assert (done.returncode, done.out.splitlines()[-2]) == (0, "210 files: 210 verified, 0 not")
+    assert (done.returncode, done.out.splitlines()[-2]) == (0, "210 files: 210 verified, 0 failed")
     (folder / "1.s.acr.json.cose").unlink()
     done = vacr("verify", "many/", *TRUST)
-    assert (done.returncode, done.out.splitlines()[-2]) == (1, "210 files: 209 verified, 1 not")
+    assert (done.returncode, done.out.splitlines()[-2]) == (1, "210 files: 209 verified, 1 failed")
     (signed / "empty").mkdir()
     done = vacr("verify", "empty/", *TRUST)
-    assert (done.returncode, "nothing to verify" in done.err) == (1, True)
+    assert (done.returncode, "no statements found" in done.err) == (1, True)
 
 
 def test_what_cannot_be_read_hides_nothing_that_fails(vacr, signed):
@@ -211,7 +211,7 @@ def test_trust_in_one_file(vacr, signed):
 
 
 def test_where_statements_go_is_said(vacr):
-    assert "beside a record, else the" in " ".join(vacr("sign", "--help").out.split())
+    assert "next to a record; else the" in " ".join(vacr("sign", "--help").out.split())
 
 
 def test_names_of_keys(vacr, signed):

@@ -562,10 +562,11 @@ def test_the_command(watched, folder, server, tmp_path):
     done = vacr(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        f"{ORIGIN}: fine: 301 entries, seen for the first time; from now on its key is "
-        f"{watched.vkey}\n"
+        f"{ORIGIN}: consistent: 301 entries, first check; its key from now on: {watched.vkey}\n"
     )
-    assert vacr(*arguments, cwd=tmp_path).stdout == f"{ORIGIN}: fine: 301 entries, as before\n"
+    assert (
+        vacr(*arguments, cwd=tmp_path).stdout == f"{ORIGIN}: consistent: 301 entries, unchanged\n"
+    )
     watched.rotate()
     known = watched.publish()
     found = json.loads(vacr(*arguments, "--format", "json", cwd=tmp_path).stdout)
@@ -586,7 +587,7 @@ def test_the_command(watched, folder, server, tmp_path):
     for _ in range(2):
         done = vacr(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
-        assert "not fine (log-forked): the log forked" in done.stderr
+        assert "misbehaved (log-forked): the log forked" in done.stderr
         assert "s.json.evidence-1" in done.stderr
     assert (tmp_path / "s.json").read_bytes() == before
     assert [path.name for path in tmp_path.glob("s.json.evidence-*")] == ["s.json.evidence-1"]

@@ -468,7 +468,7 @@ def test_beyond_loopback_only_when_asked(log):
 
     done = tried()
     assert done.returncode == 2
-    assert "anybody could register" in done.stderr
+    assert "could register" in done.stderr
     assert "--anyone" in done.stderr
     with Running(log.path, "--host", "0.0.0.0", "--anyone") as service:  # noqa: S104
         service.url = service.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
@@ -480,7 +480,7 @@ def test_tokens_in_the_clear_are_told(log, tmp_path):
     for host, told in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
         service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
         code, complaints = service.stop()
-        assert (code, "tokens travel in the clear" in complaints) == (0, told)
+        assert (code, "tokens would reach this address unencrypted" in complaints) == (0, told)
 
 
 def test_a_proxy_in_front_names_the_caller(log):

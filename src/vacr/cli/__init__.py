@@ -37,11 +37,11 @@ from vacr.version import __version__
 EXIT_INTERRUPTED = 130
 EXIT_BUG = 70
 EXIT_CODES = {
-    0: "done",
-    1: "checked and failed, or nothing found",
-    2: "usage",
+    0: "success",
+    1: "check failed, or nothing found",
+    2: "usage error",
     3: "input unreadable or unsupported, or output not writable",
-    4: "unreachable",
+    4: "service unreachable",
     EXIT_FINDINGS: "findings under --strict",
     EXIT_BUG: "bug",
     EXIT_INTERRUPTED: "interrupted",
@@ -55,31 +55,31 @@ EXIT_CODES = {
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "show": "Show a conversation in the terminal.",
-        "view": "Make a page of a conversation that verifies itself.",
+        "view": "Write a conversation as a web page that verifies itself.",
         "stats": "Add up tokens, cost, models, tools, errors and time.",
-        "export": "Write records for other tools, or for people.",
-        "import": "Make records of what other tools wrote.",
-        "restore": "Give back the native files of a record.",
+        "export": "Write records in the formats of other tools.",
+        "import": "Turn documents of other tools into records.",
+        "restore": "Restore the native files of a record.",
         "validate": "Check records against their schema.",
-        "attribute": "Say which lines an agent wrote.",
-        "replay": "Rebuild the files that sessions left.",
-        "blame": "Say who wrote the lines of a file or a commit.",
-        "convert": "Write records in another form or version.",
-        "key": "Make keys to sign with.",
-        "sign": "Sign records, or native sessions as they are.",
+        "attribute": "Add to records which lines the agent wrote.",
+        "replay": "Rebuild the files that sessions changed.",
+        "blame": "Show who wrote the lines of a file or a commit.",
+        "convert": "Convert records to another encoding or version.",
+        "key": "Generate signing keys, and show their thumbprints.",
+        "sign": "Sign records or native sessions.",
         "register": "Register statements in a transparency log.",
-        "seal": "Record, validate, attribute, sign, register and verify in one go.",
-        "verify": "Verify who signed what.",
-        "hook": "Have agents tell what they do as they do it.",
-        "watch": "Follow the sessions of all agents into a journal, as they happen.",
-        "journal": "Verify the journal of what was captured.",
-        "attest": "Make evidence of what recorded a session.",
-        "endorse": "Show that an attestation key is in a TPM that its maker certified.",
-        "appraise": "Judge evidence by a policy, and sign the result.",
-        "log": "Make a transparency log, serve it, and look after it.",
-        "inspect": "Show what is in a signed statement, or in any CBOR.",
-        "schema": "Show a schema, or make instances of it.",
-        "completion": "Print completion for a shell.",
+        "seal": "Record, attribute, validate, sign, register and verify in one step.",
+        "verify": "Verify signed records.",
+        "hook": "Install hooks, so that agents report what they do.",
+        "watch": "Capture the sessions of all agents as they happen.",
+        "journal": "Verify the journal of captured sessions.",
+        "attest": "Create evidence of how a session was recorded.",
+        "endorse": "Enrol the attestation key of a certified TPM.",
+        "appraise": "Appraise evidence by a policy, and sign the result.",
+        "log": "Create, serve and check a transparency log.",
+        "inspect": "Show the content of a signed statement, or of any CBOR.",
+        "schema": "Show a schema, or generate instances of it.",
+        "completion": "Print the completion script for a shell.",
     },
     modules={"completion": "verbs"},
     context_settings={
@@ -89,12 +89,11 @@ EXIT_CODES = {
     },
     epilog="Exit codes: "
     f"{' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
-    "Every option also reads an environment variable: VACR_<VERB>_<OPTION>.",
+    "Options can also be set by environment variables: VACR_<VERB>_<OPTION>.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 def group() -> None:
-    """Turn what an AI coding agent leaves on disk into evidence: canonical records of its
-    conversations.
+    """Turn the sessions of AI coding agents into signed, verifiable records.
 
     \b
     Example:
@@ -110,15 +109,15 @@ def main() -> None:
     atexit.register(flush_streams)
     exit_code = run_command_line()
     if exit_code == EXIT_INTERRUPTED:
-        # Threads of a pool that was ended at once would complain about it on the way out. Nothing
-        # is flushed: an interrupted write to a full pipe would block again.
+        # Python would print errors of the threads of a terminated pool. Nothing is flushed: an
+        # interrupted write to a full pipe would block again.
         os._exit(exit_code)
     sys.exit(exit_code)
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    # Numbers of the same length are read on every machine, whatever its environment.
+    # The environment must not change how long a number may be.
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     try:
         prepare_streams()
@@ -131,21 +130,19 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         print_message(make_lines_printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
-        # click treats the end of any input as the wish to abort.
+        # click raises Abort also when an input ends too early.
         ended = isinstance(error.__cause__, EOFError)
-        print_message(
-            f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}"
-        )
+        print_message(f"vacr: {'unexpected end of an input' if ended else 'interrupted'}")
         return UnreadableInput.exit_code if ended else EXIT_INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
-        # click exits like this after completing words for a shell, and when any pipe broke.
+        # click exits like this after completing words for a shell, and when a pipe breaks.
         if isinstance(error, SystemExit) and not error.code:
             return 0
-        # A reader of our output may leave when it has seen enough.
+        # The program that reads our output may end early, as `head` does.
         if is_reader_gone():
             discard_output()
             return 0
-        print_message("vacr: a pipe broke that was being written to")
+        print_message("vacr: cannot write: a pipe was closed")
         return UnreadableInput.exit_code
     except OSError as error:
         print_message(make_lines_printable(f"vacr: {_describe_os_error(error)}"))
@@ -155,14 +152,14 @@ def run_command_line(arguments: list[str] | None = None) -> int:
             raise
         print_message(
             f"vacr: a bug in vacr: {type(error).__name__}: {make_lines_printable(str(error))}\n"
-            "  Run again with VACR_DEBUG=1 to see where, and report it with that output."
+            "  Please report it, with the output of a run with VACR_DEBUG=1."
         )
         return EXIT_BUG
     return result if isinstance(result, int) else 0
 
 
 def _describe_os_error(error: OSError) -> str:
-    """Describe an error that no verb expected; click prints help without checking the output."""
+    """Describe an unexpected error; click prints help without checking the output."""
     try:
         check_output()
     except UnwritableOutput as failed:

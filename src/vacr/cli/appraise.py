@@ -59,48 +59,39 @@ from vacr.workflows import (
 EXIT_NOT_AFFIRMED = 1
 _TIER_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
 _HINTS_BY_REASON = {
-    "attester-unknown": (
-        "A policy names the public keys of attesters that it knows by attester-keys."
-    ),
+    "attester-unknown": ("List the public key of the attester under attester-keys in the policy."),
     "attestation-key-unknown": (
-        "A policy names the keys of TPMs that it knows by "
-        "attestation-keys, or who may endorse them."
+        "List the key of the TPM under attestation-keys in the policy, or name an endorser."
     ),
     "key-in-software": (
-        "A policy takes it with software-is-enough = true; vacr attest --attester tpm shows more."
+        "Use vacr attest --attester tpm, or accept it: software-is-enough = true in the policy."
     ),
     "measurement-unknown": (
-        "vacr attest --reference writes reference values, and a policy names them by references."
+        "Write reference values with vacr attest --reference, and list them under references."
     ),
 }
 
 
 @click.command(no_args_is_help=True)
 @click.argument("evidence", metavar="EVIDENCE", type=PATH)
-@click.option(
-    "--policy", required=True, metavar="FILE", type=PATH, help="What is asked of evidence, in TOML."
-)
-@click.option(
-    "--nonce", required=True, metavar="HEX", help="The nonce that the evidence was asked for with."
-)
-@click.option(
-    "--record", metavar="FILE", type=PATH, help="The record that the evidence has to be about."
-)
+@click.option("--policy", required=True, metavar="FILE", type=PATH, help="Appraisal policy (TOML).")
+@click.option("--nonce", required=True, metavar="HEX", help="Nonce that the evidence must contain.")
+@click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence must be about.")
 @partial(key_options, required=False)
 @click.option(
     "--to",
     type=click.Choice((*WRAPPED_FORMS, *BARE_FORMS)),
     help=(
-        "The form of the result: wrapped (CMW) in CBOR or JSON, or a bare token.  [default: "
-        "what -o ends in, or cbor]"
+        "Form of the result: wrapped (CMW) in CBOR or JSON, or a bare token.  [default: by the "
+        "ending of -o, or cbor]"
     ),
 )
 @click.option(
     "--passport",
     is_flag=True,
-    help="Write the evidence and its endorsements along with the result, as one collection.",
+    help="Write evidence, endorsements and result as one collection.",
 )
-@partial(output_options, default="beside the evidence")
+@partial(output_options, default="next to the evidence")
 @voice_options
 def command(
     evidence: str,
@@ -119,11 +110,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Appraise evidence by a policy, and sign the result (EAR), which others can rely on.
+    """Appraise evidence by a policy, and sign the result (EAR) for relying parties.
 
-    ✓ is as it should be, ! is a warning, ✗ is not as it should be, ? is only said, or missing. Only
-    what is affirmed ends with 0. A result is written whatever it says, but for bytes that are no
-    evidence. EVIDENCE is a token, a wrapper or a collection.
+    ✓ means passed, ! warning, ✗ failed, ? unproven or missing. The exit code is 0 only if the
+    evidence is affirmed. A result is written in any case, unless EVIDENCE cannot be read. EVIDENCE
+    is a token, a wrapper or a collection.
 
     \b
     Example:
@@ -209,8 +200,7 @@ def _report_appraisal(
 ) -> None:
     vector = ", ".join(f"{name} {value}" for name, value in appraisal.vector.items())
     voice.result(
-        f"{evidence}: {appraisal.status.label} by {appraisal.policy} "
-        f"({vector or 'nothing is claimed'})"
+        f"{evidence}: {appraisal.status.label} by {appraisal.policy} ({vector or 'no claims'})"
     )
     if written is not None:
         voice.result(f"{written}: {'the passport' if passport else 'the result'}")
@@ -219,7 +209,7 @@ def _report_appraisal(
         problem = (
             f"{worst.name}: {worst.finding}"
             if worst is not None
-            else "there are no reference values to compare with"
+            else "the policy has no reference values to compare with"
         )
         reason = _find_failure_reason(appraisal) or ""
         voice.error(
@@ -243,7 +233,7 @@ def _report_appraisal(
 
 
 def _find_failure_reason(appraisal: Appraisal) -> str | None:
-    """Return why evidence is not affirmed, in a word."""
+    """Return the reason code of evidence that is not affirmed."""
     if appraisal.status is Tier.AFFIRMING:
         return None
     worst = appraisal.worst_check

@@ -1,4 +1,4 @@
-"""`vacr attest`: a record and its recorder → evidence; also the reference values for a verifier.
+"""`vacr attest`: a record and its recorder → evidence; also reference values for a verifier.
 
 >>> from vacr.cli.attest import _choose_agent, _parse_pcr_list
 >>> _parse_pcr_list("0,1,7")
@@ -76,72 +76,72 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 
 
 @click.command(no_args_is_help=True)
-@click.option("--record", metavar="FILE", type=PATH, help="The record that the evidence is about.")
+@click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence is about.")
 @click.option(
     "--nonce",
     metavar="HEX",
-    help="What whoever asks for evidence gave, so that it cannot be older.",
+    help="The verifier's challenge; proves that the evidence is fresh.",
 )
 @click.option(
     "--attester",
     type=click.Choice([KEY_STORAGE_TPM, KEY_STORAGE_SOFTWARE]),
-    help="What vouches for it: a TPM, or only a key in software, which is the weaker claim.",
+    help="What signs the evidence: a TPM, or a software key, which proves less.",
 )
 @partial(key_options, required=False)
 @click.option(
     "--tcti",
     metavar="NAME",
-    help="How the TPM is reached, such as device:/dev/tpmrm0.  [default: as tpm2-tools do]",
+    help="TPM to use, such as device:/dev/tpmrm0.  [default: as tpm2-tools]",
 )
 @click.option(
     "--pcrs",
     metavar="N,N…",
     default=",".join(map(str, DEFAULT_PCRS)),
     show_default=True,
-    help="The registers to quote.",
+    help="Registers to quote.",
 )
 @click.option(
     "--journal-head",
     metavar="FILE|HEX",
-    help="How far the recorder's journal went.  [default: what the record says]",
+    help="Head of the recorder's journal.  [default: from the record]",
 )
 @click.option(
     "--configuration",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A file of configuration to measure; may be given again.",
+    help="Configuration file to measure; repeatable.",
 )
 @click.option(
-    "--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too."
+    "--agent-executable", metavar="FILE", help="Executable of the agent, to be measured too."
 )
 @click.option(
     "--agent",
     metavar="NAME",
-    help="Whose session or executable it is.  [default: as the record says]",
+    help="Name of the agent.  [default: from the record]",
 )
 @click.option(
     "--endorsement",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="An endorsement to go along with the evidence; may be given again.",
+    help="Endorsement to send with the evidence; repeatable.",
 )
 @click.option(
     "--into",
     metavar="STATEMENT",
     type=PATH,
-    help="Put the evidence into the header of a statement as well.",
+    help="Also add the evidence to the header of this statement.",
 )
 @click.option(
     "--reference",
     is_flag=True,
-    help="Write what this installation measures as: reference values for a verifier.",
+    help="Write the measurements of this installation, as reference values for a verifier.",
 )
 @click.option(
     "--attestation-key", is_flag=True, help="Write the public attestation key of the TPM."
 )
-@partial(output_options, default="beside the record")
+@partial(output_options, default="next to the record")
 @voice_options
 def command(
     record: str | None,
@@ -167,12 +167,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Make evidence of what recorded a session: which files of vacr, which Python, which
-    configuration, for which record.
+    """Create evidence of how a session was recorded: measurements of vacr, Python and its
+    configuration, for one record.
 
-    The evidence is signed by --key. Where none is named, that is this machine's key, which `vacr
-    watch` seals with, too; with a TPM, whose quote is over all of it, a key for this one time. What
-    it proves and what it does not is in docs/evidence.md.
+    The evidence is signed by --key. The default is the key of this machine, which `vacr watch` also
+    uses; with a TPM it is a one-time key, covered by the TPM's quote. docs/evidence.md explains
+    what evidence proves.
 
     \b
     Example:
@@ -195,7 +195,7 @@ def command(
     )
     if reference and attestation_key:
         raise UsageError(
-            "--reference and --attestation-key are two things", hint="Ask for one at a time."
+            "--reference and --attestation-key exclude each other", hint="Omit one of them."
         )
     if attestation_key:
         return _write_attestation_key(Tpm(tcti), target)
@@ -205,7 +205,7 @@ def command(
             agent, read_record_file(record)[1] if record is not None else {}, agent_executable
         )
         if session_agent is not None and agent_executable is not None:
-            # A release is known by its bytes, whatever version a record says.
+            # Bytes identify a release; the version in the record is not needed.
             measured.append(measure_agent(session_agent.name, None, agent_executable))
         return _write_reference_values(measured, signer, target)
     if record is None or nonce is None or attester is None:
@@ -215,7 +215,7 @@ def command(
             if value is None
         ]
         raise UsageError(
-            f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples."
+            f"missing for evidence: {', '.join(missing)}", hint="For examples: vacr attest --help"
         )
     tpm = Tpm(tcti, _parse_pcr_list(pcrs)) if attester == KEY_STORAGE_TPM else None
     if signer is None:
@@ -240,11 +240,11 @@ def command(
     )
     if not content:
         voice.notice(
-            f"{record}: no record; the evidence names its bytes, and neither a journal nor an "
-            "agent unless you do"
+            f"{record}: not a record, so the evidence covers its bytes, but names no journal and "
+            "no agent. Add --journal-head and --agent to name them."
         )
     elif subject.journal is None:
-        voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
+        voice.notice(f"{record}: recorded without a journal, so the evidence names none")
     evidence = create_evidence(
         subject,
         parse_nonce(nonce),
@@ -264,7 +264,7 @@ def _choose_agent(
     recorded = find_session_agent(content)
     if recorded is not None and name not in (None, recorded.name):
         raise UsageError(
-            f"--agent is another one than the record names, {recorded.name}", hint="Leave it out."
+            f"--agent {name}, but the record names {recorded.name}", hint="Omit --agent."
         )
     fallback = name or (Path(executable).name if executable is not None else None)
     return recorded or (SessionAgent(fallback) if fallback is not None else None)
@@ -277,12 +277,12 @@ def _choose_journal_head(
         recorded = find_journal_head(content)
     except UnreadableInput as error:
         raise UnreadableInput(
-            error.message, where=path, hint="Make the record again: vacr record FILE."
+            error.message, where=path, hint="Record the session again: vacr record FILE"
         ) from error
     chosen = read_journal_head(head) if head is not None else None
     if recorded is not None and chosen is not None and recorded != chosen:
         raise UsageError(
-            "--journal-head is another one than the record names", hint="Leave it out."
+            "--journal-head differs from the one in the record", hint="Omit --journal-head."
         )
     return recorded or chosen
 
@@ -292,7 +292,7 @@ def _parse_pcr_list(text: str) -> list[int]:
         return [int(number) for number in text.split(",")]
     except ValueError as error:
         raise UsageError(
-            f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7"
+            f"--pcrs {text} is not a list of numbers", hint="For example: --pcrs 0,1,7"
         ) from error
 
 
@@ -308,7 +308,7 @@ def _write_evidence(
     data = messages.encode(form)
     statement = _add_evidence_to_statement(into, messages, subject) if into is not None else b""
     weaker = (
-        " (a key in software: whoever can read it could have made this)"
+        " (software key: anyone who can read the key could have created this)"
         if kind == KEY_STORAGE_SOFTWARE
         else ""
     )
@@ -335,17 +335,15 @@ def _add_evidence_to_statement(
     """Return a statement with evidence in its header.
 
     Raises:
-        UnreadableInput: the file is no statement.
-        InvalidStatement: it is about something else.
+        UnreadableInput: the file is not a statement.
+        InvalidStatement: the statement is about something else.
     """
     data = read_bytes(into)
     try:
         parse_sign1(data)
     except InvalidStatement as error:
-        hint = (
-            "Name the statement, which vacr sign writes beside the record: its name ends in .cose."
-        )
-        raise UnreadableInput(f"no statement: {error.message}", where=into, hint=hint) from error
+        hint = "Name the statement that vacr sign wrote next to the record: it ends in .cose."
+        raise UnreadableInput(f"not a statement: {error.message}", where=into, hint=hint) from error
     try:
         return attach_message(data, messages.wrapped(), subject.record)
     except InvalidStatement as error:

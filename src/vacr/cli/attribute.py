@@ -1,4 +1,4 @@
-"""`vacr attribute`: records or sessions → records that say which lines the agent wrote.
+"""`vacr attribute`: records or sessions → records with the lines that the agent wrote.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["attribute", "examples/claude-code.jsonl", "-v"])
@@ -55,22 +55,22 @@ _EXIT_FAILED = 1
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="The files as they were before: a git repository, bare or not.",
+    help="Git repository with the files as they were before the session.",
 )
 @click.option(
     "--history",
     is_flag=True,
-    help="Print what each call made, a JSON line each, and write nothing.",
+    help="Print a JSON line for each call that changed a file; write nothing.",
 )
 @click.option(
-    "--check", is_flag=True, help="Redo the attribution of records and compare; write nothing."
+    "--check", is_flag=True, help="Recompute the attribution of records and compare; write nothing."
 )
-@click.option("--url", metavar="URL", help="Where the conversation can be read.")
+@click.option("--url", metavar="URL", help="Web address of the conversation.")
 @click.option(
     "--related",
     metavar="TYPE=URL",
     multiple=True,
-    help="What the conversation is related to; may be given again.",
+    help="Related resource, such as issue=https://…; repeatable.",
 )
 @output_options
 @voice_options
@@ -87,13 +87,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Say which lines of which files an agent wrote, by replaying what it did: a new record with
-    `file-attribution`.
+    """Replay the edits of sessions, and write records with the lines that the agent wrote.
 
-    Files are records or native sessions; several are replayed together, in the order of time. A
-    line is an agent's only when an entry proves it. Without a base, only what the session shows is
-    known. -v lists the lines. With --check each record is replayed again, with the others that it
-    was made with, and has a verdict: exit code 1 when one is not what it says.
+    FILE is a record or a native session. Several are replayed together, in order of time. A line
+    counts as the agent's only if an entry proves it. Without --base, vacr knows only the file
+    contents that the session shows. -v lists the lines. --check recomputes the attribution of
+    records, and exits with 1 if one differs.
 
     \b
     Example:
@@ -145,11 +144,11 @@ def command(
 
 def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -> None:
     if history and check:
-        raise UsageError("--history and --check do not go together", hint="Give one of them.")
+        raise UsageError("--history and --check exclude each other", hint="Omit one of them.")
     if output is not None and (history or check):
         raise UsageError(
-            f"{'--history' if history else '--check'} writes nothing, so -o is of no use",
-            hint="Leave -o out.",
+            f"{'--history' if history else '--check'} writes no files, so -o has no effect",
+            hint="Omit -o.",
         )
 
 
@@ -196,7 +195,7 @@ def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice
 
 
 def _choose_output_form(recording: InputRecord, output: str | None) -> RecordEncoding:
-    """Return the form that the name of the output ends in, or else that of the input."""
+    """Return the form by the ending of the output, or else the form of the input."""
     if (output or "").endswith(".cbor"):
         return "cbor"
     return "json" if (output or "").endswith(".json") else recording.form
@@ -205,14 +204,14 @@ def _choose_output_form(recording: InputRecord, output: str | None) -> RecordEnc
 def _reserve_target(
     recording: InputRecord, form: RecordEncoding, output: str | None, targets: set[Path]
 ) -> Path:
-    """Return the file of an attributed record, which no other record of the run has."""
+    """Return the file of an attributed record, and reserve it."""
     target = Path(output or "")
     if is_output_folder(output):
         target /= f"{recording.stem}.attributed.acr.{form}"
     if target in targets:
         raise UsageError(
-            f"two results would be {target}",
-            hint="Attribute them one after the other, into different folders.",
+            f"two results have the same name, {target}",
+            hint="Attribute the files one by one, into different folders.",
         )
     targets.add(target)
     return target

@@ -1,4 +1,4 @@
-"""`vacr blame`: who wrote the lines of a file or of a commit, as far as records prove it.
+"""`vacr blame`: who wrote the lines of a file or of a commit, proven by records.
 
 >>> from vacr.cli.blame import _format_line_counts
 >>> _format_line_counts({"ai": 6, "human": 0, "mixed": 0, "unknown": 1})
@@ -47,21 +47,21 @@ _SHORT_COMMIT_LENGTH = 12
     metavar="FILE|FOLDER",
     multiple=True,
     type=PATH,
-    help="Records or native sessions; may be given again.  [required]",
+    help="Records or native sessions; repeatable.  [required]",
 )
 @click.option(
     "--commit",
     metavar="REVISION|A..B",
-    help="Count the lines that a commit, or a range of them, added, instead of showing a file.",
+    help="Count the lines that a commit or a range of commits added, instead of showing a file.",
 )
 @click.option(
-    "--rev", metavar="REVISION", help="Show the file as it is there, instead of in the work tree."
+    "--rev", metavar="REVISION", help="Show the file of this revision, instead of the work tree."
 )
 @click.option(
     "--repository",
     metavar="FOLDER",
     type=PATH,
-    help="The repository.  [default: that of the file, or of the current folder]",
+    help="Git repository.  [default: by the file, or by the current folder]",
 )
 @voice_options
 def command(
@@ -74,16 +74,14 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Say who wrote each line of a file, or the lines that a commit added: which model, in which
+    """Show who wrote each line of a file, or the lines that a commit added: which model, in which
     conversation, for which prompt.
 
-    Of a range of commits, such as those of a pull request, counted are the lines that are new at
-    its end.
+    For a range of commits, such as a pull request, the lines that are new at its end are counted.
 
-    Lines are joined to records by whole files first, then by blocks of lines; never by time, and
-    never by a short line alone. So they stay known when a commit is rebased, squashed, amended or
-    picked, and when a file is renamed. What nothing proves is unknown. Records may be attributed
-    already; native sessions are read as `vacr record` reads them.
+    vacr matches lines with records by whole files first, then by blocks of lines; never by time,
+    and never by a short line alone. So a match survives a rebase, squash, amend, cherry-pick or
+    rename. Lines without proof are unknown. Native sessions are recorded and attributed on the fly.
 
     \b
     Example:
@@ -98,8 +96,8 @@ def command(
     if commit is not None:
         if rev is not None:
             raise UsageError(
-                "--rev goes with a file, not with --commit",
-                hint="Name the commit with --commit alone.",
+                "--rev and --commit exclude each other",
+                hint="Omit --rev: --commit already names the revision.",
             )
         return _show_commit_blame(
             Repository(repository or "."), commit, _read_records(records, voice), voice
@@ -111,18 +109,20 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
     """Refuse a call without a file or commit, or without records."""
     if file is None and commit is None:
         raise UsageError(
-            "name a file, or a commit with --commit",
+            "no file and no --commit",
             hint="For example: vacr blame src/app.py --records records/",
         )
     if file is not None and commit is not None:
-        hint = "For a file as a commit has it: --rev; for all that a commit added: --commit alone."
-        raise UsageError("a file and --commit do not go together", hint=hint)
+        hint = (
+            "For the file of a revision: --rev. For all lines of a commit: --commit without a file."
+        )
+        raise UsageError("a file and --commit exclude each other", hint=hint)
     if not records:
         hint = (
-            "They are files or folders of records or sessions. vacr list -v shows the "
-            "sessions here; vacr record keeps them."
+            "Add --records PATH: records, sessions, or folders of them. To find sessions: "
+            "vacr list -v"
         )
-        raise UsageError("name what is known of the lines with --records", hint=hint)
+        raise UsageError("no --records", hint=hint)
 
 
 def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     def report_skipped(path: str, error: VacrError) -> None:
         # Only with -v: in a folder, files that are not sessions are expected.
         level = 1 if isinstance(error, NotASession) else 0
-        voice.notice(f"{error.where or path}: left out: {error.message}", level)
+        voice.notice(f"{error.where or path}: skipped: {error.message}", level)
 
     return read_blame_records(paths, report_skipped)
 
@@ -178,7 +178,7 @@ def _show_commit_blame(
     files, lines = format_count(len(added.files), "file"), _format_line_counts(document["total"])
     voice.result(f"{_format_commit_range(added)}: {files}, {lines}")
     if added.no_text:
-        voice.notice(f"Not counted, for there are no lines in it: {', '.join(added.no_text)}")
+        voice.notice(f"Not counted, because they are not text: {', '.join(added.no_text)}")
     voice.data(document)
     count, unknown = document["total"]["lines"], document["total"]["unknown"]
     if count > unknown:
@@ -197,14 +197,17 @@ def _format_commit_range(added: AddedLines) -> str:
 
 
 def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int) -> int:
-    """Print why no line is known, and return the exit code."""
+    """Print why all lines are unknown, and return the exit code."""
     if not lines:
         voice.notice(
-            "This file has no lines." if kind == "file" else f"This {kind} adds no line of text."
+            "The file is empty." if kind == "file" else f"The {kind} adds no lines of text."
         )
     else:
-        hint = "vacr list shows which sessions worked in which folder."
-        voice.notice(f"No line of this {kind} is in {format_count(record_count, 'record')}. {hint}")
+        records = format_count(record_count, "record")
+        voice.notice(
+            f"No line of this {kind} is proven by {records}. To find the sessions of a folder: "
+            "vacr list"
+        )
     return _EXIT_NOTHING_KNOWN
 
 

@@ -1,4 +1,4 @@
-"""`vacr convert`: one form of a record → another, or one version of the format → another.
+"""`vacr convert`: a record → another encoding, or another version of the format.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["record", "examples/codex-cli.jsonl", "-q"])
@@ -7,7 +7,7 @@
     codex-cli.v2.acr.json: 10.5 kB
     0
 
-There and back gives the same bytes; only version 1 cannot hold all of a record.
+Converting back gives the same bytes, except from version 1, which holds a part of a record.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _VERSION_SUFFIX = re.compile(r"\.v[123]$")
     "--to",
     type=click.Choice([*_FORM_SUFFIXES, *_VERSIONS]),
     required=True,
-    help="The form or the version to write.",
+    help="Encoding or version to write.",
 )
 @output_options
 @voice_options
@@ -57,12 +57,10 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Write records in another form, canonical JSON or deterministic CBOR, or in another version of
-    the format.
+    """Convert records to canonical JSON, to deterministic CBOR, or to another format version.
 
-    There and back gives the same bytes. Only v1 cannot hold all of a record: it is the file
-    attribution alone, and what is left behind is told. A record in another version keeps the form
-    it has.
+    Converting back gives the same bytes. The exception is v1, which contains only the file
+    attribution; vacr reports what is lost. Converting to another version keeps the encoding.
 
     \b
     Example:
@@ -124,14 +122,14 @@ def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[st
     json = form == "json"
     if to in _FORM_SUFFIXES:
         if form == to:
-            voice.notice(f"{path}: in {to.upper()} already")
+            voice.notice(f"{path}: already in {to.upper()}")
         return encode(record, cast("RecordEncoding", to)), to, {}, _derive_output_name(path, to, to)
     from vacr.record import FormatVersion, convert, list_lost_members
 
     converted = convert(record, cast("FormatVersion", to), json=json)
     name = _derive_output_name(path, to, form)
     if converted is record:
-        voice.notice(f"{path}: of version {to} already")
+        voice.notice(f"{path}: already version {to}")
         name = Path(path).name if path != STDIN else name
     data = encode(converted, form)
     if to != "v1":
@@ -145,17 +143,17 @@ def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[st
 
 
 def _check_output_name(output: str, form: str) -> Path:
-    """Return the output file, if its name is not that of the other form.
+    """Return the output file, unless its name ends like the other encoding.
 
     Raises:
-        UsageError: its name is that of the other form.
+        UsageError: it does.
     """
     suffix = Path(output).suffix
     if suffix in _FORM_SUFFIXES.values() and suffix != _FORM_SUFFIXES[form]:
         other = suffix.removeprefix(".")
-        hint = f"End it in {_FORM_SUFFIXES[form]}; --to {other} writes {other.upper()}."
+        hint = f"End the name in {_FORM_SUFFIXES[form]}, or use --to {other}."
         raise UsageError(
-            f"{output} is the name of a {other.upper()} file, and the record is in {form.upper()}",
+            f"the record is in {form.upper()}, but {output} ends in {suffix}",
             hint=hint,
         )
     return Path(output)
@@ -163,9 +161,7 @@ def _check_output_name(output: str, form: str) -> Path:
 
 def _report_left_behind(path: str, behind: dict[str, str], voice: Voice) -> None:
     if behind:
-        voice.notice(
-            f"{path}: left behind, for v1 has no place for it: {', '.join(behind.values())}"
-        )
+        voice.notice(f"{path}: lost, because v1 has no place for it: {', '.join(behind.values())}")
 
 
 def _derive_output_name(path: str, to: str, form: str) -> str:

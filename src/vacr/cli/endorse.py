@@ -7,7 +7,7 @@ overwrites the file of another:
     >>> from vacr.cli.endorse import _check_file_absent
     >>> _check_file_absent("examples/cursor.jsonl", "-o")
     Traceback (most recent call last):
-    vacr.errors.UsageError: examples/cursor.jsonl is there already
+    vacr.errors.UsageError: examples/cursor.jsonl already exists
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _MAX_MESSAGE_BYTES = 1 << 20
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's
-    machine and the verifier's.
+    """Enrol the attestation key of a TPM: prove that the key is in a TPM with a certificate of its
+    manufacturer. A is the attester's machine, V the verifier's.
 
     \b
     Example:
@@ -56,21 +56,21 @@ def command() -> None:
 
 
 def _tcti_option(function: F) -> F:
-    return click.option(
-        "--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0."
-    )(function)
+    return click.option("--tcti", metavar="NAME", help="TPM to use, such as device:/dev/tpmrm0.")(
+        function
+    )
 
 
 def _output_option(function: F) -> F:
     return click.option(
-        "-o", "--output", required=True, metavar="FILE", type=PATH, help="Where to write."
+        "-o", "--output", required=True, metavar="FILE", type=PATH, help="Output file."
     )(function)
 
 
 def _check_file_absent(name: str, option: str) -> None:
     """Refuse to overwrite a file: repeating a step invalidates the later ones."""
     if Path(name).exists():
-        raise UsageError(f"{name} is there already", hint=f"Give another name with {option}.")
+        raise UsageError(f"{name} already exists", hint=f"Name another file with {option}.")
 
 
 def _read_enrolment_message(name: str, kind: str) -> bytes:
@@ -83,9 +83,9 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
     try:
         decode_enrolment(data, kind)
     except InvalidStatement as error:
-        hint = "vacr endorse --help shows which step writes that."
+        hint = "For the steps and their files: vacr endorse --help"
         raise UnreadableInput(
-            f"this is no {kind}: {error.message}", where=name, hint=hint
+            f"not a file of the step {kind!r}: {error.message}", where=name, hint=hint
         ) from error
     return data
 
@@ -111,8 +111,8 @@ def request(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the attester's machine: write the attestation key of the TPM, and the certificate that its
-    maker put into it.
+    """On the attester's machine: write the attestation key and the manufacturer's certificate of
+    the TPM.
 
     \b
     Example:
@@ -120,13 +120,13 @@ def request(
     """
     tpm = Tpm(tcti)
     content = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
-    summary = "the request; whoever endorses answers with a challenge"
+    summary = "the request; send it to the verifier"
     return _write_enrolment_message(
         output, encode_enrolment("request", content), summary, Voice(format, quiet, verbose)
     )
 
 
-@command.command(short_help="Verifier: check that, and write a secret for that TPM alone.")
+@command.command(short_help="Verifier: check the request, and write a secret for that TPM.")
 @click.argument("file", metavar="REQUEST", type=PATH)
 @click.option(
     "--ek-root",
@@ -134,21 +134,21 @@ def request(
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Root certificates of makers of TPMs; may be given again.",
+    help="Root certificates of TPM manufacturers; repeatable.",
 )
 @click.option(
     "--ek-chain",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Certificates between those and the TPM's; may be given again.",
+    help="Intermediate certificates; repeatable.",
 )
 @click.option(
     "--secret",
     required=True,
     metavar="FILE",
     type=PATH,
-    help="Where to keep what the answer is compared with.",
+    help="File to keep the secret in, for `confirm`.",
 )
 @_output_option
 @voice_options
@@ -162,8 +162,8 @@ def challenge(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the verifier's machine: check the TPM's certificate, and write a secret that only that TPM
-    can read.
+    """On the verifier's machine: check the certificate of the TPM, and write a challenge: a secret
+    that only this TPM can decrypt.
 
     \b
     Example:
@@ -182,13 +182,17 @@ def challenge(
     path.touch(0o600)
     write_files_atomically(
         [OutputFile(path, [message.kept], (path,))]
-    )  # readable by those only who can read what was there
+    )  # As readable as the empty file.
     return _write_enrolment_message(
-        output, message.sent, f"the challenge; {secret} stays here", voice, secret=secret
+        output,
+        message.sent,
+        f"the challenge; send it to the attester, and keep {secret} here",
+        voice,
+        secret=secret,
     )
 
 
-@command.command(short_help="Attester: have the TPM read the secret.")
+@command.command(short_help="Attester: let the TPM decrypt the secret.")
 @click.argument("file", metavar="CHALLENGE", type=PATH)
 @_tcti_option
 @_output_option
@@ -201,7 +205,7 @@ def answer(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the attester's machine: have the TPM read the secret.
+    """On the attester's machine: let the TPM decrypt the secret.
 
     \b
     Example:
@@ -212,19 +216,19 @@ def answer(
     return _write_enrolment_message(
         output,
         encode_enrolment("answer", {"secret": secret}),
-        "the answer",
+        "the answer; send it to the verifier",
         Voice(format, quiet, verbose),
     )
 
 
-@command.command(short_help="Verifier: compare the answer, and sign the endorsement.")
+@command.command(short_help="Verifier: check the answer, and sign the endorsement.")
 @click.argument("file", metavar="ANSWER", type=PATH)
 @click.option(
     "--secret",
     required=True,
     metavar="FILE",
     type=PATH,
-    help="What was kept when the challenge was made.",
+    help="Secret that `challenge` wrote.",
 )
 @partial(key_options, required=True)
 @_output_option
@@ -241,8 +245,7 @@ def confirm(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the verifier's machine: compare the answer, and sign the endorsement, for policies to
-    name.
+    """On the verifier's machine: check the answer, and sign the endorsement for use in policies.
 
     \b
     Example:

@@ -5,7 +5,7 @@
     claude-code.atif.json: 3.7 kB
     0
 
-Members that a format cannot hold are counted, and reported on standard error.
+Losses are reported on standard error: members of the record that the format cannot represent.
 """
 
 from __future__ import annotations
@@ -62,16 +62,14 @@ _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
 
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
-@click.option(
-    "--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="The format to write."
-)
+@click.option("--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="Format to write.")
 @click.option(
     "--atif-version",
     type=click.Choice(ATIF_VERSIONS),
-    help="Which ATIF.  [default: 1.7, or 1.8 where there is sound]",
+    help="Version of ATIF.  [default: 1.7, or 1.8 for sessions with audio]",
 )
 @click.option(
-    "--commit", metavar="SHA", help="The commit that has the files, for in-toto and git-ai-notes."
+    "--commit", metavar="SHA", help="Commit that contains the files, for in-toto and git-ai-notes."
 )
 @partial(key_options, required=False, default="none; needed for in-toto")
 @filter_options
@@ -93,11 +91,11 @@ def command(
     verbose: int,
     **filters: Any,
 ) -> int:
-    """Write records, or native sessions, in a format of other tools.
+    """Write records or native sessions in the format of another tool.
 
-    What a format cannot hold is counted on standard error; filters leave out more, and that is
-    told, too. An export is no evidence: it names the record that it was made of, and only that is
-    signed and verified.
+    Losses are reported on standard error: members that the format cannot represent, and rows that a
+    filter removed. An export is not evidence. It names the record it was made from; only that
+    record can be verified.
 
     \b
     Example:
@@ -128,7 +126,7 @@ def _check_options_apply(
     """Refuse options that would have no effect.
 
     Raises:
-        UsageError: there is one, or the commit is no name of one.
+        UsageError: there is one, or the commit is not a full commit id.
     """
     for name, value, formats in (
         ("--atif-version", atif_version, ["atif"]),
@@ -136,15 +134,17 @@ def _check_options_apply(
         ("--commit", commit, ["in-toto", "git-ai-notes"]),
     ):
         if value is not None and to not in formats:
-            raise UsageError(f"{name} is for --to {' and --to '.join(formats)}")
+            raise UsageError(
+                f"{name} has no effect on --to {to}",
+                hint=f"It is for --to {' and --to '.join(formats)}.",
+            )
     if commit is not None and not _COMMIT_PATTERN.fullmatch(commit):
-        raise UsageError(
-            f"{commit} is not the whole name of a commit", hint="git rev-parse HEAD gives it."
-        )
+        raise UsageError(f"{commit} is not a full commit id", hint="To get it: git rev-parse HEAD")
     if chosen != RowFilter() and not EXCHANGE_FORMATS[to].of_rows:
         raise UsageError(
-            f"{EXCHANGE_FORMATS[to].title} does not hold the conversation, so filters choose "
-            "nothing of it"
+            f"filters have no effect on {EXCHANGE_FORMATS[to].title}: it does not contain the "
+            "conversation",
+            hint="Omit --only, --tool, --grep, --errors and --entry.",
         )
 
 
@@ -241,12 +241,12 @@ class _ExportRun:
     def _report_losses(self, path: str, document: ExportedDocument, level: int) -> None:
         if document.left_out:
             self.voice.notice(
-                f"vacr: {path}: {format_count(document.left_out, 'row')} left out by the filters",
+                f"vacr: {path}: {format_count(document.left_out, 'row')} removed by the filters",
                 level,
             )
         if document.losses:
             self.voice.notice(
-                f"vacr: {path}: not held by {self.to.title}: {format_losses(document.losses)}",
+                f"vacr: {path}: lost in {self.to.title}: {format_losses(document.losses)}",
                 level,
             )
 
@@ -271,18 +271,14 @@ class _ExportRun:
                 {"exports": self.documents, "errors": self.errors, "losses": dict(self.losses)}
             )
         if self.count > 1:
-            lost = (
-                f"; not held by {self.to.title}: {format_losses(self.losses)}"
-                if self.losses
-                else ""
-            )
+            lost = f"; lost in {self.to.title}: {format_losses(self.losses)}" if self.losses else ""
             records = format_count(self.count, "record")
             failures = format_count(len(self.errors), "failure")
             self.voice.notice(f"vacr: {records}, {failures}{lost}")
         elif not self.count and not self.errors:
             error = UnreadableInput(
-                "there is no record in it, and no session",
-                hint="vacr list -v shows where sessions are.",
+                "no records or sessions found",
+                hint="To find sessions: vacr list -v",
             )
             self._fail(self.paths[0], error)
         return self.exit_code

@@ -1,7 +1,7 @@
-"""`vacr hook`: have agents report what they do as they do it.
+"""`vacr hook`: hooks by which agents report what they do.
 
-The three verbs change or check the settings files of agents. A change is worked out first, shown as
-a diff, and made only if the user agrees:
+The three verbs change or check the settings files of agents. A change is first shown as a diff, and
+written only if the user agrees:
 
     >>> from vacr.cli.hook import _choose_settings_scope, _select_agents
     >>> _choose_settings_scope(project=True, local=False)
@@ -49,11 +49,10 @@ _HEALTHY_STATES = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Have agents tell what they do as they do it.
+    """Install hooks, so that agents report what they do while they do it.
 
-    A hook appends what the agent says to a spool in the state folder (VACR_STATE, or
-    ~/.local/state/vacr), and is gone: it prints nothing, never fails, and changes nothing that the
-    agent does.
+    A hook appends each event to a spool in the state folder (VACR_STATE, or ~/.local/state/vacr).
+    It prints nothing, never fails, and does not affect the agent.
 
     \b
     Example:
@@ -70,28 +69,26 @@ def _agent_option(function: F) -> F:
         "--agent",
         type=choice,
         default=_ALL_AGENTS,
-        help="Which agent.  [default: all that are here]",
+        help="Agent to change.  [default: all agents on this machine]",
     )(function)
 
 
 def _settings_change_options(function: F) -> F:
-    """Add the options that say which settings a verb changes, and how."""
+    """Add the options for changing settings to a verb."""
     for option in (
+        click.option("--local", is_flag=True, help="Use your personal settings for this project."),
         click.option(
-            "--local", is_flag=True, help="In the settings for this project and you alone."
+            "--project", is_flag=True, help="Use the settings of the project in this folder."
         ),
-        click.option(
-            "--project", is_flag=True, help="In the settings of the project in this folder."
-        ),
-        click.option("--dry-run", is_flag=True, help="Show the change, and make none."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Show the change without making it."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
         _agent_option,
     ):
         function = option(function)
     return function
 
 
-@command.command(short_help="Put hooks into the settings of agents.")
+@command.command(short_help="Add hooks to the settings of agents.")
 @_settings_change_options
 @voice_options
 def install(
@@ -104,10 +101,10 @@ def install(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Put hooks into the settings of agents. The change is shown first, and you are asked.
+    """Add hooks to the settings of agents. vacr shows the change, and asks before making it.
 
-    Nothing else in the settings changes, comments and layout included. Installing again changes
-    nothing, unless vacr or Python was moved.
+    Everything else in the settings stays the same, even comments and layout. Installing again
+    changes nothing, unless vacr or Python was moved.
 
     \b
     Example:
@@ -118,8 +115,8 @@ def install(
     voice = Voice(format, quiet, verbose)
     if sys.platform == "win32":
         raise UsageError(
-            "hooks need a shell as Linux and macOS have it",
-            hint="Sessions can be recorded afterwards: vacr record.",
+            "hooks do not work on Windows, because they need a POSIX shell",
+            hint="Record the sessions afterwards: vacr record",
         )
     scope = _choose_settings_scope(project=project, local=local)
     state = find_state_folder(os.environ)
@@ -133,18 +130,16 @@ def install(
         if hooks.notice:
             voice.notice(hooks.notice)
     if changer.changed and os.environ.get(STATE_VARIABLE):
-        voice.notice(
-            f"The agents have to be started with {STATE_VARIABLE} set to the same folder, too."
-        )
+        voice.notice(f"Start the agents with the same {STATE_VARIABLE} as this command.")
     if changer.changed and scope != USER_SCOPE:
         voice.notice(
-            "The hooks name the Python and the vacr of this machine: on another one they do "
-            "nothing."
+            "The hooks contain the paths of Python and vacr on this machine, and do nothing on "
+            "other machines."
         )
     return exit_code
 
 
-@command.command(short_help="Tell which agents have hooks, and whether they work.")
+@command.command(short_help="Show which agents have hooks, and whether they work.")
 @_agent_option
 @voice_options
 def status(
@@ -153,10 +148,10 @@ def status(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Tell which agents have hooks, whether they work, and what they have spooled.
+    """Show which agents have hooks, whether the hooks work, and how much they have spooled.
 
-    Settings of the project in this folder are listed where they have hooks. Exit code 1: hooks are
-    there that do not work, or are not as this version has them, or no agent was found.
+    Settings of the project in this folder are listed if they have hooks. The exit code is 1 if
+    hooks do not work or are outdated, or if no agent was found.
 
     \b
     Example:
@@ -175,7 +170,7 @@ def status(
         }
     )
     if not rows:
-        voice.notice("vacr: no agent was found on this machine; name one with --agent")
+        voice.notice("vacr: no agents found on this machine. Name one with --agent.")
         return _EXIT_FAILED
     table = [("agent", "hooks", "sessions", "spooled", "settings", "")]
     for row in rows:
@@ -185,7 +180,7 @@ def status(
         voice.result(line)
     if errors:
         voice.notice(
-            f"vacr: hooks have noted errors in {error_log} ({format_count(errors, 'byte')})"
+            f"vacr: hooks have logged errors: see {error_log} ({format_count(errors, 'byte')})"
         )
     return 0 if all(row["state"] in _HEALTHY_STATES for row in rows) else _EXIT_FAILED
 
@@ -198,7 +193,7 @@ def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]
     checked = set()
     for scope in (USER_SCOPE, PROJECT_SCOPE, *((LOCAL_SCOPE,) if hooks.local else ())):
         path = hooks.path(scope, os.environ, Path.cwd())
-        # In the home folder, the user's settings and those of the project are one file.
+        # In the home folder, the settings of the user and of the project are the same file.
         if path in checked:
             continue
         checked.add(path)
@@ -215,7 +210,7 @@ def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]
             }
 
 
-@command.command(short_help="Take the hooks out again.")
+@command.command(short_help="Remove the hooks.")
 @_settings_change_options
 @voice_options
 def uninstall(
@@ -228,11 +223,11 @@ def uninstall(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Take the hooks out again. The change is shown first, and you are asked.
+    """Remove the hooks. vacr shows the change, and asks before making it.
 
-    A file that did not change since they were installed becomes what it was, byte for byte; one
-    that was made for them is removed. Of another one only our entries go. What is in the spool
-    stays.
+    A settings file that has not changed since the installation is restored byte for byte, or
+    deleted if the installation created it. From any other file, only the entries of vacr are
+    removed. The spool stays.
 
     \b
     Example:
@@ -256,13 +251,13 @@ def _select_agents(agent: str) -> list[AgentHooks]:
 
 
 def _choose_settings_scope(*, project: bool, local: bool) -> str:
-    """Return the scope of the settings that two options name.
+    """Return the scope of the settings, by the two options.
 
     Raises:
-        UsageError: both were given.
+        UsageError: both options are set.
     """
     if project and local:
-        raise UsageError("--project and --local are different settings", hint="Give one of them.")
+        raise UsageError("--project and --local exclude each other", hint="Omit one of them.")
     return PROJECT_SCOPE if project else LOCAL_SCOPE if local else USER_SCOPE
 
 
@@ -287,7 +282,7 @@ class _SettingsChanger:
         """Plan the change for each agent and make it; return the exit code.
 
         Raises:
-            UsageError: nobody can be asked.
+            UsageError: confirmation is needed, and there is no terminal.
         """
         documents, worst = [], 0
         for hooks in agents:
@@ -313,12 +308,12 @@ class _SettingsChanger:
                 worst = max(worst, error.exit_code)
         self.voice.data({"agents": documents})
         if not agents:
-            self.voice.notice("vacr: no agent was found on this machine; name one with --agent")
+            self.voice.notice("vacr: no agents found on this machine. Name one with --agent.")
             return _EXIT_FAILED
         return worst
 
     def _change(self, hooks: AgentHooks, change: SettingsChange, done: str) -> str:
-        """Show a change and make it if the user agrees; return what became of it."""
+        """Show a change and make it if the user agrees; return the new state."""
         if change.is_none:
             self.voice.result(f"{hooks.name}: nothing to change in {change.path}")
             return "unchanged"
@@ -327,7 +322,7 @@ class _SettingsChanger:
         if self.dry_run:
             return "not made"
         if not self._is_agreed(hooks, change):
-            self.voice.result(f"{hooks.name}: {change.path} was left as it is")
+            self.voice.result(f"{hooks.name}: {change.path} was not changed")
             return "not made"
         change.make(self.state)
         self.changed.append(hooks)
@@ -338,8 +333,9 @@ class _SettingsChanger:
         if self.yes:
             return True
         if self.voice.json or not sys.stdin.isatty():
-            hint = "Give --yes to make it, or --dry-run only to see it."
+            hint = "Add --yes to make the change, or --dry-run to see it."
             raise UsageError(
-                f"{hooks.name}: nobody can be asked whether {change.path} may be changed", hint=hint
+                f"{hooks.name}: cannot ask before changing {change.path}: no terminal",
+                hint=hint,
             )
         return click.confirm(f"Change {change.path}?", err=True)

@@ -7,7 +7,7 @@
     claude-code.acr.json: 6 entries, 4.1 kB
     0
 
-All members are kept, so that exporting the record to the same format gives the document again.
+All members are kept, so exporting the record to the same format gives the same document.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DOCUMENT_SUFFIXES = tuple(EXCHANGE_FORMATS[name].ending for name in _READABLE_F
     "--from",
     "from",
     type=click.Choice(_READABLE_FORMATS),
-    help="The format.  [default: as the document says]",
+    help="Format of the documents.  [default: detected]",
 )
 @output_options
 @voice_options
@@ -57,11 +57,11 @@ def command(
     verbose: int,
     **asked: Any,
 ) -> int:
-    """Make records of documents that other tools wrote.
+    """Turn documents of other tools into records.
 
-    All members are kept: those that have no place in the record format stay under their own names.
-    Exporting to the same format gives the document again. Of a FOLDER, the documents are taken that
-    are named as `vacr export` names them, and its tree is that of the records.
+    All members are kept; members unknown to the record format keep their own names. Exporting the
+    record to the same format gives the same document. In a FOLDER, vacr imports the files with the
+    endings that `vacr export` writes, and -o gets the same tree of folders.
 
     \b
     Example:
@@ -74,7 +74,7 @@ def command(
     errors: list[dict[str, Any]] = []
     names: set[str] = set()
     worst = 0
-    documents = [one for path in files for one in _find_documents(path)]
+    documents = [document for path in files for document in _find_documents(path)]
     check_single_output([path for path, _ in documents], output)
     for path, folder in documents:
         try:
@@ -94,14 +94,14 @@ def command(
                     target /= f"{reserve_unused_name((folder / stem).as_posix(), names)}.acr.json"
                 state = write_output_file(target, data, path, files, overwrite=overwrite)
                 _report_import(path, target, reading, len(data), state, voice)
-                made: dict[str, Any] = {
+                described: dict[str, Any] = {
                     "source": path,
                     "from": name,
                     "output": str(target),
                     "state": state,
                 }
                 done.append(
-                    made
+                    described
                     | {
                         "id": reading.record["id"],
                         "bytes": len(data),
@@ -127,10 +127,10 @@ def command(
 
 
 def _find_documents(path: str) -> list[tuple[str, Path]]:
-    """Return a document, or those in a folder, each with the folders between.
+    """Return a document, or all documents in a folder, each with its subfolder.
 
     Raises:
-        UnreadableInput: there is none in the folder.
+        UnreadableInput: the folder has none.
     """
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
@@ -141,8 +141,10 @@ def _find_documents(path: str) -> list[tuple[str, Path]]:
     )
     if not documents:
         endings = " or ".join(_DOCUMENT_SUFFIXES)
-        hint = f"Of a folder, files are taken whose names end in {endings}. Name others one by one."
-        raise UnreadableInput("there is no document in it", where=path, hint=hint)
+        hint = (
+            f"In a folder, vacr imports files that end in {endings}. Name other files one by one."
+        )
+        raise UnreadableInput("no documents found", where=path, hint=hint)
     return [(str(file), file.parent.relative_to(path)) for file in documents]
 
 
@@ -174,7 +176,7 @@ def _report_import(
 
 def _strip_document_suffix(path: str, ending: str) -> str:
     name = "stdin" if path == STDIN else Path(path).name
-    for one in (ending, ".jsonl", ".json", ".txt"):
-        if name.endswith(one) and name != one:
-            return name.removesuffix(one)
+    for suffix in (ending, ".jsonl", ".json", ".txt"):
+        if name.endswith(suffix) and name != suffix:
+            return name.removesuffix(suffix)
     return name

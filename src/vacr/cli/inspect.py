@@ -100,8 +100,7 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show what is in a signed statement, in evidence or in any CBOR. Nothing is verified: it shows
-    what files say, true or not.
+    """Show the content of a signed statement, of evidence, or of any CBOR. Nothing is verified.
 
     \b
     Example:
@@ -134,12 +133,8 @@ def command(
             text = format_diagnostic(_parse_cbor(data, path))
             voice.lines(text)
             shown.append({"file": path, "kind": "CBOR", "diagnostic": text})
-    which = (
-        "vacr appraise, or vacr verify with a verifier's key,"
-        if shown[-1]["kind"] == "token"
-        else "vacr verify"
-    )
-    voice.notice(f"Not verified: {which} tells whether it holds.")
+    verb = "appraise" if shown[-1]["kind"] == "token" else "verify"
+    voice.notice(f"Not verified. To verify: vacr {verb}")
     voice.data({"files": shown})
     return 0
 
@@ -156,7 +151,7 @@ def _parse_cbor(data: bytes, path: str) -> Any:
         return CborScanner(data, MAX_DEPTH).read_whole_item()
     except (UnreadableInput, TypeError, ValueError) as error:
         raise UnreadableInput(
-            f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are."
+            f"not CBOR: {error}", where=path, hint="A record in JSON can be read with any editor."
         ) from error
 
 
@@ -165,7 +160,7 @@ def _format_statement(message: Sign1) -> list[str]:
     lines += [
         f"  {_format_header_parameter(label, value)}" for label, value in message.protected.items()
     ] or ["  (empty)"]
-    lines.append("unprotected header, which nobody signed:")
+    lines.append("unprotected header (not signed):")
     lines += [
         f"  {_format_header_parameter(label, value)}"
         for label, value in message.unprotected.items()
@@ -205,7 +200,7 @@ def _format_header_parameter(label: Any, value: Any) -> str:
             receipts = "; ".join(_format_receipt(parse_receipt(data)) for data in value)
             return escape_unprintable(f"{label_text}: {receipts}")
     except VacrError:
-        pass  # It is shown in diagnostic notation.
+        pass  # Show it in diagnostic notation.
     return f"{label_text}: {format_diagnostic(value, 2)}"
 
 
@@ -253,7 +248,7 @@ def _compute_sha256(data: bytes) -> str:
 
 
 def _convert_for_json(value: Any) -> Any:
-    """Return a value with all that JSON lacks as text: hexadecimal, or diagnostic notation."""
+    """Return a value for JSON: bytes in hexadecimal, other types in diagnostic notation."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
@@ -273,7 +268,7 @@ def _convert_for_json(value: Any) -> Any:
 
 
 def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
-    """Return the tokens in a file with their kinds and named claims, if there are any."""
+    """Return the tokens in a file with their kinds and named claims."""
     try:
         if looks_like_jwt(data) or data.startswith(CWT_PREFIX):
             return [_parse_token(data)]

@@ -1,7 +1,7 @@
 """`vacr journal`: check the journal of captured sessions.
 
-A journal is named by its key. People paste that name in two forms, from `vacr watch` and from a
-record:
+The identity of a journal is the thumbprint of its first key. Users paste it in two forms, from the
+output of `vacr watch` or from a record:
 
     >>> from vacr.cli.journal import _parse_journal_name
     >>> _parse_journal_name("00" * 32)[:40]
@@ -34,7 +34,7 @@ _DIGEST_PATTERN = re.compile(r"[0-9A-Fa-f]{64}")
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Look after the journal of what was captured.
+    """Check the journal of captured sessions.
 
     \b
     Example:
@@ -43,36 +43,32 @@ def command() -> None:
 
 
 @command.command(
-    short_help="Check that the journal, and the transcripts, still say what was first seen."
+    short_help="Check that the journal is intact, and that transcripts have not changed."
 )
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
-@log_key_option(
-    help="A key of the log that checkpoints are anchored in, or its folder; may be given again."
-)
+@log_key_option(help="Public key of the log that anchors checkpoints, or its folder; repeatable.")
 @click.option(
     "--log",
     metavar="URL|FOLDER",
-    help="The log itself: has it checkpoints that the journal lacks, being set back?",
+    help="Log to compare with: detects a journal that was reset to an older state.",
 )
 @click.option(
     "--identity",
     metavar="NAME",
-    help="The name that the journal must have, as vacr watch prints it, or a record has it.",
+    help="Expected identity of the journal, from vacr watch or from a record.",
 )
 @click.option(
     "--record",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A sealed record that the journal must name; may be given again.",
+    help="Sealed record that the journal must contain; repeatable.",
 )
-@click.option(
-    "--strict", is_flag=True, help="Exit 5 also for changes of what its agent itself writes anew."
-)
+@click.option("--strict", is_flag=True, help="Exit with 5 if there are remarks.")
 @click.option(
     "--no-transcripts",
     is_flag=True,
-    help="Check the journal alone, on another machine for example.",
+    help="Check only the journal, for example on another machine.",
 )
 @voice_options
 def verify(
@@ -87,13 +83,12 @@ def verify(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still
-    hold what was captured.
+    """Check a journal: its hash chains, checkpoints and anchors, and the transcripts.
 
-    What changed or is missing is named, line by line, and the exit code is 1. Where an agent itself
-    writes its session anew, the entries that had settled are compared; what changed beside their
-    words is a remark (!), which counts with --strict. The journal is that of the state folder
-    unless another is named. Nothing is changed by it, and it may run while `vacr watch` does.
+    Each change is reported with its line, and the exit code is 1. Some agents rewrite their session
+    files. For these, vacr compares the text of finished entries; other changes are remarks (!),
+    which count only with --strict. FOLDER defaults to the journal of this machine. The check
+    changes nothing, and may run while `vacr watch` runs.
 
     \b
     Example:
@@ -117,7 +112,7 @@ def verify(
     )
     name = format_thumbprint_uri(report.identity) if report.identity else None
     if wanted not in (None, name):
-        report.findings.insert(0, f"this is another journal: {name}")
+        report.findings.insert(0, f"this is a different journal: its identity is {name}")
     if log is not None:
         _compare_with_log(report, place, log)
     for path in record:
@@ -125,7 +120,7 @@ def verify(
     _print_report(report, place, voice)
     if identity is None and name is not None:
         voice.result(
-            f"  It is {name}: whether that is the journal you mean, only you can tell (--identity)."
+            f"  Identity: {name}. Compare it with the one you noted, or pass that as --identity."
         )
     voice.data(
         {
@@ -150,22 +145,22 @@ def verify(
 
 
 def _find_journal_folder(folder: Path) -> Path:
-    """Return the folder of a journal, which may be inside a state folder.
+    """Return the folder of a journal; a state folder contains one.
 
     Raises:
         UsageError: there is no such folder.
     """
     if not folder.is_dir():
         raise UsageError(
-            f"{folder} is no folder",
-            hint="Name the folder of a journal, or none for that of this machine.",
+            f"{folder} is not a folder",
+            hint="Name the folder of a journal, or omit it to check the journal of this machine.",
         )
     inside = folder / "journal"
     return inside if (inside / "checkpoints").exists() else folder
 
 
 def _parse_journal_name(identity: str) -> str:
-    """Return the name of a journal as a URI; records have it as a bare digest.
+    """Return the identity of a journal as a URI; records contain it as a bare digest.
 
     Raises:
         UsageError: it is not one.
@@ -176,10 +171,10 @@ def _parse_journal_name(identity: str) -> str:
         return format_thumbprint_uri(bytes.fromhex(identity))
     if not identity.startswith(THUMBPRINT_URI_PREFIX):
         hint = (
-            "Give it as vacr watch prints it, or the identity that a sealed record has in "
-            "vacr.inputs.journal."
+            "Copy it from the output of vacr watch, or from vacr.inputs.journal.identity of a "
+            "sealed record."
         )
-        raise UsageError(f"{identity} is no name of a journal", hint=hint)
+        raise UsageError(f"{identity} is not the identity of a journal", hint=hint)
     return identity
 
 
@@ -201,13 +196,13 @@ def _compare_with_log(report: JournalReport, place: Path, log: str) -> None:
     if comparison.missing:
         numbers = ", ".join(map(str, comparison.missing))
         report.findings.append(
-            f"the log has checkpoints that the journal has not, or has others for: {numbers}; it "
-            "was set back"
+            "the journal was reset to an older state: these checkpoints of the log are missing or "
+            f"different in it: {numbers}"
         )
     if comparison.unknown:
         report.remarks.append(
-            f"the log has {comparison.unknown} entries that say they are of this journal, by keys "
-            "that it does not name: it was set back by epochs, or somebody pretends"
+            f"the log has {comparison.unknown} entries for this journal, signed by keys that are "
+            "not in it: either the journal was reset to an older state, or the entries are forged"
         )
 
 
@@ -218,8 +213,8 @@ def _print_report(report: JournalReport, place: Path, voice: Voice) -> None:
         voice.notice(f"! {remark}")
     for notice in report.notices:
         voice.notice(f"  {notice}")
-    verdict = "does not hold" if report.findings else "holds"
-    anchored = f", the last anchored is {report.anchored}" if report.anchored is not None else ""
+    verdict = "damaged" if report.findings else "intact"
+    anchored = f", last anchored: {report.anchored}" if report.anchored is not None else ""
     voice.result(
         f"{place}: {verdict}: {format_count(report.sessions, 'session')}, "
         f"{format_count(report.frames, 'frame')}, {format_size(report.size)}; "

@@ -1,4 +1,4 @@
-"""`vacr key`: make keys to sign with, and show their names.
+"""`vacr key`: generate signing keys, and show their thumbprints.
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["key", "generate", "-o", "keys/"])
@@ -35,7 +35,7 @@ from vacr.signing import (
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Make keys to sign with, and show their names.
+    """Generate signing keys, and show the thumbprints of public keys.
 
     \b
     Example:
@@ -44,30 +44,30 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Make a pair of keys.")
+@command.command(short_help="Generate a key pair.")
 @click.option(
     "-o",
     "--output",
     metavar="FOLDER",
     type=PATH,
     default=".",
-    help="Where to write.  [default: the current folder]",
+    help="Output folder.  [default: the current folder]",
 )
 @click.option(
     "--alg",
     type=click.Choice(NEW_KEY_ALGORITHMS),
     default="eddsa",
     show_default=True,
-    help="The algorithm to sign with.",
+    help="Signature algorithm.",
 )
 @click.option(
-    "--passphrase", is_flag=True, help="Encrypt the private key; the passphrase is asked for."
+    "--passphrase", is_flag=True, help="Encrypt the private key; prompts for the passphrase."
 )
 @click.option(
     "--passphrase-file",
     metavar="FILE",
     type=PATH,
-    help="Encrypt it with the passphrase in the first line of a file.",
+    help="Encrypt the private key with the first line of this file.",
 )
 @voice_options
 def generate(
@@ -79,8 +79,7 @@ def generate(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Make a pair of keys: signing.pem, which only you can read, and signing.pub.pem, which others
-    verify with.
+    """Generate a key pair: signing.pem, readable only by you, and signing.pub.pem for verifiers.
 
     \b
     Example:
@@ -98,13 +97,15 @@ def generate(
     if secret == b"":
         raise UsageError(
             f"the first line of {passphrase_file} is empty",
-            hint="A key that is not encrypted is made without it.",
+            hint="Write a passphrase into it, or omit --passphrase-file for an unencrypted key.",
         )
     key = generate_key(alg)
     public = encode_public_pem(key.public_key())
     signing, verifying = write_key_pair(Path(output), encode_private_pem(key, secret), public)
-    voice.result(f"{signing}: keep it to yourself")
-    voice.result(f"{verifying}: for those who verify; {compute_thumbprint_uri(key.public_key())}")
+    voice.result(f"{signing}: private key; keep it secret")
+    voice.result(
+        f"{verifying}: public key, for verifiers; {compute_thumbprint_uri(key.public_key())}"
+    )
     voice.data(
         {
             "private": str(signing),
@@ -116,7 +117,7 @@ def generate(
     return 0
 
 
-@command.command(short_help="Show the names of public keys.")
+@command.command(short_help="Show the thumbprints of public keys.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @voice_options
 def show(
@@ -125,7 +126,7 @@ def show(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show the names of public keys, and of those in certificates, as signatures have them.
+    """Show the thumbprints of public keys and certificates, as they appear in signatures.
 
     \b
     Example:

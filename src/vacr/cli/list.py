@@ -43,9 +43,11 @@ SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
     "--agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Only the sessions of this agent.",
+    help="Only sessions of this agent.",
 )
-@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), metavar="N", help="Only the N newest sessions."
+)
 @streaming_voice_options
 def command(
     agent: str | None,
@@ -54,12 +56,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """List the sessions of all agents on this machine, the newest first; sub-agents are counted
-    with their session.
+    """List the sessions of all agents on this machine, the newest first.
 
-    They are looked for where the agents keep them, also where their own environment variables say
-    (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB,
-    CURSOR_DATA_DIR). -v shows the paths, to be given to `vacr record`.
+    A session is listed with the number of its sub-agents. With -v the path of each session is
+    shown, for `vacr record`. vacr searches the folders of the agents, and honours their environment
+    variables: CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME,
+    OPENCODE_DB, CURSOR_DATA_DIR.
 
     \b
     Example:
@@ -109,7 +111,7 @@ def list_newest_sessions(
 
 
 def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
-    """Return the session that a sub-agent worked for in the end: parents may be sub-agents too."""
+    """Return the session at the top: the parent of a sub-agent may be a sub-agent too."""
     visited = {session_id}
     while (parent := parents.get(session_id)) in parents:
         if parent in visited:
@@ -140,7 +142,7 @@ def build_session_document(
 
 
 def describe_session_folders(agent: str | None) -> str:
-    """Name the folders in which sessions are looked for."""
+    """Return the folders that are searched for sessions, as text."""
     roots = [
         root
         for name, reader in load_agents().items()

@@ -10,8 +10,8 @@ Each decorator adds a set of options to a verb:
     >>> [option.name for option in greet.params]
     ['format', 'quiet', 'verbose']
 
-Verbs load their modules when they are used, and so do the options: whatever only some verbs need is
-imported inside the functions here.
+A verb's module is loaded when the verb is used. To keep that fast, the functions here import what
+only some verbs need.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_
 
 
 class _NonEmptyPath(click.Path):
-    """A path that the shell completes; only an empty one, from an unset variable, is refused."""
+    """A path that the shell completes. An empty one, from an unset variable, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an empty name."""
         if not value:
-            self.fail("the name is empty", param, ctx)
+            self.fail("The name is empty.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -57,13 +57,13 @@ PATH = _NonEmptyPath(readable=False)
 
 
 class NumberRange(click.FloatRange):
-    """A number in a range; `nan` is not in any."""
+    """A number in a range; `nan` is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse `nan`, which compares with nothing."""
+        """Refuse `nan`: every comparison with it is false."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
-            self.fail(f"{value} is no number", param, ctx)
+            self.fail(f"{value} is not a number.", param, ctx)
         return number
 
 
@@ -73,7 +73,7 @@ def voice_options(function: F) -> F:
 
 
 def streaming_voice_options(function: F) -> F:
-    """Add the same, with the format `jsonl` for results that are printed as they come."""
+    """Add the same, with the format `jsonl` for results that are printed one by one."""
     return _add_voice_options(function, ["text", "json", "jsonl"])
 
 
@@ -85,10 +85,10 @@ def _add_voice_options(function: F, formats: list[str]) -> F:
             type=click.Choice(formats),
             default="text",
             show_default=True,
-            help="How to print the result.",
+            help="Output format.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-        click.option("-v", "--verbose", count=True, help="Say more."),
+        click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+        click.option("-v", "--verbose", count=True, help="Print more details."),
     )
 
 
@@ -101,7 +101,7 @@ def _add_options(function: F, *options: Callable[[Any], Any]) -> F:
 
 def output_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes one file for each input."""
-    where = f"Where to write; a folder ends in /.  [default: {default}]"
+    where = f"Output file, or a folder if it ends in /.  [default: {default}]"
     return _add_options(
         function,
         click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where),
@@ -179,26 +179,26 @@ def filter_options(function: F) -> F:
             "--only",
             type=click.Choice(ROW_KINDS),
             multiple=True,
-            help="Only this kind of rows; may be given again.",
+            help="Only this kind of row; repeatable.",
         ),
         click.option(
             "--tool",
             metavar="NAME",
             multiple=True,
-            help="Only the calls of this tool; may be given again.",
+            help="Only calls of this tool; repeatable.",
         ),
         click.option(
             "--grep",
             metavar="TEXT",
             default="",
-            help="Only what has this text in it, in any case of letters.",
+            help="Only rows that contain this text; case is ignored.",
         ),
-        click.option("--errors", is_flag=True, help="Only what failed."),
+        click.option("--errors", is_flag=True, help="Only rows with an error."),
         click.option(
             "--entry",
             metavar="ID|POINTER",
             multiple=True,
-            help="Only this entry; may be given again.",
+            help="Only this entry; repeatable.",
         ),
     )
 
@@ -212,7 +212,7 @@ def build_filter(
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
 
 
-def key_options(function: F, *, required: bool = True, default: str = "one of this machine") -> F:
+def key_options(function: F, *, required: bool = True, default: str = "this machine's key") -> F:
     """Add the options that name a private key to a verb."""
     optional = "" if required else f"  [default: {default}]"
     return _add_options(
@@ -221,21 +221,21 @@ def key_options(function: F, *, required: bool = True, default: str = "one of th
             "--key",
             required=required,
             metavar="FILE|pkcs11:…",
-            help=f"The private key in PEM, or one in a device, by its URI.{optional}",
+            help=f"Private key: a PEM file, or the PKCS#11 URI of a key in a device.{optional}",
         ),
         click.option(
             "--alg",
             metavar="NAME",
-            help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256.",
+            help="Signature algorithm, such as Ed25519 or ESP256.  [default: by key type]",
         ),
         click.option(
             "--passphrase-file",
             metavar="FILE",
             type=PATH,
-            help="Where the passphrase of the key is, in the first line.",
+            help="File whose first line is the passphrase of the key.",
         ),
         click.option(
-            "--force", is_flag=True, help="Take a key that others on this machine can read."
+            "--force", is_flag=True, help="Accept a key that other users of this machine can read."
         ),
     )
 
@@ -249,13 +249,17 @@ def signing_options(function: F, *, key_required: bool = True) -> F:
             "--x5chain",
             metavar="FILE",
             type=PATH,
-            help="The certificates of the key in PEM, the signer's first.",
+            help="Certificate chain of the key in PEM, the signer's certificate first.",
         ),
-        click.option("--issuer", metavar="URI", help="Who signs.  [default: the name of the key]"),
+        click.option(
+            "--issuer",
+            metavar="URI",
+            help="Name of the signer.  [default: the thumbprint of the key]",
+        ),
         click.option(
             "--timestamp",
             metavar="URL",
-            help="Have the signature timestamped by an authority (RFC 3161).",
+            help="Add a timestamp from this authority (RFC 3161).",
         ),
     )
 
@@ -266,7 +270,7 @@ def load_signer_from_options(
     """Load the signer of the key that the options name.
 
     Raises:
-        UsageError: others can read the key, or it is encrypted and nobody can be asked.
+        UsageError: others can read the key, or it is encrypted and there is no terminal.
         UnreadableInput: there is no key.
     """
     from vacr.workflows import load_named_signer
@@ -295,33 +299,33 @@ def load_signing_settings(**options: Any) -> SigningSettings:
 def _ask_passphrase() -> bytes:
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "the key is encrypted", hint="Give --passphrase-file, or sign at a terminal."
+            "the key is encrypted", hint="Add --passphrase-file FILE, or run this in a terminal."
         )
     typed: str = click.prompt("Passphrase", hide_input=True, err=True)
     return typed.encode()
 
 
 def certificate_options(function: F) -> F:
-    """Add the certificates of both sides of a connection to a verb."""
+    """Add the options for the TLS certificates of both sides of a connection to a verb."""
     return _add_options(
         function,
         click.option(
             "--ca",
             metavar="FILE",
             type=PATH,
-            help="The authorities that certify the service.  [default: the system's]",
+            help="CA certificates to verify the service with.  [default: the system's]",
         ),
         click.option(
             "--client-cert",
             metavar="FILE",
             type=PATH,
-            help="A certificate that shows who you are, in PEM.",
+            help="Your client certificate in PEM (mTLS).",
         ),
         click.option(
             "--client-key",
             metavar="FILE",
             type=PATH,
-            help="The key of that certificate, where it is in another file.",
+            help="Key of the client certificate, if it is in another file.",
         ),
     )
 
@@ -333,23 +337,20 @@ def service_options(function: F) -> F:
     return _add_options(
         function,
         log_key_option(
-            help=(
-                "A key of the log, or its folder; may be given again.  [default: what the "
-                "service says]"
-            )
+            help="Public key of the log, or its folder; repeatable.  [default: ask the service]"
         ),
         click.option(
             "--entry-rule",
             type=click.Choice(ENTRY_RULES),
             default=ENTRY_RULE_STATEMENT,
             show_default=True,
-            help="What of a statement is in the log.",
+            help="Part of a statement that the log stores.",
         ),
         click.option(
             "--token-file",
             metavar="FILE",
             type=PATH,
-            help="Where the token is that shows who you are.",
+            help="File with your access token for the service.",
         ),
         certificate_options,
         click.option(
@@ -364,7 +365,7 @@ def service_options(function: F) -> F:
 
 
 def load_service_settings(**options: Any) -> ServiceSettings:
-    """Load the settings that the service options name; the environment may hold the token."""
+    """Load the settings from the service options; the token may come from the environment."""
     from vacr.workflows import ServiceSettings
 
     verb = click.get_current_context().info_name or ""

@@ -8,8 +8,8 @@
     codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.2 kB, unchanged
     0
 
-Files are recorded in order, folders on all cores or on a cluster. A run over a folder goes on where
-an earlier one stopped. Without a path, the user picks a session of this machine.
+Files are recorded in order, folders on all cores or on a cluster. A run over a folder continues
+where an earlier one stopped. Without a path, the user picks a session of this machine.
 """
 
 from __future__ import annotations
@@ -75,49 +75,47 @@ _CANCEL_ANSWERS = ("", "q")
     "--output",
     metavar="FILE|FOLDER/|-",
     type=PATH,
-    help="Where to write; a folder ends in /.  [default: the current folder]",
+    help="Output file, or a folder if it ends in /.  [default: the current folder]",
 )
 @click.option(
     "--session",
     metavar="ID",
-    help="Only this one of the sessions in a database or an agent's folder.",
+    help="Only this session of a database or of an agent's folder.",
 )
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
 @click.option(
     "--agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Whose session it is, whatever its content tells.",
+    help="Agent that wrote the session.  [default: recognised by the content]",
 )
 @click.option(
     "--seal-source",
     is_flag=True,
-    help="Keep the native bytes beside the record, for `vacr restore`.",
+    help="Keep the native bytes next to the record, for `vacr restore`.",
 )
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,
-    help="Also record the sub-agents' own files.  [default: yes]",
+    help="Also record the files of sub-agents.  [default: yes]",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace any file that is there, also a record with a signature (.cose) beside it.",
+    help="Replace existing files, even a signed record (with a .cose file).",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="How many processes to use.  [default: one for each core]",
+    help="Number of processes.  [default: one for each core]",
 )
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Work on a Dask cluster, by its scheduler's address; needs vacr[cluster].",
+    help="Address of a Dask scheduler to run on; needs vacr[cluster].",
 )
-@click.option(
-    "--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded."
-)
+@click.option("--strict", is_flag=True, help="Exit with 5 if anything was unknown or undecodable.")
 @streaming_voice_options
 def command(
     paths: tuple[str, ...],
@@ -131,21 +129,21 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Turn native sessions into canonical records that lose nothing.
+    """Turn native sessions into canonical records, without loss.
 
-    FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The
-    agent is recognised by the content. A FOLDER is gone through with all below it: its tree is that
-    of the records, a second run does only what is new or changed, and what is no session is
-    counted; -v names it. Without either, the sessions on this machine are offered.
+    FILE is a session file, a database of sessions, or - for standard input. A FOLDER is searched
+    with its subfolders; -o gets the same tree of folders. A second run records only new and changed
+    sessions. Files that are not sessions are counted, and listed with -v. Without FILE or FOLDER,
+    you choose one of the sessions on this machine.
 
-    The record is reproducible: the same bytes from the same session, on any machine. With -o - the
-    records themselves are the output, one a line.
+    The same session gives the same record, byte for byte, on every machine. With -o - the records
+    are printed, one per line.
 
     \b
     Example:
       vacr record ~/.claude/projects/x/abc.jsonl           writes ./abc.acr.json
-      vacr record                                          one of the sessions on this machine
-      vacr record ~/.codex/sessions -o records/            all of them, on all cores
+      vacr record                                          choose a session of this machine
+      vacr record ~/.codex/sessions -o records/            all sessions, on all cores
       vacr record big/ -o out/ --cluster tcp://host:8786
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
@@ -154,22 +152,22 @@ def command(
     sub_agents: list[SessionSummary] = []
     if session is not None and len(paths) != 1:
         raise UsageError(
-            "--session is one of the sessions of one file or folder",
-            hint="Name that, and only that.",
+            "--session needs exactly one file or folder",
+            hint="Name the file or folder that holds the session.",
         )
     if not paths:
         picked = _choose_session(options["agent"], voice)
         if picked is None:
             voice.error(
                 f"vacr: no sessions found in {describe_session_folders(options['agent'])}",
-                "Name a file or a folder.",
+                "Name a file or a folder: vacr record FILE",
             )
             return EXIT_NO_SESSION
         chosen, sub_agents = picked
         paths, session = (chosen.path,), chosen.session
     if options["cbor"] and (output or "").endswith(".json"):
         raise UsageError(
-            f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out."
+            f"--cbor, but {output} ends in .json", hint="End the name in .cbor, or omit --cbor."
         )
     recording = RecordingOptions(
         cbor=options["cbor"] or (output or "").endswith(".cbor"),
@@ -183,8 +181,8 @@ def command(
     )
     if recording.seal and output == STDIN:
         raise UsageError(
-            "--seal-source has no place beside standard output",
-            hint="Give a file or a folder with -o.",
+            "--seal-source cannot be used with -o -",
+            hint="Name a file or a folder with -o.",
         )
     folders = [path for path in paths if path not in recording.named and session is None]
     report = RecordingReport(voice, folder=bool(folders))
@@ -192,7 +190,7 @@ def command(
         exit_code = _record_folders(folders, output, recording, report, jobs, cluster)
     elif cluster:
         raise UsageError(
-            "--cluster is for folders", hint="Name the folder that holds the sessions."
+            "--cluster needs a folder", hint="Name the folder that holds the sessions."
         )
     else:
         exit_code = _record_files(paths, session, output, recording, report, jobs)
@@ -205,7 +203,7 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
     """Return a session of this machine: the one a user picks, or else the newest.
 
     Raises:
-        click.Abort: the user wants none of them.
+        click.Abort: the user declined.
     """
     sessions = list_newest_sessions(agent)
     if not sessions:
@@ -213,7 +211,7 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = sessions[0][0]
         label = f" ({newest.session})" if newest.session else ""
-        voice.notice(f"vacr: the newest session: {newest.path}{label}")
+        voice.notice(f"vacr: recording the newest session: {newest.path}{label}")
         return sessions[0]
     shown = sessions[:_MAX_SESSIONS_SHOWN]
     _print_choices(shown, len(sessions))
@@ -222,10 +220,10 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
         if typed.strip().lower() in _CANCEL_ANSWERS:
             raise click.Abort
         if not typed.strip().isdecimal() or not 1 <= int(typed) <= len(shown):
-            raise click.BadParameter(f"that is none of the numbers from 1 to {len(shown)}")
+            raise click.BadParameter(f"Enter a number from 1 to {len(shown)}, or q.")
         return shown[int(typed) - 1]
 
-    question = "Which one is to be recorded? Its number, or q for none"
+    question = "Session to record (number, or q to quit)"
     picked: SessionWithSubAgents = click.prompt(
         question, default="", show_default=False, value_proc=parse_answer, err=True
     )
@@ -240,7 +238,7 @@ def _print_choices(shown: list[SessionWithSubAgents], total: int) -> None:
         click.echo(f"{number:3} {row}", err=True)
     if total > len(shown):
         click.echo(
-            f"    and {total - len(shown)} older ones, which vacr list -v shows with their paths",
+            f"    {total - len(shown)} older sessions: see vacr list -v",
             err=True,
         )
 
@@ -277,10 +275,9 @@ def _report_unrecorded_sub_agents(
         if session.session_id not in report.sessions
     ]
     if elsewhere:
-        command = f"for that: vacr record {' '.join(elsewhere)}"
         report.voice.notice(
-            f"vacr: {format_count(len(elsewhere), 'sub-agent')} of it in files elsewhere, not "
-            f"recorded; {command}"
+            f"vacr: {format_count(len(elsewhere), 'sub-agent')} not recorded, because the files "
+            f"are elsewhere. To record: vacr record {' '.join(elsewhere)}"
         )
 
 
@@ -330,13 +327,15 @@ def _record_folders(
 ) -> int:
     """Record the sessions in folders, from where an earlier run stopped; return the exit code."""
     if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112 - a user's path
-        raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
+        raise UsageError(
+            "recording a folder writes one file per session", hint="Name a folder: -o DIR/"
+        )
     if not is_output_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
         raise UsageError(
-            f"the records of a folder cannot go into one file, {output}",
-            hint="End the name in / for a folder.",
+            f"recording a folder writes one file per session, but {output} is one file",
+            hint="Name a folder: -o DIR/",
         )
-    # In a folder, sub-agents' files are places of their own.
+    # In a folder, the files of sub-agents are found on their own.
     recording = replace(recording, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
     trees = assign_output_folders(
@@ -379,15 +378,15 @@ def _record_folders(
         remove_leftover_files(target)  # A process that died may have left some.
     if journal.failed:
         report.voice.notice(
-            "vacr: what is done cannot be noted, so that the next run begins anew: "
-            f"{journal.failed}"
+            f"vacr: cannot write the journal of this run: {journal.failed}. The next run will "
+            "start over."
         )
     report.finish()
     if run.stopping:
-        report.voice.error("vacr: interrupted; run the same again to go on from here")
+        report.voice.error("vacr: interrupted. To continue, run the same command again.")
         return _EXIT_INTERRUPTED
     if not report.agents and not report.failed:
-        report.voice.error(f"vacr: {', '.join(folders)}: no session in it")
+        report.voice.error(f"vacr: {', '.join(folders)}: no sessions found")
         return EXIT_NO_SESSION
     return report.exit_code
 
@@ -396,7 +395,7 @@ def _record_folders(
 def _start_workers(
     cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice
 ) -> Iterator[RecordingRun]:
-    """Yield a run with its workers: processes here, or those of a cluster."""
+    """Yield a run with its workers: local processes, or the workers of a cluster."""
     if cluster is None:
         yield RecordingRun(jobs or count_cores(), voice.notice)
         return
@@ -411,15 +410,15 @@ def _start_workers(
 
 @contextmanager
 def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
-    """Stop the run on Ctrl-C after the tasks that have begun; on a second one, at once."""
+    """Finish the running tasks on Ctrl-C; stop at once on a second Ctrl-C."""
 
     def stop(*_: Any) -> None:
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True
         if sys.stderr.isatty():
-            print_message("")  # ends the line of the progress bar
-        voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
+            print_message("")  # End the line of the progress bar.
+        voice.error("vacr: stopping after the current sessions; press Ctrl-C again to stop at once")
 
     before = signal.signal(signal.SIGINT, stop)
     try:

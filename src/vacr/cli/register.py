@@ -1,8 +1,8 @@
-"""`vacr register`: statements → transparent statements, with the receipt of a log in them.
+"""`vacr register`: statements → transparent statements, which contain the receipt of a log.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["register", "--pending"])
-    0 items in the outbox: 0 done, 0 left
+    0 items in the outbox: 0 registered, 0 left
     0
 
 Statements whose service cannot be reached wait in the outbox; `--pending` registers them later.
@@ -46,9 +46,11 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
-@click.option("--service", metavar="URL", help="The address of the service.")
-@click.option("--pending", is_flag=True, help="Register what is in the outbox.")
-@click.option("--again", is_flag=True, help="Register also what has a receipt of the log already.")
+@click.option("--service", metavar="URL", help="Address of the service.")
+@click.option("--pending", is_flag=True, help="Register the statements in the outbox.")
+@click.option(
+    "--again", is_flag=True, help="Register even if the statement already has a receipt of the log."
+)
 @service_options
 @partial(output_options, default="the statement itself")
 @voice_options
@@ -64,12 +66,11 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Register statements in a transparency service: FILE is a statement, or lies beside its
-    statement, FILE.cose.
+    """Register statements in a transparency log, and add the receipts to them.
 
-    The receipt is verified and put into the statement, which proves from then on that the log has
-    it. Registering again gives the same entry. When the service cannot be reached, the statement is
-    remembered in the outbox.
+    FILE is a statement, or a file with a statement FILE.cose. vacr verifies the receipt and adds it
+    to the statement, which then proves that the log contains it. Registering again gives the same
+    entry. If the service cannot be reached, the statement waits in the outbox.
 
     \b
     Example:
@@ -86,14 +87,12 @@ def command(
     services = load_service_settings(**options)
     if pending:
         if files or output is not None:
-            raise UsageError(
-                "--pending is for what is in the outbox", hint="Leave files and -o out."
-            )
+            raise UsageError("--pending takes neither files nor -o", hint="Omit them.")
         return _register_pending(services, service, voice, again=again)
     if not files:
-        raise UsageError("nothing to register", hint="Name statements, or give --pending.")
+        raise UsageError("nothing to register", hint="Name statements, or add --pending.")
     if service is None:
-        raise UsageError("no service", hint="Name one: --service https://log.example.org")
+        raise UsageError("no --service", hint="Add the address: --service https://log.example.org")
     check_single_output(files, output)
     emit = (lambda data: write_bytes([data])) if output == STDIN else None
     target = RegistrationTarget(output, files, overwrite, emit)
@@ -112,8 +111,8 @@ def command(
             advance()
     if not pairs:
         voice.error(
-            f"nothing to register in {', '.join(files)}",
-            "The names of statements end in .cose; vacr sign makes them.",
+            f"no statements found in {', '.join(files)}",
+            "Statements end in .cose. To create one: vacr sign FILE --key KEY",
         )
     exit_codes = [document["exit"] for document in documents]
     voice.data({"statements": documents, "left": sum(code != 0 for code in exit_codes)})
@@ -126,8 +125,8 @@ def report_registration(
     """Print the outcome of a registration, which `document` describes."""
     name = document["statement"]
     if outcome.logged is not None:
-        state = "has a receipt already" if outcome.state == STATE_UNCHANGED else "registered"
-        whose = ", by a key as the service says" if outcome.has_unpinned_key else ""
+        state = "already has a receipt" if outcome.state == STATE_UNCHANGED else "registered"
+        whose = "; log key not pinned, add --log-key" if outcome.has_unpinned_key else ""
         voice.result(f"{name}: {state}, {outcome.logged}{whose}")
     if outcome.error is not None:
         where = "" if name in str(outcome.error) else f"{name}: "
@@ -158,12 +157,12 @@ def _register_pending(
     more = f"; {format_count(run.others, 'item')} for other services" if run.others else ""
     voice.result(
         f"{format_count(len(run.items), 'item')} in the outbox{whose}: "
-        f"{len(run.items) - failed} done, {left} left{more}"
+        f"{len(run.items) - failed} registered, {left} left{more}"
     )
     if left:
         voice.notice(
-            f"  The outbox is {services.outbox.folder}; an item that is of no use any more can "
-            "be removed there."
+            f"  Items stay in {services.outbox.folder} until they are registered; delete the ones "
+            "you no longer need."
         )
     voice.data({"statements": documents, "left": left})
     return combine_exit_codes(exit_codes)
@@ -175,6 +174,6 @@ def _explain_item_removal(
     """Print how to remove an item that can never be registered."""
     if outcome.state == STATE_FAILED and isinstance(outcome.error, UnreadableInput):
         voice.notice(
-            "  It stays in the outbox; if it is of no use any more, remove "
+            "  It stays in the outbox. If you no longer need it, delete "
             f"{services.outbox.path(item)}"
         )

@@ -1,4 +1,4 @@
-"""`vacr replay`: sessions over a base → the files they left."""
+"""`vacr replay`: sessions over a base → the files as the sessions left them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ from vacr.workflows import drop_duplicate_recordings, read_input_records
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="The files as they were before: a git repository, bare or not.",
+    help="Git repository with the files as they were before the sessions.",
 )
-@click.option(
-    "--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole."
-)
-@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+@click.option("--out", metavar="FOLDER", type=PATH, help="Folder to write complete files to.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
 def command(
     files: tuple[str, ...],
@@ -41,13 +39,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Rebuild the files that sessions left, from what the sessions show, and from the base where
-    one is given.
+    """Rebuild the files that sessions changed, from the sessions and from --base.
 
-    FILEs are records or native sessions, replayed together in the order of time. A file is written
-    only when all of it is known, byte for byte; nothing is removed from the folder, and without
-    --overwrite nothing in it is replaced. The report names every file that the sessions changed,
-    whether it is known whole or deleted, and what proves it.
+    FILE is a record or a native session. Several are replayed together, in order of time. The
+    report lists every changed file, whether it is complete, partial or deleted, and the evidence. A
+    file is written only if every byte of it is known. Files in the folder are never removed, and
+    replaced only with --overwrite.
 
     \b
     Example:
@@ -77,14 +74,16 @@ def command(
         report.append({"path": path, **about})
         if path in clashing:
             voice.notice(
-                f"{path}: sessions of several folders left it differently, so it is not written"
+                f"{path}: not written: sessions in several folders left different versions of it"
             )
         elif out is not None and _is_inside_git_folder(path):
-            voice.notice(f"{path}: what git keeps for itself is not written")
-        state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
-        voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'nothing proved'}")
+            voice.notice(f"{path}: not written: files of git itself are never written")
+        state = (
+            "deleted" if about.get("deleted") else "complete" if about["complete"] else "partial"
+        )
+        voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'no evidence'}")
     if not changed_files:
-        voice.notice("The sessions changed no file.")
+        voice.notice("The sessions changed no files.")
     voice.data({"files": report})
     return 0
 
@@ -98,7 +97,7 @@ def _find_clashing_paths(
 
 
 def _is_inside_git_folder(path: str) -> bool:
-    """Return whether a path leads into the folder of git, where files can run commands."""
+    """Return whether a path leads into the folder of git: files in it can run commands."""
     seen = "".join(
         char for char in path if unicodedata.category(char) != "Cf"
     )  # Some file systems ignore these characters.
@@ -109,21 +108,22 @@ def _is_inside_git_folder(path: str) -> bool:
 
 
 def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder, or none of them if one may not be written.
+    """Write files into a folder; if one of them may not be written, write none.
 
     Raises:
-        UsageError: a link leads out of the folder, or another file is there.
+        UsageError: a link leads out of the folder, or a file exists with other content.
     """
     for path, data in files.items():
         target = folder / path
         if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
             raise UsageError(
-                f"a link leads {target} out of the folder", hint="Give an empty folder with --out."
+                f"{target} is outside the folder, because of a symbolic link",
+                hint="Name an empty folder with --out.",
             )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
                 f"{target} exists with different content",
-                hint="Give an empty folder with --out, or --overwrite.",
+                hint="Add --overwrite to replace it, or name an empty folder with --out.",
             )
     for path, data in files.items():
         write_file_atomically(folder / path, [data])

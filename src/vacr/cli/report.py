@@ -1,10 +1,10 @@
 """The report of a recording run: a line for each record, or a table by agent for a folder.
 
-Results are printed as they come in; only what `--format json` prints as one document is kept.
+Results are printed as they come in. Only `--format json`, which prints one document, keeps them.
 
     >>> from vacr.cli.report import _format_drift
     >>> _format_drift({"fields": {"mood": 2, "taste": 1}})
-    '2 fields unknown to this version: mood (2), taste (1)'
+    '2 unknown fields: mood (2), taste (1)'
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COUNT_COLUMNS = (
 
 @dataclass
 class RecordingReport:
-    """The results of a run, which are printed as they come in."""
+    """The results of a run, printed as they come in."""
 
     voice: Voice
     folder: bool
@@ -116,14 +116,14 @@ class RecordingReport:
         if len(record["notices"]) > _MAX_NOTICES:
             more = format_count(len(record["notices"]) - _MAX_NOTICES, "more line")
             voice.notice(
-                f"vacr: {name}: and {more} like these; --format json lists them all", level
+                f"vacr: {name}: {more} with notices; --format json lists all of them", level
             )
         for missing in record["left-out"]:
-            voice.notice(f"vacr: left out: {missing['file']}: {missing['reason']}", level)
+            voice.notice(f"vacr: {missing['file']}: skipped: {missing['reason']}", level)
         if record["drift"]:
-            voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept as found", level)
+            voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept unchanged", level)
         if "stale" in record:
-            remark = "holds the source of the older record; record with --seal-source to renew it"
+            remark = "belongs to the older record; add --seal-source to replace it"
             voice.notice(f"vacr: {record['stale']} {remark}", level)
         if record["output"] is None or voice.verbose < level:
             return
@@ -167,7 +167,7 @@ class RecordingReport:
         self.print_remarks()
 
     def print_remarks(self) -> None:
-        """Print remarks about a whole folder, such as the number of files that are not sessions."""
+        """Print remarks about a whole folder, such as how many files are not sessions."""
         if not self.folder:
             return
         remarks = [format_count(self.failed, "failure")] if self.failed else []
@@ -176,15 +176,15 @@ class RecordingReport:
             remarks.append(f"{format_count(notices, 'notice')} (-v shows them)")
         if self.secrets:
             remarks.append(
-                f"{format_count(self.secrets, 'record')} with a secret in it, at the pointers in "
-                "vacr.secrets"
+                f"{format_count(self.secrets, 'record')} with share links (see vacr.secrets); "
+                "not scanned for other credentials"
             )
         if self.not_sessions:
             remarks.append(
-                f"{format_count(self.not_sessions, 'file')} without a session (-v names them)"
+                f"{format_count(self.not_sessions, 'file')} skipped: not a session (-v lists them)"
             )
         if self.drift:
-            remarks.append(f"unknown to this version: {_format_top_counts(self.drift)}")
+            remarks.append(f"unknown to this version of vacr: {_format_top_counts(self.drift)}")
         for line in remarks:
             self.voice.result(line)
 
@@ -211,8 +211,8 @@ def _format_drift(drift: dict[str, dict[str, int]]) -> str:
     """Return the unknown members, the most frequent first."""
     parts = []
     for kind, counts in sorted(drift.items(), reverse=True):
-        count = format_count(len(counts), kind[:-1])
-        parts.append(f"{count} unknown to this version: {_format_top_counts(counts)}")
+        count = format_count(len(counts), f"unknown {kind[:-1]}")
+        parts.append(f"{count}: {_format_top_counts(counts)}")
     return "; ".join(parts)
 
 

@@ -4,7 +4,7 @@
 >>> run_command_line(["record", "examples/codex-cli.jsonl", "--seal-source", "-q"])
 0
 >>> run_command_line(["restore", "codex-cli.acr.json", "-o", "native/"])
-native/codex-cli.jsonl: 6.8 kB, as recorded
+native/codex-cli.jsonl: 6.8 kB, digest matches
 0
 """
 
@@ -36,12 +36,12 @@ _MAX_PART_BYTES = 1 << 40
     required=True,
     metavar="FOLDER/",
     type=PATH,
-    help="The folder to restore into; made if need be.",
+    help="Folder to restore into; created if missing.",
 )
 @click.option(
-    "--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]"
+    "--source", metavar="FILE", type=PATH, help="Sealed source.  [default: next to the record]"
 )
-@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
 def command(
     record: str,
@@ -52,10 +52,10 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> None:
-    """Give back the native files of a record, byte for byte, from its sealed source.
+    """Restore the native files of a record, byte for byte, from its sealed source.
 
-    The record must be as it was made, and every file is compared with the digest in it before
-    anything is written.
+    Before anything is written, vacr checks that the record is unmodified and that every file
+    matches its digest in the record.
 
     \b
     Example:
@@ -64,8 +64,8 @@ def command(
     """
     if output == STDIN:
         raise UsageError(
-            "a folder is needed, for a source may have several files",
-            hint="Give one with -o FOLDER/.",
+            "cannot restore to standard output: a source may have several files",
+            hint="Name a folder: -o DIR/",
         )
     voice = Voice(format, quiet, verbose)
     manifest = _read_source_manifest(record)
@@ -81,11 +81,12 @@ def command(
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(
-                f"{path} exists with different content", hint="Give --overwrite, or another folder."
+                f"{path} exists with different content",
+                hint="Add --overwrite to replace it, or name another folder.",
             )
     for path, data in parts:
         write_file_atomically(path, [data], sealed)
-        voice.result(f"{path}: {format_size(len(data))}, as recorded")
+        voice.result(f"{path}: {format_size(len(data))}, digest matches")
     files = [
         {"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()}
         for path, data in parts
@@ -104,13 +105,13 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
     root = os.path.realpath(folder)
     for path in paths:
         if times[path] > 1 or path in folders:
-            hint = "Record the session again, or find the record as it was made."
+            hint = "Record the session again, or find an unmodified copy of the record."
             raise InvalidRecord(
                 f"the record names {path.name} twice", where="/vacr/source/parts", hint=hint
             )
         if not Path(os.path.realpath(path)).is_relative_to(root):
             raise InvalidRecord(
-                f"a link leads {path} out of the folder",
+                f"{path} is outside the folder, because of a symbolic link",
                 where=str(folder),
                 hint="Restore into a new folder.",
             )
@@ -120,15 +121,15 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
     """Return the manifest of a record's source.
 
     Raises:
-        InvalidRecord: the record names no source, or was changed after it was made.
-        UnreadableInput: there is no record.
+        InvalidRecord: the record has no source manifest, or was modified.
+        UnreadableInput: the file is not a record.
     """
     try:
         record, _ = read_json_or_cbor(path)
     except UnreadableInput as error:
         place = error.where if error.where.startswith(path) else f"{path}: {error.where}"
         raise UnreadableInput(
-            error.message, where=place, hint="Give the record, such as abc.acr.json."
+            error.message, where=place, hint="Name a record, such as abc.acr.json."
         ) from error
     try:
         parts = record["vacr"]["source"]["parts"]
@@ -147,13 +148,15 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
         well_formed, manifest = False, []
     if not well_formed or not manifest:
         hint = (
-            "Give a record that vacr made with --seal-source; one of another version is "
-            "converted first: vacr convert --to v3."
+            "Name a record that vacr made with --seal-source. Convert a record of version 1 or 2 "
+            "first: vacr convert --to v3"
         )
-        raise InvalidRecord("no source is named in it", where=path, hint=hint)
+        raise InvalidRecord("the record has no source manifest", where=path, hint=hint)
     if is_made_by_vacr(record) and record.get("id") != compute_record_id(record):
-        changed = "the record was changed after it was made: its id is not that of its content"
+        changed = "the record was modified: its id does not match its content"
         raise InvalidRecord(
-            changed, where=path, hint="Record the session again, or find the record as it was made."
+            changed,
+            where=path,
+            hint="Record the session again, or find an unmodified copy of the record.",
         )
     return manifest

@@ -1,4 +1,4 @@
-"""`vacr schema`: show a schema, or make random instances of it."""
+"""`vacr schema`: show a schema, or generate random instances of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vacr.workflows import check_rule_exists, load_schema, load_schema_text
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Show the schemas that records follow, and make random instances of them.
+    """Show the schemas of records, and generate random instances of them.
 
     \b
     Example:
@@ -27,8 +27,8 @@ def command() -> None:
 
 
 @command.command(short_help="Print a schema in CDDL.")
-@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Show this rule only.")
-@schema_option(default="v3", show_default=True, help="The schema.")
+@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Show only this rule.")
+@schema_option(default="v3", show_default=True, help="Schema to use.")
 @voice_options
 def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:
     """Print a schema in CDDL.
@@ -42,19 +42,19 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     compiled = load_schema(schema)
     if rule and rule not in compiled.rules:
         raise UsageError(
-            f"{schema} has no rule {rule!r}", hint=f"Its rules are {', '.join(compiled.rules)}."
+            f"{schema} has no rule {rule!r}", hint=f"Its rules: {', '.join(compiled.rules)}."
         )
     text = compiled.rule_text(rule) if rule else load_schema_text(schema).rstrip("\n")
     voice.lines(text)
     voice.data({"schema": schema, "rules": list(compiled.rules), "text": text})
 
 
-@command.command(short_help="Make random valid instances.")
+@command.command(short_help="Generate random valid instances.")
 @click.option(
     "--rule",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="The rule or type to make.  [default: the schema's first]",
+    help="Rule or type to generate.  [default: the first rule of the schema]",
 )
 @click.option(
     "--count",
@@ -62,15 +62,15 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="How many to make.",
+    help="Number of instances.",
 )
 @click.option(
     "--seed",
     metavar="N",
     type=int,
-    help="Make the same ones again.  [default: a new one each time, told with -v]",
+    help="Seed, to generate the same instances again.  [default: random; -v shows it]",
 )
-@schema_option(default="v3", show_default=True, help="The schema.")
+@schema_option(default="v3", show_default=True, help="Schema to use.")
 @click.option("--cbor", is_flag=True, help="Write a sequence of CBOR items instead of JSON lines.")
 @voice_options
 def generate(
@@ -83,7 +83,7 @@ def generate(
     quiet: bool,
     verbose: int,
 ) -> None:
-    """Make random instances that a rule accepts, one JSON value a line.
+    """Generate random valid instances of a rule, one JSON value per line.
 
     \b
     Example:
@@ -93,7 +93,7 @@ def generate(
     if cbor and voice.json:
         raise UsageError(
             "--cbor and --format json exclude each other",
-            hint="CBOR items cannot be shown in JSON.",
+            hint="Omit one of them.",
         )
     compiled = load_schema(schema)
     if rule:

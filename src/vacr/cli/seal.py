@@ -1,4 +1,4 @@
-"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified.
+"""`vacr seal`: native sessions → attributed, signed, registered and verified records.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["key", "generate", "-o", "keys/", "-q"])
@@ -51,25 +51,23 @@ from vacr.workflows import (
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @signing_options
-@click.option(
-    "--service", metavar="URL", help="The transparency service to register in.  [default: none]"
-)
+@click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")
 @service_options
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="The files as they were before: a git repository, bare or not.",
+    help="Git repository with the files as they were before the session.",
 )
 @click.option(
     "--agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Whose session it is, whatever its content tells.",
+    help="Agent that wrote the session.  [default: recognised by the content]",
 )
 @click.option(
     "--seal-source",
     is_flag=True,
-    help="Keep the native bytes beside the record, for `vacr restore`.",
+    help="Keep the native bytes next to the record, for `vacr restore`.",
 )
 @click.option(
     "-o",
@@ -77,10 +75,12 @@ from vacr.workflows import (
     metavar="FOLDER",
     type=PATH,
     default=".",
-    help="Where to write.  [default: the current folder]",
+    help="Output folder.  [default: the current folder]",
 )
 @click.option(
-    "--overwrite", is_flag=True, help="Replace records and statements that are there and differ."
+    "--overwrite",
+    is_flag=True,
+    help="Replace records and statements that exist with different content.",
 )
 @voice_options
 def command(
@@ -96,11 +96,11 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Record, validate, attribute, sign, register and verify native sessions in one go.
+    """Record, attribute, validate, sign, register and verify native sessions in one step.
 
-    For each session there is a record with `file-attribution`, and its statement beside it with the
-    receipt of the log. Run it again, and what holds stays as it is: nothing is signed twice. When
-    the service cannot be reached, all else is done, and the statement is remembered in the outbox.
+    Writes a record with `file-attribution` for each session, and next to it the statement with the
+    receipt of the log. A second run keeps everything that is still valid, and signs nothing twice.
+    If the service cannot be reached, the statement waits in the outbox.
 
     \b
     Example:
@@ -112,7 +112,8 @@ def command(
     is_file = os.path.exists(output) and not os.path.isdir(output)  # noqa: PTH110, PTH112 - a user's path
     if STDIN in (*paths, output) or is_file:
         raise UsageError(
-            "sessions are sealed from files, into a folder", hint="Say which with -o FOLDER/."
+            "seal reads files and writes into a folder, not standard input or one file",
+            hint="Name a folder: -o DIR/",
         )
     signing = load_signing_settings(**pop_signing_options(options))
     registrar = None
@@ -132,7 +133,7 @@ def command(
             documents += _report_group(group, result, service, voice)
             advance()
     if not documents and not report.failed:
-        voice.error(f"vacr: {', '.join(paths)}: no session in it")
+        voice.error(f"vacr: {', '.join(paths)}: no sessions found")
         return EXIT_NO_SESSION
     return _report_run(documents, report, service, voice)
 
@@ -162,13 +163,11 @@ def _report_run(
 ) -> int:
     """Print the summary of a run, and return its exit code."""
     if service is None and documents:
-        voice.notice(
-            "Not registered in a log: no --service was named. vacr register does that later."
-        )
+        voice.notice("Not registered in a log. To register: vacr register FILE --service URL")
     exit_codes = [document["exit"] for document in documents if document["exit"]]
     if len(documents) > 1:
         sealed, failed = len(documents) - len(exit_codes), len(exit_codes)
-        voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} not")
+        voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} failed")
     report.print_remarks()
     skipped = {"skipped": report.skipped} if report.folder else {}
     voice.data({"sealed": documents, "errors": report.errors, **skipped})

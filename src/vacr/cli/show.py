@@ -11,7 +11,7 @@
     1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, 0 min 18 s
     0
 
-Rows are printed as they are made, so that the first is on the screen before the last is read.
+Each row is printed as soon as it is read, so a large session starts to show at once.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ _EXIT_NO_MATCH = 1
     type=click.Choice(DETAIL_LEVELS),
     default=NORMAL_DETAIL,
     show_default=True,
-    help="How much is shown of each.",
+    help="How much of each row to show.",
 )
 @filter_options
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Colours.  [default: on a terminal]",
+    help="When to use colours.  [default: on a terminal]",
 )
-@click.option("--no-pager", is_flag=True, help="Print it all at once.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @streaming_voice_options
 def command(
     path: str,
@@ -82,13 +82,12 @@ def command(
     verbose: int,
     **filters: Any,
 ) -> int:
-    """Show a conversation: what was asked, what was answered, each tool call in a line, edits as
-    diffs, and what it adds up to.
+    """Show a conversation: prompts, answers, tool calls, edits as diffs, and totals.
 
-    It takes a record, or a native session. Of a FOLDER, all conversations in it are shown, or those
-    in which a filter finds something, each under the name of its file. -v tells where in the record
-    each row is, for --entry and for links. What is shown is not verified: `vacr verify` does that.
-    Nothing in a session can drive the terminal: control characters are shown as what they are.
+    RECORD may also be a native session. For a FOLDER, all conversations are shown; with a filter,
+    only the conversations with a match. -v shows the place of each row in the record, for --entry
+    and for links. Control characters are escaped, so a session cannot affect your terminal. Nothing
+    is verified; use `vacr verify` for that.
 
     \b
     Example:
@@ -119,14 +118,14 @@ def command(
         )
     if run.count or row_filter == RowFilter():
         return run.exit_code
-    voice.notice(f"vacr: {path}: nothing in it is what was asked for")
+    voice.notice(f"vacr: {path}: no entries match")
     if row_filter.tools and run.tools:
-        voice.notice(f"  Its tools are {', '.join(sorted(run.tools))}.")
+        voice.notice(f"  Tools in it: {', '.join(sorted(run.tools))}.")
     return run.exit_code or _EXIT_NO_MATCH
 
 
 class _ShowRun:
-    """The rows that a user asked for, record by record."""
+    """The rows that match the filter, record by record."""
 
     def __init__(self, path: str, chosen: RowFilter, voice: Voice) -> None:
         """Take the path, and the filter for rows."""
@@ -192,13 +191,13 @@ def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
 
 
 def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
-    """Print text as it comes, on a terminal through a pager."""
+    """Print text piece by piece; on a terminal, through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
             if not print_text(piece, color=coloured, newline=False):
                 break
         return
-    # As git does it: less shows colours, quits if one screen is enough, and leaves the text there.
+    # As in git: less shows colours, quits if one screen is enough, and leaves the text there.
     os.environ.setdefault("LESS", "-FRX")
     click.echo_via_pager(text, color=None if coloured else False)
 

@@ -1,4 +1,4 @@
-"""`vacr sign`: records and native sessions → signed statements beside them."""
+"""`vacr sign`: records and native sessions → signed statements."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from vacr.workflows import (
     type=click.Choice(STATEMENT_PROFILES),
     default=HASH_ENVELOPE,
     show_default=True,
-    help="The form of the statement.",
+    help="How the statement refers to the file, or contains it.",
 )
 @click.option(
     "--subject",
     metavar="TEXT",
-    help="What it is about.  [default: the record's id, or the digest of the bytes]",
+    help="Subject of the statement.  [default: the id of the record, or the digest of the file]",
 )
-@partial(output_options, default="beside a record, else the current folder")
+@partial(output_options, default="next to a record; else the current folder")
 @voice_options
 def command(
     files: tuple[str, ...],
@@ -63,10 +63,10 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Sign records, or native sessions as they are: FILE.cose says who signed which bytes.
+    """Sign records or native sessions: write a signed statement, FILE.cose, about each FILE.
 
-    The file itself stays as it is. The statement of a record is written beside it, that of another
-    file into the current folder.
+    FILE itself does not change. The statement about a record is written next to it; a statement
+    about another file goes into the current folder.
 
     \b
     Example:
@@ -82,8 +82,8 @@ def command(
         file = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
         if file.data is None:
             voice.notice(
-                f"{path}: larger than {format_size(LARGE_FILE_SIZE)}, so its trace-metadata is "
-                "left out"
+                f"{path}: signed without trace-metadata, because it is larger than "
+                f"{format_size(LARGE_FILE_SIZE)}"
             )
         statement = signing.sign_file(file, subject)
         if output == STDIN:
@@ -98,7 +98,7 @@ def command(
 
 
 def _choose_target(path: str, output: str | None) -> Path:
-    """Return the file of a statement: beside a record, for other files in the current folder."""
+    """Return the file of a statement: next to a record, else in the current folder."""
     name = Path(path).name + STATEMENT_SUFFIX
     if output is None:
         return Path(path).with_name(name) if path.endswith(RECORD_SUFFIXES) else Path(name)

@@ -6,10 +6,10 @@
     claude-code         1        1      4       1     97,316  95,784         606        0:00:18
     models, by tokens out: claude-opus-4-6 606
     tools: Edit 2, Read 1, Bash 1 (1 failed)
-    files: 1 that calls asked to change (+6 -1)
+    files: 1 edited (+6 -1)
     0
 
-On a narrow terminal, columns are left out one by one.
+A narrow terminal shows fewer columns.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls"
     type=click.Choice(GROUPINGS),
     default=BY_AGENT,
     show_default=True,
-    help="What to add up by.",
+    help="How to group the sessions.",
 )
 @voice_options
 def command(
@@ -63,12 +63,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Add up sessions: tokens, cost, models, tools, errors and time, as their records say. Nothing
-    is priced here.
+    """Add up the tokens, cost, models, tools, errors and time of sessions.
 
-    It takes records and native sessions, files and folders. A session that was recorded more than
-    once counts once, by its longest recording. What was copied from another session is not counted
-    again.
+    The arguments are records, native sessions, or folders of them. If a session was recorded
+    several times, only the longest recording counts. Entries copied from another session are not
+    counted twice. Costs are those in the records; vacr has no price list.
 
     \b
     Example:
@@ -100,8 +99,7 @@ def command(
         for line in _format_stats_table(by, groups, total):
             voice.result(line)
     if totals.repeated:
-        repeated = format_count(totals.repeated, "other recording")
-        voice.notice(f"vacr: {repeated} of the same sessions left out")
+        voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
     return max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
@@ -120,9 +118,9 @@ def _scan_input_path(path: str) -> Any:
         return
     if not has_items:
         yield UnreadableInput(
-            "there is no record in it, and no session",
+            "no records or sessions found",
             where=path,
-            hint="vacr list -v shows where sessions are.",
+            hint="To find sessions: vacr list -v",
         )
 
 
@@ -177,10 +175,7 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
             )
             lines.append(f"{name}: {', '.join(parts)}{rest}")
     if total.files:
-        lines.append(
-            f"files: {len(total.files):,} that calls asked to change (+{total.added:,} "
-            f"-{total.removed:,})"
-        )
+        lines.append(f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})")
     return lines
 
 

@@ -24,10 +24,10 @@ from vacr.workflows import (
     "--rule",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="The rule or type to check against, such as session-trace or '[* entry]'.",
+    help="Rule or type to check against, such as session-trace or '[* entry]'.",
 )
-@schema_option(help="The schema.  [default: the one the record's version names]")
-@click.option("--strict", is_flag=True, help="Exit 5 when there are remarks.")
+@schema_option(help="Schema to check against.  [default: by the version of the record]")
+@click.option("--strict", is_flag=True, help="Exit with 5 if there are remarks.")
 @voice_options
 def command(
     files: tuple[str, ...],
@@ -40,9 +40,9 @@ def command(
 ) -> int:
     """Check records, session traces, arrays of entries and signed records, in JSON or CBOR.
 
-    One line for each file; for an invalid one also what is wrong, where, and which rule says so.
-    Remarks, shown with -v, are what real sessions do have: calls without an answer, lines out of
-    order. Of a FOLDER, all records in it and below are checked.
+    Prints one line per file. For an invalid file, vacr also prints each finding with its place and
+    the violated rule. -v shows remarks: irregularities of real sessions, such as calls without a
+    result. In a FOLDER, all records are checked, with those in subfolders.
 
     \b
     Example:
@@ -67,7 +67,7 @@ def command(
 
 
 def _report_verdict(verdict: FileVerdict, voice: Voice) -> None:
-    """Print a verdict, or why there is none."""
+    """Print a verdict, or the reason why the file could not be checked."""
     error = verdict.error
     if error is not None:
         place = f" ({error.where})" if error.where and error.where != verdict.path else ""

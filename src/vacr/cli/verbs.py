@@ -93,7 +93,7 @@ class OrderedVerbGroup(click.Group):
 @click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
 @voice_options
 def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> None:
-    """Print what makes a shell complete vacr's verbs and options.
+    """Print the script by which a shell completes verbs and options.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> No
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise UsageError(f"no completion for {shell}")
+        raise UsageError(f"completion does not support {shell}")
     script = kind(group, {}, "vacr", "_VACR_COMPLETE").source()
     voice = Voice(format, quiet, verbose)
     voice.data({"shell": shell, "script": script, "how": _INSTALL_HINTS[shell]})

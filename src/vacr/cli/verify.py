@@ -1,4 +1,4 @@
-"""`vacr verify`: statements and their files → who signed what, or why it is not verified.
+"""`vacr verify`: statements and their files → the signer, or the reason for the failure.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["key", "generate", "-o", "keys/", "-q"])
@@ -13,7 +13,7 @@
     claude-code.acr.json: verified: key ... signed record ...
     0
 
-One statement gets a line for each check, several statements get a line each.
+For one statement, a line per check is printed; for several, a line per statement.
 """
 
 from __future__ import annotations
@@ -52,78 +52,80 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A public key, or a root certificate; may be given again.",
+    help="Trusted public key or root certificate; repeatable.",
 )
-@click.option("--issuer", metavar="URI", help="Who has to have signed.")
-@click.option("--subject", metavar="TEXT", help="What it has to be about.")
+@click.option("--issuer", metavar="URI", help="Require this issuer.")
+@click.option("--subject", metavar="TEXT", help="Require this subject.")
 @click.option(
     "--alg",
     metavar="NAME",
     multiple=True,
-    help="An algorithm that is allowed; may be given again.  [default: all known]",
+    help="Allowed signature algorithm; repeatable.  [default: all known]",
 )
-@click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
+@click.option(
+    "--eku", metavar="OID", help="Require this extended key usage of the signer's certificate."
+)
 @click.option(
     "--timestamp-trust",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A root certificate of a timestamp authority; may be given again.",
+    help="Root certificate of a timestamp authority; repeatable.",
 )
-@click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
-@log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
+@click.option("--require-timestamp", is_flag=True, help="Fail if there is no timestamp.")
+@log_key_option(help="Public key of a log, or its folder: require a receipt of it.")
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What of a statement is in the log.",
+    help="Part of a statement that the log stores.",
 )
 @click.option(
     "--schema-version",
     metavar="N",
-    help="The version of the schema that records have to follow, such as 3.",
+    help="Require this version of the schema, such as 3.",
 )
 @click.option(
     "--source",
     metavar="PATH",
     type=PATH,
-    help="The native session: make the record again, and compare.",
+    help="Native session: record it again, and compare.",
 )
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="The repository that an attribution was made with.",
+    help="Repository that the attribution was computed with.",
 )
 @click.option(
     "--require-evidence",
     type=click.Choice([tier.label for tier in (Tier.AFFIRMING, Tier.WARNING)]),
-    help="How well something has to vouch for how it was recorded.",
+    help="Require evidence of the recording, appraised at least as this.",
 )
 @click.option(
     "--evidence",
     metavar="FILE",
     type=PATH,
-    help="Evidence, or a result.  [default: beside the file, or in the statement]",
+    help="Evidence, or its result.  [default: next to the file, or in the statement]",
 )
 @click.option(
     "--evidence-policy",
     metavar="FILE",
     type=PATH,
-    help="Appraise evidence here, by a policy in TOML.",
+    help="Appraise the evidence by this policy (TOML).",
 )
 @click.option(
     "--verifier-key",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A verifier whose results are believed; may be given again.",
+    help="Public key of a verifier whose results you accept; repeatable.",
 )
-@click.option("--nonce", metavar="HEX", help="The nonce that evidence was asked for with.")
+@click.option("--nonce", metavar="HEX", help="Nonce that the evidence must contain.")
 @click.option(
     "--require-hardware",
     is_flag=True,
-    help="Fail unless certified hardware vouches for it, not a key in software.",
+    help="Fail if the evidence is signed by a software key, not by certified hardware.",
 )
 @voice_options
 def command(
@@ -150,11 +152,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or
-    the statement.
+    """Verify signed records and sessions, against keys that you trust.
 
-    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at
-    hand. Of a FOLDER, all statements in it are verified, and a record without one fails.
+    FILE is a statement, or a file with a statement FILE.cose. No key is trusted by default. ✓ means
+    passed, ✗ failed, ? undecided: something needed for the check is missing. In a FOLDER, all
+    statements are verified, and a record without a statement fails.
 
     \b
     Example:
@@ -168,13 +170,13 @@ def command(
     evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
     if require_evidence is None and any(evidence_settings):
         raise UsageError(
-            "evidence is looked at when it is asked for",
-            hint="Give --require-evidence affirming as well.",
+            "the options for evidence need --require-evidence",
+            hint="Add --require-evidence affirming.",
         )
     if STDIN in files:
         raise UsageError(
-            "what comes through a pipe has no statement beside it",
-            hint="Name the file, or the statement.",
+            "cannot verify standard input: there is no statement file next to it",
+            hint="Name the file, or its statement.",
         )
     evidence_options = None
     if require_evidence is not None:
@@ -197,7 +199,7 @@ def command(
         evidence=evidence_options,
     )
     load_verification_policy(options)
-    # A file and its statement may both have been named.
+    # The user may have named both a file and its statement.
     pairs = list(dict.fromkeys(pair for path in files for pair in find_statement_pairs(path)))
     verdicts = list(judge_statements(pairs, options))
     if len(verdicts) == 1:
@@ -206,11 +208,11 @@ def command(
         _report_verdicts(verdicts, voice)
     else:
         voice.error(
-            f"nothing to verify in {', '.join(files)}",
-            "The names of statements end in .cose; vacr sign makes them.",
+            f"no statements found in {', '.join(files)}",
+            "Statements end in .cose. To create one: vacr sign FILE --key KEY",
         )
     again = shlex.join(["vacr", "verify", *sys.argv[2:]])
-    voice.result(f"again: {again}")
+    voice.result(f"To repeat: {again}")
     verified = sum(verdict["verified"] for verdict in verdicts)
     voice.data({"results": verdicts, "verified": verified, "again": again})
     # A failure outranks an unreadable input.
@@ -219,7 +221,7 @@ def command(
 
 
 def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
-    """Print the checks of one statement, then who signed what and when."""
+    """Print the checks of one statement, then the signer and the time."""
     name = verdict["file"] or verdict["statement"]
     for check in verdict["checks"]:
         voice.result(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")
@@ -229,7 +231,7 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
         )
         return
     proven, claimed = find_proven_time(verdict), verdict["issued-at"]
-    when = f" {proven}" if proven else f", as they say at {claimed}" if claimed else ""
+    when = f" {proven}" if proven else f", claimed time: {claimed}" if claimed else ""
     payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
     voice.result(f"{name}: verified: {verdict['signer']} signed {payload}{when}")
 

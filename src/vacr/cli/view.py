@@ -1,4 +1,4 @@
-"""`vacr view`: a conversation as a page that verifies itself; a folder as an archive of them."""
+"""`vacr view`: a conversation as a page that verifies itself; a folder as an archive of pages."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from vacr.workflows import PageRun, VerificationOptions, format_count
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A public key, or a root certificate; may be given again.",
+    help="Trusted public key or root certificate; repeatable.",
 )
-@log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
+@log_key_option(help="Public key of a log, or its folder: require a receipt of it.")
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What of a statement is in the log.",
+    help="Part of a statement that the log stores.",
 )
 @filter_options
 @partial(output_options, default="the current folder; for a FOLDER, site/")
-@click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
+@click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
 @click.option(
-    "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve."
+    "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to serve at."
 )
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
     default=0,
-    help="On which port.  [default: any that is free]",
+    help="Port to serve at.  [default: any free port]",
 )
-@click.option("--open", is_flag=True, help="Open it in a browser.")
+@click.option("--open", is_flag=True, help="Open the page in a browser.")
 @voice_options
 def command(
     path: str,
@@ -74,14 +74,13 @@ def command(
     verbose: int,
     **filters: Any,
 ) -> int:
-    """Make a page of a conversation: one HTML file that needs no network, shows it, and verifies it
-    again in the browser.
+    """Write a conversation as one HTML file that works offline and verifies the record again.
 
-    The page holds the record's own bytes, its statement, and the keys that --trust and --log-key
-    name. The session of a sub-agent goes into the page of its parent. Of a FOLDER, an archive is
-    made: a page for each, and index.html with search. Filters choose what a page shows at first: it
-    holds the whole record still, and says that it shows a part. Exit 1 when a signature does not
-    hold; the page is made and says why.
+    The page contains the bytes of the record, its statement, and the keys of --trust and --log-key.
+    Sub-agents are shown in the page of their session. A FOLDER becomes an archive: one page per
+    session, and index.html with search. Filters choose the rows to show first; the page still
+    contains the whole record. If verification fails, the page gives the reason, and the exit code
+    is 1.
 
     \b
     Example:
@@ -92,9 +91,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     if serve and output is not None:
-        raise UsageError(
-            "a page is served, or written: one of both", hint="Leave out --serve, or -o."
-        )
+        raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
     options = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
     row_filter = build_filter(**filters)
 
@@ -123,18 +120,20 @@ def command(
 
 
 def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:
-    """Write the pages into a temporary folder, and serve them until the user interrupts."""
+    """Write the pages into a temporary folder, and serve them until Ctrl-C."""
     from vacr.app import serve_pages
 
     def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:
         voice.result(f"serving {format_count(len(names), 'page')} at {address}")
         voice.data({"address": address, "pages": names})
         if is_exposed:
-            voice.notice("vacr: whoever has the address can read it, and it travels in the clear")
+            voice.notice(
+                "vacr: anyone with this address can read the pages, and HTTP is not encrypted"
+            )
 
     with TemporaryDirectory(prefix="vacr-") as folder:
         written = [page.target for page in run.write(f"{folder}/", overwrite=True)]
-        # The page to begin with comes first.
+        # The start page comes first.
         first = [run.first] if run.first is not None else []
         pages = {path.relative_to(folder).as_posix(): Path(path) for path in (*first, *written)}
         serve_pages(pages, host, port, report_start, opens=opens)

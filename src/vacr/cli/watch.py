@@ -1,7 +1,7 @@
-"""`vacr watch`: follow the sessions of all agents on this machine, as they happen.
+"""`vacr watch`: capture the sessions of all agents on this machine, as they happen.
 
-The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.seal`. This module puts
-them together and shows the sessions, in a table on a terminal and elsewhere in lines:
+The watcher itself is in `vacr.capture`, and sealing in `vacr.workflows.seal`. This module
+connects them and shows the sessions, as a table on a terminal and as lines elsewhere:
 
     >>> import time
     >>> from vacr.cli.watch import _format_age
@@ -81,23 +81,21 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     metavar="NAME",
     multiple=True,
     shell_complete=complete_agent,
-    help="Only this agent; may be given again.",
+    help="Only this agent; repeatable.",
 )
-@click.option("--no-ui", is_flag=True, help="Print a line for what happens, instead of a table.")
-@click.option("--all", is_flag=True, help="Capture also what was there before, however old.")
+@click.option("--no-ui", is_flag=True, help="Print lines instead of a table.")
+@click.option("--all", is_flag=True, help="Also capture older sessions.")
 @click.option(
-    "--once", is_flag=True, help="Capture what there is now, seal what has ended, and end."
+    "--once", is_flag=True, help="Capture the present state, seal ended sessions, and exit."
 )
-@click.option(
-    "--poll", is_flag=True, help="Look for changes, where the system cannot tell (network folders)."
-)
-@click.option("--no-seal", is_flag=True, help="Capture only.")
+@click.option("--poll", is_flag=True, help="Poll for changes; needed for network folders.")
+@click.option("--no-seal", is_flag=True, help="Capture sessions without sealing them.")
 @click.option(
     "-o",
     "--output",
     metavar="FOLDER",
     type=PATH,
-    help="Where sealed records go.  [default: sealed/ in the state folder]",
+    help="Folder for sealed records.  [default: sealed/ in the state folder]",
 )
 @click.option(
     "--quiet-after",
@@ -105,7 +103,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=30,
     show_default=True,
-    help="When a quiet session has ended.",
+    help="Treat a session as ended after this time without changes.",
 )
 @click.option(
     "--checkpoint",
@@ -113,7 +111,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=10,
     show_default=True,
-    help="How often a checkpoint is signed.",
+    help="Time between two signed checkpoints.",
 )
 @click.option(
     "--epoch",
@@ -121,7 +119,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=24,
     show_default=True,
-    help="How long a key of the journal lasts.",
+    help="Lifetime of a journal key.",
 )
 @click.option(
     "--anchor",
@@ -129,24 +127,24 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=60,
     show_default=True,
-    help="How often a checkpoint is registered, with --service.",
+    help="Time between two registered checkpoints, with --service.",
 )
 @click.option(
     "--keep",
     metavar="DAYS",
     type=NumberRange(0),
-    help="Delete journals that were sealed so long ago.  [default: never]",
+    help="Delete journals this many days after sealing.  [default: never]",
 )
 @click.option(
     "--limit",
     metavar="MB",
     type=NumberRange(0),
-    help="Delete sealed journals, oldest first, above so many.  [default: none]",
+    help="Delete the oldest sealed journals above this total size.  [default: none]",
 )
 @click.option(
     "--service",
     metavar="URL",
-    help="The transparency service for checkpoints and records.  [default: none]",
+    help="Transparency log for checkpoints and records.  [default: none]",
 )
 @partial(signing_options, key_required=False)
 @service_options
@@ -171,12 +169,13 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Follow the sessions of all agents on this machine into a journal that keeps what was first
-    seen.
+    """Capture the sessions of all agents on this machine, as they happen, in a tamper-evident
+    journal.
 
-    It needs no hook, and takes what hooks tell where they are installed. A session that has ended
-    is sealed, as by `vacr seal`, from the journal. Ctrl-C ends it; nothing that was captured is
-    lost, and the next one goes on from there. Without --key a key of this machine is made and used.
+    Hooks are not needed; if they are installed, their events are captured too. When a session has
+    ended, vacr seals it from the journal, as `vacr seal` does. Stop with Ctrl-C: captured data is
+    safe, and the next run continues from there. Without --key, vacr creates and uses a key of this
+    machine.
 
     \b
     Example:
@@ -189,10 +188,10 @@ def command(
     roots = list_agent_roots(agent)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(
-            f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
+            f"{output} is not a folder", hint="Name a folder for sealed records with -o."
         )
     signing = pop_signing_options(options)
-    # A wrong key is reported before anything begins.
+    # A wrong key is reported before the watch starts.
     named_settings = load_signing_settings(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
@@ -240,7 +239,7 @@ def command(
             report=table.tell,
         )
         identity = format_thumbprint_uri(journal.covered.identity)
-        voice.notice(f"The journal is in {journal.folder}; its name is {identity}.")
+        voice.notice(f"Journal: {journal.folder}, identity {identity}")
         changes = FileChanges(
             [*(root.path for root in roots), state / SPOOL_FOLDER], polling=poll, report=table.tell
         )
@@ -254,20 +253,20 @@ def command(
             table.refresh(watcher, is_last=True)
     if once and not watcher.capturing.followed:
         voice.notice(
-            "No session has changed in the last day, or since the last watch. --all takes "
-            "older ones."
+            "No session has changed in the last day or since the last watch. To capture older "
+            "ones: --all"
         )
     voice.data(
         {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
     )
-    # A watch that goes on tries again; one that a timer runs has to report it.
+    # A running watch tries again. With --once, which a timer may run, the exit code reports it.
     return _EXIT_FAILED if once and watcher.fails else 0
 
 
 def _make_sealer(
     signing: SigningSettings, registrar: Registrar | None, output: Path
 ) -> SealFunction:
-    """Return the function by which the watcher seals sessions."""
+    """Return the function that the watcher calls to seal sessions."""
     seal = make_copy_sealer(signing, registrar, output)
 
     def seal_copy(agent: str, copy: SessionCopy) -> list[SealedRecord]:
@@ -277,7 +276,7 @@ def _make_sealer(
 
 
 def _choose_start_time(journal: Journal) -> float:
-    """Return the time since when sessions are captured: the last watch, or a day ago."""
+    """Return the time from which sessions are captured: the last watch, or a day ago."""
     last = journal.covered.last
     seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY_SECONDS
     return min(seen, time.time() - _DAY_SECONDS)
@@ -285,7 +284,7 @@ def _choose_start_time(journal: Journal) -> float:
 
 @contextlib.contextmanager
 def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
-    """End in order on a signal."""
+    """Shut down cleanly on a signal."""
 
     def stop(*_: object) -> None:
         changes.stop()
@@ -301,7 +300,7 @@ def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
 
 
 class _WatchTable:
-    """The sessions that are followed: a table on a terminal, elsewhere lines."""
+    """The captured sessions, as a table on a terminal and as lines elsewhere."""
 
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
         """Take the output, and decide whether a table is shown."""
@@ -337,7 +336,7 @@ class _WatchTable:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
-        """Show changes; without a table, print a session at once and then now and again."""
+        """Show changes; without a table, print a line per session at most every ten seconds."""
         if self._live is not None:
             self._live.update(self._draw(watcher), refresh=True)
             return
@@ -405,7 +404,7 @@ class _WatchTable:
 
 
 class _EntryCounter:
-    """Counts entries: of a transcript that only grows, its lines; others are read for it."""
+    """Counts entries: the lines of a transcript that only grows; other sessions are read."""
 
     def __init__(self, journal: Journal) -> None:
         """Take the journal of the sessions."""

@@ -284,7 +284,7 @@ def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
     """Return how many statements are verified, in a line."""
     verified = sum(verdict["verified"] for verdict in verdicts)
     failed = len(verdicts) - verified
-    return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} not"
+    return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} failed"
 
 
 def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:

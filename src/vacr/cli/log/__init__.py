@@ -1,4 +1,4 @@
-"""`vacr log`: make a transparency log, serve it, and look after it."""
+"""`vacr log`: create, serve and check a transparency log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from vacr.cli.verbs import LazyVerbGroup
     cls=LazyVerbGroup,
     package="vacr.cli.log",
     verbs={
-        "init": "Make a log.",
+        "init": "Create a log.",
         "serve": "Serve a log over HTTP.",
-        "fsck": "Check that every stored byte still hashes to what the log has signed.",
-        "prove": "Write the proof for an entry, or that the log only grew.",
-        "verify": "Check such a proof.",
+        "fsck": "Check the stored data against the signatures of the log.",
+        "prove": "Write a receipt for an entry, or for the growth of the log.",
+        "verify": "Check a receipt from `prove`.",
         "rotate": "Give a log new keys.",
-        "monitor": "Watch a log: it must never fork nor shrink.",
-        "witness": "Cosign the checkpoints of logs that only grew.",
+        "monitor": "Watch a log, and report if it forks or shrinks.",
+        "witness": "Cosign the checkpoints of append-only logs.",
     },
     modules={
         "init": "folder",
@@ -33,7 +33,7 @@ from vacr.cli.verbs import LazyVerbGroup
     no_args_is_help=True,
 )
 def command() -> None:
-    """Make a transparency log, serve it, and look after it.
+    """Create, serve and check a transparency log.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The verbs `vacr log init`, `fsck` and `rotate`: make a log, check it, and give it new keys.
+"""The verbs `vacr log init`, `fsck` and `rotate`: create a log, check it, and change its keys.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["log", "init", "mylog/", "-q"])
@@ -7,7 +7,7 @@
     mylog: clean: 1 entry, 1 signed head, 0 published files
     0
 
-A log is in a folder, or in a PostgreSQL database that the folder or an option names.
+A log is stored in a folder, or in a PostgreSQL database.
 """
 
 from __future__ import annotations
@@ -37,23 +37,18 @@ from vacr.workflows import format_count
 
 def log_options(function: F) -> F:
     """Add `FOLDER` and `--database` to a verb."""
-    description = (
-        "The PostgreSQL that the log is in, where the folder does not say so, or where none "
-        "is named."
-    )
+    description = "PostgreSQL database of the log.  [default: from the folder]"
     function = click.option("--database", metavar="URL", help=description)(function)
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
 @click.command("init", no_args_is_help=True)
 @click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option(
-    "--origin", metavar="NAME", help="What the log is called, such as log.example.org/agents."
-)
+@click.option("--origin", metavar="NAME", help="Name of the log, such as log.example.org/agents.")
 @click.option(
     "--database",
     metavar="URL",
-    help="Keep it in a PostgreSQL instead: postgresql://user@host/database.",
+    help="Store the log in PostgreSQL: postgresql://user@host/database.",
 )
 @voice_options
 def init_command(
@@ -64,7 +59,7 @@ def init_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Make a transparency log: a folder with its keys, its first entry and its database.
+    """Create a transparency log: a folder with its keys, its first entry and its database.
 
     \b
     Example:
@@ -75,7 +70,7 @@ def init_command(
     log = create_log(folder, origin=origin, database=database)
     with closing(log.reader()) as storage:
         document = build_log_document(log, storage)
-    voice.result(f"{folder}: a new log")
+    voice.result(f"{folder}: new log created")
     print_log_summary(document, voice)
     voice.data(document)
     return 0
@@ -85,13 +80,13 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
     """Open the named log; without a folder, `create` makes one in an empty database.
 
     Raises:
-        UsageError: neither is given, or the keys are not here.
-        UnreadableInput: there is no log.
+        UsageError: neither is set, or the keys are missing.
+        UnreadableInput: the log does not exist.
     """
     if folder is not None:
         return open_log_folder(folder, database)
     if database is None:
-        raise UsageError("which log?", hint="Name its folder, or --database URL.")
+        raise UsageError("no log named", hint="Name its folder, or add --database URL.")
     return open_database_log(database, create=create)
 
 
@@ -108,8 +103,7 @@ def fsck_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a log: entries, tree, every head that was signed, the index, and what is published. It
-    may be served meanwhile.
+    """Check a log: entries, tree, signed heads, index and published files. The log may be in use.
 
     \b
     Example:
@@ -155,11 +149,10 @@ def rotate_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new
-    one.
+    """Give a log new keys. Its identity stays: the old key signs an entry that names the new one.
 
-    Receipts of before verify with the old key, which stays in receipt-keys.pem; its private part is
-    removed. A service that runs goes on with the new keys.
+    Older receipts verify with the old key, which stays in receipt-keys.pem; its private half is
+    deleted. A running service continues with the new keys.
 
     \b
     Example:
@@ -174,7 +167,7 @@ def rotate_command(
         document = build_log_document(log, storage) | {"checkpoint-key-before": before}
     voice.result(f"{log.path}: new keys")
     print_log_summary(document, voice)
-    voice.result(f"                  witnesses need it, and the one before: {before}")
+    voice.result(f"                  witnesses need this key and the previous one: {before}")
     voice.data(document)
     return 0
 
@@ -199,7 +192,5 @@ def print_log_summary(document: dict[str, Any], voice: Voice) -> None:
     voice.result(f"  origin          {document['origin']}")
     voice.result(f"  identity        {document['identity']}")
     voice.result(f"  receipt key     {document['receipt-key']}")
-    voice.result(
-        f"                  give {document['receipt-keys-file']} to those who verify receipts"
-    )
+    voice.result(f"                  verifiers of receipts need {document['receipt-keys-file']}")
     voice.result(f"  checkpoint key  {document['checkpoint-key']}")

@@ -1,7 +1,7 @@
-"""`vacr log monitor`: watch a log, which must never fork nor shrink.
+"""`vacr log monitor`: watch a log, and report if it forks or shrinks.
 
-It remembers the last checkpoint in a file. If a later one does not continue it, both are kept as
-evidence, and the state stays as it is, so that every further run fails, too:
+A state file holds the last checkpoint. If a later one does not continue it, both are kept as
+evidence. The state file stays unchanged, so every further run fails too:
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["log", "monitor", "http://127.0.0.1:1/", "--state", "log.json", "-q"])
@@ -44,18 +44,18 @@ from vacr.workflows import format_count
     metavar="FILE",
     type=PATH,
     required=True,
-    help="Where to remember what was seen; made the first time.",
+    help="State file; created on the first run.",
 )
 @click.option(
     "--key",
     metavar="VKEY",
-    help="The key of the log.  [default: what its first entry says, then the remembered one]",
+    help="Key of the log.  [default: from its first entry, later from the state file]",
 )
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.IntRange(1),
-    help="Look again and again, until something is wrong.",
+    help="Repeat at this interval until a check fails.",
 )
 @certificate_options
 @voice_options
@@ -71,10 +71,10 @@ def monitor_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Watch a log: it must never fork nor shrink, and every new entry must be what the log signed.
+    """Watch a log: it must never fork or shrink, and new entries must match its signed tree.
 
-    Exit 0 when all is fine, and 1 when it is not: then the checkpoints that show it are kept beside
-    the state, which stays as it is, so that it goes on failing. Exit 4 when the log cannot be
+    Exits with 1 if the log misbehaves. The checkpoints that prove it are kept next to the state
+    file, which stays unchanged, so every further run fails too. Exits with 4 if the log cannot be
     reached.
 
     \b
@@ -101,8 +101,8 @@ def _check_log_once(log: TiledLog, path: Path, pinned_key: VerifierKey | None, v
         and pinned_key not in (known.pinned, *known.keys)
     ):
         raise UsageError(
-            f"{path} is of a log with another key, {known.keys[-1]}",
-            hint="Give another --state for another log.",
+            f"{path} belongs to a log with a different key, {known.keys[-1]}",
+            hint="Use one --state file per log.",
         )
     try:
         result = inspect_log(log, known, pinned_key)
@@ -136,14 +136,12 @@ def _report_log_state(
         now.size - (before.size if before is not None else 0),
     )
     description = {
-        OUTCOME_FIRST: f"{entries}, seen for the first time; from now on its key is {now.keys[-1]}",
-        OUTCOME_SAME: f"{entries}, as before",
-        OUTCOME_GROWN: f"{entries}, {new} of them new",
+        OUTCOME_FIRST: f"{entries}, first check; its key from now on: {now.keys[-1]}",
+        OUTCOME_SAME: f"{entries}, unchanged",
+        OUTCOME_GROWN: f"{entries}, {new} new",
     }[result.outcome]
-    changed = (
-        f"; it has a new key, {now.keys[-1]}" if result.rotations and before is not None else ""
-    )
-    voice.result(f"{now.origin}: fine: {description}{changed}")
+    changed = f"; new key: {now.keys[-1]}" if result.rotations and before is not None else ""
+    voice.result(f"{now.origin}: consistent: {description}{changed}")
     voice.data(
         {
             "url": url,
@@ -172,9 +170,7 @@ def _report_misbehaviour(
     }
     file = write_log_evidence(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
     name = known.origin if known is not None else url
-    voice.error(
-        f"{name}: not fine ({error.reason}): {error.message}", f"What was seen is kept in {file}."
-    )
+    voice.error(f"{name}: misbehaved ({error.reason}): {error.message}", f"Evidence: {file}")
     document: dict[str, Any] = {
         "url": url,
         "outcome": "failed",

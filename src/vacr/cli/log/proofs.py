@@ -1,6 +1,6 @@
-"""The verbs `vacr log prove` and `vacr log verify`: receipts by themselves.
+"""The verbs `vacr log prove` and `vacr log verify`: receipts in files of their own.
 
-A state of a log is named by a checkpoint in a file, or by a root in hexadecimal:
+A user names a state of a log by a checkpoint in a file, or by a root in hexadecimal:
 
     >>> from vacr.cli.log.proofs import _read_tree_head
     >>> _read_tree_head("00" * 32) == (None, bytes(32))
@@ -45,14 +45,14 @@ from vacr.workflows import write_output_file
     metavar="A B",
     type=click.IntRange(1),
     nargs=2,
-    help="Prove that the log only grew from A to B.",
+    help="Prove that the log only grew, from A to B entries.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE|-",
     type=PATH,
-    help="Where to write the receipt.  [default: it is only shown]",
+    help="Output file for the receipt.  [default: print it only]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
@@ -67,8 +67,7 @@ def prove_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Write the receipt that proves that an entry is in the log, or that an older state is the
-    beginning of a newer one.
+    """Write a receipt: proof that an entry is in the log, or that the log only grew.
 
     \b
     Example:
@@ -77,7 +76,10 @@ def prove_command(
     """
     voice = Voice(format, quiet, verbose)
     if (entry is None) == (consistency is None):
-        raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
+        raise UsageError(
+            "prove needs either --entry or --consistency",
+            hint="Add --entry N, or --consistency A B.",
+        )
     log = open_log(folder, database)
     with closing(log.reader()) as storage:
         if consistency is not None:
@@ -86,8 +88,8 @@ def prove_command(
             inclusion = build_inclusion_receipt(storage, entry or 0)
             if inclusion is None:
                 head = storage.head()
-                last = f"The last one is {head.head.size - 1}." if head is not None else ""
-                raise UsageError(f"there is no entry {entry} in the log", hint=last)
+                last = f"The last entry is {head.head.size - 1}." if head is not None else ""
+                raise UsageError(f"the log has no entry {entry}", hint=last)
             receipt = inclusion
     document = _build_receipt_document(receipt)
     if output == STDIN:
@@ -120,31 +122,31 @@ _MAX_INPUT_BYTES = 1 << 18
 
 @click.command("verify", no_args_is_help=True)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
-@log_key_option(required=True, help="A key of the log, or the log's folder; may be given again.")
+@log_key_option(required=True, help="Public key of the log, or its folder; repeatable.")
 @click.option(
     "--statement",
     metavar="FILE",
     type=PATH,
-    help="The statement that the proof of an entry is about.",
+    help="Statement whose entry the receipt proves.",
 )
 @click.option(
     "--older",
     metavar="FILE|ROOT",
     type=PATH,
-    help="The older state: a checkpoint, or its root in hexadecimal.",
+    help="Older state: a checkpoint, or its root in hexadecimal.",
 )
 @click.option(
     "--newer",
     metavar="FILE|ROOT",
     type=PATH,
-    help="The newer state, which the proof has to lead to, if it is known.",
+    help="Newer state that the proof must lead to, if you know it.",
 )
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What of a statement is in the log.",
+    help="Part of a statement that the log stores.",
 )
 @voice_options
 def verify_command(
@@ -158,12 +160,10 @@ def verify_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that
-    the log only grew.
+    """Check a receipt from `vacr log prove`: that an entry is in a log, or that the log only grew.
 
-    The proof has to lead to a root that a key of the log has signed. The signature of the statement
-    is not looked at: vacr verify does that, with the receipt in the statement. Checkpoints are
-    taken as they are given.
+    The proof must lead to a root that the log has signed. The signature of the statement is not
+    checked; `vacr verify` does that. The signatures of checkpoints are not checked either.
 
     \b
     Example:
@@ -182,7 +182,7 @@ def verify_command(
         raise InvalidStatement(
             error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
         ) from error
-    voice.result(f"{receipt}: holds: {document.pop('told')}")
+    voice.result(f"{receipt}: verified: {document.pop('told')}")
     voice.data({"receipt": receipt, "holds": True, **document})
     return 0
 
@@ -192,8 +192,8 @@ def _verify_inclusion(
 ) -> dict[str, Any]:
     if statement is None:
         raise UsageError(
-            "a proof that an entry is in the log: which?",
-            hint="Name the statement: --statement FILE.",
+            "the receipt is about an entry, but no statement is named",
+            hint="Add --statement FILE.",
         )
     receipt = check_receipt(
         parse_sign1(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule
@@ -211,20 +211,22 @@ def _verify_consistency(
     data: bytes, known: list[PublicKey], older: str | None, newer: str | None
 ) -> dict[str, Any]:
     if older is None:
-        hint = "Name the checkpoint of then, or its root: --older FILE|ROOT."
-        raise UsageError("a proof that the log only grew: from which state?", hint=hint)
+        hint = "Add --older FILE|ROOT: the older checkpoint, or its root."
+        raise UsageError(
+            "the receipt is about the growth of a log, but no older state is named", hint=hint
+        )
     older_size, older_root = _read_tree_head(older)
     receipt = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
     newer_size, newer_root = _read_tree_head(newer) if newer is not None else (None, receipt.root)
-    # A size is not signed in a receipt, but in a checkpoint it is.
+    # Checkpoints sign the size of the tree; receipts do not.
     if (
         older_size not in (None, receipt.older)
         or newer_size not in (None, receipt.newer)
         or newer_root != receipt.root
     ):
         description = (
-            f"it leads from {receipt.older} entries to {receipt.newer} with the root "
-            f"{receipt.root.hex()}, not to what was given"
+            f"the receipt leads from {receipt.older} entries to {receipt.newer} with the root "
+            f"{receipt.root.hex()}, not to the state you named"
         )
         raise InvalidStatement(description, reason="consistency-mismatch")
     description = (

@@ -1,7 +1,7 @@
-"""The verbs `vacr log serve` and `vacr log witness`: services of a log, and where they listen.
+"""The verbs `vacr log serve` and `vacr log witness`: the HTTP services of a log.
 
-A service that other machines reach needs tokens or client certificates, unless `--anyone` says
-otherwise:
+A service that other machines can reach needs tokens or client certificates, unless `--anyone` is
+set:
 
     >>> from vacr.cli.log.serve import _is_loopback
     >>> _is_loopback("127.0.0.1"), _is_loopback("0.0.0.0")
@@ -39,9 +39,8 @@ from vacr.transparency import MAX_ENTRY_SIZE, parse_verifier_key
 
 _DEFAULT_LINGER_MS = 2.0
 _CLEARTEXT_WARNING = (
-    "vacr: tokens travel in the clear to this address, and vacr register sends them over https "
-    "only; "
-    "give --tls-cert and --tls-key, or put a proxy with TLS in front"
+    "vacr: tokens would reach this address unencrypted, and vacr register sends them over https "
+    "only. Add --tls-cert and --tls-key, or put a proxy with TLS in front."
 )
 
 
@@ -54,16 +53,19 @@ def _listening_options(port: int) -> Callable[[F], F]:
                 "--client-ca",
                 metavar="FILE",
                 type=PATH,
-                help="Callers need a certificate of this authority (mTLS).",
+                help="Require client certificates of this authority (mTLS).",
             ),
             click.option(
-                "--tls-key", metavar="FILE", type=PATH, help="The key of that certificate, in PEM."
+                "--tls-key",
+                metavar="FILE",
+                type=PATH,
+                help="Key of the server certificate, in PEM.",
             ),
             click.option(
                 "--tls-cert",
                 metavar="FILE",
                 type=PATH,
-                help="The certificate to serve HTTPS with, in PEM.",
+                help="Server certificate for HTTPS, in PEM.",
             ),
             click.option(
                 "--port",
@@ -71,14 +73,14 @@ def _listening_options(port: int) -> Callable[[F], F]:
                 type=click.IntRange(0, 65535),
                 default=port,
                 show_default=True,
-                help="The port to listen at; 0 takes any that is free.",
+                help="Port to listen at; 0 for any free port.",
             ),
             click.option(
                 "--host",
                 metavar="ADDRESS",
                 default="127.0.0.1",
                 show_default=True,
-                help="The address to listen at.",
+                help="Address to listen at.",
             ),
         ):
             function = option(function)
@@ -91,40 +93,38 @@ def _listening_options(port: int) -> Callable[[F], F]:
 @log_options
 @_listening_options(8080)
 @click.option(
-    "--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt."
+    "--async", is_flag=True, help="Answer each statement with 303 and the address of its receipt."
 )
 @click.option(
     "--trust",
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="A key or authority that may register; may be given again.  [default: every key]",
+    help="Key or authority that may register; repeatable.  [default: every key]",
 )
 @click.option(
     "--issuer",
     metavar="URI",
     multiple=True,
-    help="An issuer that may register; may be given again.  [default: all]",
+    help="Issuer that may register; repeatable.  [default: all]",
 )
 @click.option(
     "--alg",
     metavar="NAME",
     multiple=True,
-    help="An algorithm that is allowed; may be given again.  [default: all known]",
+    help="Allowed signature algorithm; repeatable.  [default: all known]",
 )
 @click.option(
-    "--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line."
+    "--token-file", metavar="FILE", type=PATH, help="File of accepted tokens, one per line."
 )
-@click.option(
-    "--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine."
-)
+@click.option("--anyone", is_flag=True, help="Let everyone who can reach the service register.")
 @click.option(
     "--max-size",
     metavar="BYTES",
     type=click.IntRange(1, MAX_ENTRY_SIZE),
     default=MAX_ENTRY_SIZE,
     show_default=True,
-    help="The largest entry.",
+    help="Maximum size of an entry.",
 )
 @click.option(
     "--rate",
@@ -132,13 +132,13 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=NumberRange(min=0.1),
     default=10_000,
     show_default=True,
-    help="How many statements a second each caller may send.",
+    help="Maximum number of statements per second and caller.",
 )
 @click.option(
     "--proxy",
     metavar="ADDRESS",
     multiple=True,
-    help="A proxy in front, whose X-Forwarded-For names the caller; may be given again.",
+    help="Address of a proxy whose X-Forwarded-For names the caller; repeatable.",
 )
 @click.option(
     "--queue",
@@ -146,7 +146,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=click.IntRange(1, 100_000),
     default=MAX_WAITING_ENTRIES,
     show_default=True,
-    help="How many statements may wait.",
+    help="Maximum number of waiting statements.",
 )
 @click.option(
     "--linger",
@@ -154,14 +154,14 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=NumberRange(0, 1000),
     default=_DEFAULT_LINGER_MS,
     show_default=True,
-    help="How long to gather a batch.",
+    help="Time to gather a batch.",
 )
 @click.option(
     "--witness",
     metavar="URL VKEY",
     multiple=True,
     nargs=2,
-    help="A witness to cosign checkpoints; may be given again.",
+    help="Witness that cosigns checkpoints; repeatable.",
 )
 @voice_options
 def serve_command(
@@ -179,8 +179,8 @@ def serve_command(
 ) -> int:
     """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
 
-    Every statement's signature is verified. Unless --trust names keys, that is by the key that the
-    statement carries.
+    The signature of every statement is verified: with the keys of --trust, or else with the key in
+    the statement.
 
     \b
     Example:
@@ -195,8 +195,8 @@ def serve_command(
     tls = _build_tls_settings(tls_cert, tls_key, client_ca)
     beyond = not _is_loopback(host)
     if beyond and options["token_file"] is None and client_ca is None and not options["anyone"]:
-        hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
-        raise UsageError(f"at {host} anybody could register", hint=hint)
+        hint = "Add --token-file or --client-ca, or allow it with --anyone."
+        raise UsageError(f"everyone who can reach {host} could register", hint=hint)
     _check_proxy_addresses(options["proxy"])
     log = open_log(folder, database, create=True)
     # The log is opened before its address is printed.
@@ -220,7 +220,9 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any
     try:
         from vacr.log import LogService
     except ImportError as error:
-        raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
+        raise UsageError(
+            "packages for serving a log are missing", hint="pip install 'vacr[log]'"
+        ) from error
     from vacr.log import (
         Publisher,
         RateLimiter,
@@ -265,20 +267,20 @@ def _is_loopback(host: str) -> bool:
 
 
 def _check_proxy_addresses(addresses: Sequence[str]) -> None:
-    """Refuse names and wildcards: with them, callers could pretend to be anybody.
+    """Refuse names and wildcards: with them, callers could forge their address.
 
     Raises:
-        UsageError: one of them is none.
+        UsageError: one of them is not an address.
     """
     for address in addresses:
         try:
             ipaddress.ip_network(address)
         except ValueError as error:
             hint = (
-                "Give the address that it calls from, such as 127.0.0.1, or its network, "
+                "Name the address that the proxy connects from, such as 127.0.0.1, or its network, "
                 "such as 10.1.0.0/16."
             )
-            raise UsageError(f"{address} is not the address of a proxy", hint=hint) from error
+            raise UsageError(f"{address} is not an IP address or network", hint=hint) from error
 
 
 @click.command("witness", no_args_is_help=True)
@@ -288,12 +290,12 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="The key of a log; may be given again.",
+    help="Key of a log; repeatable.",
 )
 @click.option(
     "--name",
     metavar="NAME",
-    help="What to call the witness, when it is made.  [default: made from its key]",
+    help="Name of a new witness.  [default: from its key]",
 )
 @_listening_options(0)
 @voice_options
@@ -310,11 +312,11 @@ def witness_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what
-    it has seen.
+    """Cosign the checkpoints of append-only logs.
 
-    A log that shows different people different trees does not get both cosigned. A log that changed
-    its key has several.
+    FOLDER keeps the key of the witness and the last checkpoint of each log. If a log shows
+    different trees to different people, only one of them is cosigned. Repeat --log for a log that
+    has changed its key.
 
     \b
     Example:
@@ -357,12 +359,12 @@ def _build_tls_settings(
     """Return the files for HTTPS, if HTTPS is wanted.
 
     Raises:
-        UsageError: a part of it is missing.
+        UsageError: the certificate or its key is missing.
     """
     if certificate is None and key is None and authority is None:
         return None
     if certificate is None or key is None:
         raise UsageError(
-            "HTTPS needs a certificate and its key", hint="Give --tls-cert and --tls-key."
+            "HTTPS needs a certificate and its key", hint="Add both --tls-cert and --tls-key."
         )
     return TlsFiles(certificate, key, authority)
