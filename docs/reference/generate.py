@@ -1,4 +1,4 @@
-"""Write the reference of the command line from the commands themselves, or check that it is current
+"""Generate the reference of the command line from the commands, or check that it is current
 (--check).
 """
 
@@ -14,19 +14,17 @@ FOLDER = Path(__file__).parent
 
 
 def pages() -> dict[str, str]:
-    """Give all pages: the index, and one for each verb."""
-    found = list(verbs.all_verbs())
-    return {"README.md": index.page(found), **{verb.file: verbs.page(verb) for verb in found}}
+    """Return all pages: the index, and one for each verb."""
+    listed = list(verbs.all_verbs())
+    return {"README.md": index.page(listed), **{verb.file: verbs.page(verb) for verb in listed}}
 
 
 def main() -> int:
-    """Write the pages, or tell which are out of date; a page of a verb that is gone is one
-    of them.
-    """
+    """Write the pages and delete pages of former verbs; with --check, list outdated pages."""
     wanted = pages()
-    there = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
+    existing = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
     stale = sorted(
-        name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)
+        name for name in wanted.keys() | existing.keys() if wanted.get(name) != existing.get(name)
     )
     if "--check" in sys.argv:
         if stale:

@@ -1,4 +1,4 @@
-"""The index of the reference: the verbs, and what all of them have in common."""
+"""The index of the reference: the list of verbs, and rules common to all verbs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from vacr.cli import EXIT_CODES
 
 _PAGE = r"""# The command line
 
-Made from the commands themselves by `make docs`; do not edit.
+Generated from the commands by `make docs`; do not edit.
 
 ```
 vacr VERB [OPTIONS] [ARGUMENTS]
 ```
 
-`vacr --help` and `vacr VERB --help` say the same in short, `vacr --version` says which version it is, and `vacr completion SHELL` has a
-shell complete verbs, options and names.
+`vacr --help` and `vacr VERB --help` print a short version, and `vacr --version` the version. `vacr completion SHELL` prints a script by
+which a shell completes verbs, options and names.
 
-| verb | what it does |
+| verb | purpose |
 | --- | --- |
 {verbs}
 ## Where output goes
 
-Results go to standard output, all else to standard error. `--format json` prints results as [documents for programs](../json-output.md);
-`-q` prints errors only, `-v` more. Where `-o` takes `-`, what is made goes to standard output itself.
+Results go to standard output, everything else to standard error. `--format json` prints results as [documents for programs](../json-output.md);
+`-q` prints errors only, `-v` prints more. With `-o -`, a verb writes its output file to standard output.
 
 ## Exit codes
 
@@ -35,43 +35,42 @@ Results go to standard output, all else to standard error. `--format json` print
 {exits}
 When standard output or standard error cannot be written:
 
-| what happens | what the verb does | exit code |
+| event | effect | exit code |
 | --- | --- | --- |
-| there is no room for standard output, or a write to it fails | stops and reports it | 3 |
-| the program that reads standard output ends (`vacr verify … \| head`) | goes on without printing; `vacr show` stops | the verb's own, so far |
-| standard output is closed from the start (`>&-`) | does not start | 3 |
-| standard error is closed, or a write to it fails | goes on; only messages are lost | the verb's own |
+| a write to standard output fails, for example on a full disk | the verb stops and reports it | 3 |
+| the program that reads standard output ends (`vacr verify … \| head`) | the verb continues without printing; `vacr show` stops | the verb's own |
+| standard output is closed from the start (`>&-`) | the verb does not start | 3 |
+| standard error is closed, or a write to it fails | the verb continues; only messages are lost | the verb's own |
 
 ## Environment variables
 
-Every option can be given by the variable that its page names; the command line comes first. A flag is set by `1` or `true`. Several values
-of an option that may be given again are separated by spaces; of files and folders by `:`, and by `;` on Windows.
+Every option can be set by the variable that its page names; the command line takes precedence. Set a flag with `1` or `true`. For a
+repeatable option, separate values by spaces; separate files and folders by `:`, on Windows by `;`.
 
 | other variable | meaning |
 | --- | --- |
-| `VACR_STATE` | the folder of what outlasts a command: spool, journal, keys of this machine, outbox. Default: `$XDG_STATE_HOME/vacr`, or `~/.local/state/vacr` |
+| `VACR_STATE` | the state folder: spool, journal, keys of this machine, outbox. Default: `$XDG_STATE_HOME/vacr`, or `~/.local/state/vacr` |
 | `VACR_OUTBOX` | the folder of statements that wait for a service. Default: `outbox` in the state folder |
-| `VACR_REGISTER_TOKEN`, `VACR_SEAL_TOKEN`, `VACR_WATCH_TOKEN` | the token for the service, where `--token-file` names none |
-| `VACR_DEBUG` | show where in vacr a bug is |
-| `TPM2TOOLS_TCTI` | how the TPM is reached, where `--tcti` does not say it |
+| `VACR_REGISTER_TOKEN`, `VACR_SEAL_TOKEN`, `VACR_WATCH_TOKEN` | the token for the service, unless `--token-file` is set |
+| `VACR_DEBUG` | print a stack trace for bugs |
+| `TPM2TOOLS_TCTI` | the TPM to use, unless `--tcti` is set |
 | `NO_COLOR` | no colours in `vacr show` |
 """
 
 _WHEN = {
-    0: "all that was asked for is done, and what was checked holds",
+    0: "everything is done, and all checks passed",
     1: (
-        "a record is invalid, a signature, receipt or digest does not hold, a policy is not "
-        "met, or there is nothing of what was asked for"
+        "a record, signature, receipt or digest is invalid, a policy is not met, or nothing matches"
     ),
-    2: "an option, a name or a combination that does not exist",
+    2: "an option or argument is missing, unknown or contradictory",
     3: (
-        "an input cannot be read, or is of no known kind, or an output cannot be written: there "
-        "is no verdict"
+        "an input cannot be read or has an unknown format, or an output cannot be written; "
+        "nothing was decided"
     ),
-    4: "a service, a cluster, a device, or something that trust rests on cannot be reached",
-    5: "all is done, and something is worth a look",
-    70: "it is our fault: please report it",
-    130: "by Ctrl-C",
+    4: "a service, cluster, device or trusted key cannot be reached",
+    5: "everything is done, but there are findings to look at",
+    70: "a bug in vacr; please report it",
+    130: "interrupted by Ctrl-C",
 }
 
 

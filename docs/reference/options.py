@@ -34,8 +34,7 @@ def table(found: Iterable[click.Option], prefix: str) -> str:
     """Write the options of a verb, whose environment variables begin with a prefix."""
     rows = "".join(f"| {' | '.join(_row(one, prefix))} |\n" for one in found)
     return (
-        "| option | what it does | default | environment variable |\n| --- | --- | --- | "
-        f"--- |\n{rows}"
+        f"| option | meaning | default | environment variable |\n| --- | --- | --- | --- |\n{rows}"
     )
 
 
@@ -63,7 +62,7 @@ def _spelled(option: click.Option) -> str:
 
 
 def _values(option: click.Option) -> str:
-    """Say which values an option takes, where not any."""
+    """Return the allowed values of an option as text, if they are limited."""
     kind = option.type
     if isinstance(kind, click.Choice) and not option.is_flag:
         return f"One of {', '.join(_code(str(one)) for one in kind.choices)}."
@@ -76,7 +75,7 @@ def _values(option: click.Option) -> str:
 
 
 def _default(option: click.Option, said: re.Match[str] | None) -> str:
-    """Give the default: as the help says it, or as it is."""
+    """Return the default: as the help words it, or the value itself."""
     if option.required or (said and not said["default"]):
         return "required"
     if said:
@@ -88,9 +87,7 @@ def _default(option: click.Option, said: re.Match[str] | None) -> str:
 
 
 def prose(text: str) -> str:
-    """Write text so that nothing in it is markup but what is code already, or is named like an
-    option.
-    """
+    """Escape Markdown in a text, and mark the names of options as code."""
     parts = text.split("`")
     parts[::2] = [_OPTION.sub(r"`\1`", _plain(part)) for part in parts[::2]]
     return "`".join(parts)

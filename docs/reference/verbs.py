@@ -1,6 +1,4 @@
-"""The page of a verb, from its command: nothing in it depends on the terminal, the environment or
-the machine.
-"""
+"""The page of a verb, generated from its command. Pages are the same on every machine."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ class Verb:
 
     context: click.Context
     does: str
-    """What it does in one line, as its group lists it."""
+    """Its purpose in one line, as its group lists it."""
 
     @property
     def command(self) -> click.Command:
@@ -33,7 +31,7 @@ class Verb:
 
     @property
     def path(self) -> str:
-        """How it is called, without `vacr`."""
+        """Its name on the command line, without `vacr`."""
         return self.context.command_path.split(" ", 1)[1]
 
     @property
@@ -42,12 +40,12 @@ class Verb:
         return f"{self.path}.md"
 
     def below(self) -> Iterator[Verb]:
-        """Give the verbs that it has."""
+        """Yield its sub-verbs."""
         yield from _below(self.context)
 
 
 def all_verbs() -> Iterator[Verb]:
-    """Give the verbs in the order in which `vacr` lists them."""
+    """Yield the verbs in the order of `vacr --help`."""
     yield from _below(
         click.Context(
             group, info_name="vacr", auto_envvar_prefix=group.context_settings["auto_envvar_prefix"]
@@ -68,22 +66,22 @@ def _below(context: click.Context) -> Iterator[Verb]:
 
 
 def page(verb: Verb) -> str:
-    """Write the page of a verb, with those of its own."""
-    head = "Made from the commands themselves by `make docs`; do not edit.\n\n"
+    """Write the page of a verb and its sub-verbs."""
+    head = "Generated from the commands by `make docs`; do not edit.\n\n"
     text = f"# vacr {verb.path}\n\n{head}{_described(verb, '##')}"
     for below in verb.below():
         text += f"\n## vacr {below.path}\n\n{_described(below, '###')}"
-    return f"{text}\nExit codes: {_exits(verb)}. [When which](README.md#exit-codes).\n"
+    return f"{text}\nExit codes: {_exits(verb)}. [Details](README.md#exit-codes).\n"
 
 
 def _exits(verb: Verb) -> str:
-    """Name the exit codes; findings only count where there is `--strict`."""
+    """List the exit codes; only verbs with `--strict` have the one for findings."""
     strict = any(
         option.name == "strict" for one in (verb, *verb.below()) for option in one.command.params
     )
     return " · ".join(
-        f"{code} {options.prose(said)}"
-        for code, said in EXIT_CODES.items()
+        f"{code} {options.prose(meaning)}"
+        for code, meaning in EXIT_CODES.items()
         if strict or code != EXIT_FINDINGS
     )
 
@@ -106,7 +104,7 @@ def _described(verb: Verb, level: str) -> str:
             f"| [{one.path}](#vacr-{one.path.replace(' ', '-')}) | {one.does} |\n"
             for one in verb.below()
         )
-        parts.append(f"| verb | what it does |\n| --- | --- |\n{rows}")
+        parts.append(f"| verb | purpose |\n| --- | --- |\n{rows}")
     return "\n".join(parts)
 
 
@@ -115,7 +113,7 @@ def _usage(verb: Verb) -> str:
 
 
 def _help(command: click.Command) -> tuple[str, str]:
-    """Take the prose and the examples out of a help text."""
+    """Return the prose and the examples of a help text."""
     text, _, example = inspect.cleandoc(command.help or "").partition(_EXAMPLE)
     paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", text.strip())]
     return "".join(f"{options.prose(one)}\n\n" for one in paragraphs).rstrip(

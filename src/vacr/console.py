@@ -1,17 +1,17 @@
-"""What a command prints: results on standard output, everything else on standard error.
+"""The output of commands: results on standard output, everything else on standard error.
 
-Verbs and the GitHub actions print through a `Voice`, which knows the wanted format, escapes
-whatever could drive a terminal, and stays silent when asked to. Tables are aligned by the width
+Verbs and the GitHub actions print through a `Voice`. It knows the output format, escapes control
+characters, and obeys `--quiet`. Tables are aligned by the width
 that characters have on the screen:
 
     >>> from vacr.console import align_columns
-    >>> print("\\n".join(align_columns([["agent", "size"], ["codex", "12 kB"]], right={1})))
-    agent   size
-    codex  12 kB
+    >>> print("\\n".join(align_columns([["agent", "size"], ["parrot", "12 kB"]], right={1})))
+    agent    size
+    parrot  12 kB
 
 When a write fails, every verb follows the same three rules:
 
-- Nobody reads standard output any more (`vacr verify … | head`): the verb ends with its own exit
+- The reader of standard output has ended (`vacr verify … | head`): the verb ends with its own exit
   code, without printing more.
 - Standard output cannot be written (a full disk): the result is lost, so the verb stops with exit
   code 3.
@@ -88,7 +88,7 @@ class Voice:
             print_text(encode_output_document(document))
 
     def notice(self, text: str, level: int = 0) -> None:
-        """Print a remark beside the result, if the user asked for as much detail as `level`."""
+        """Print a remark on standard error, if `--verbose` is at least `level`."""
         if not self.quiet and self.verbose >= level:
             print_message(escape_unprintable(text))
 
@@ -182,7 +182,7 @@ def align_columns(
 ) -> list[str]:
     """Return rows as lines with aligned columns; those in `right` are aligned to the right.
 
-    With a `width`, the last column is cut to what the others leave of it.
+    With a `width`, the last column is cut to the space that is left.
     """
     from rich.cells import cell_len
 
@@ -255,7 +255,7 @@ def prepare_streams() -> None:
 
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
-    """Print to standard output, and return whether anybody still reads it.
+    """Print to standard output, and return whether it still has a reader.
 
     Raises:
         UnwritableOutput: standard output cannot be written.
@@ -337,7 +337,7 @@ def discard_output() -> None:
 
 
 def is_reader_gone() -> bool:
-    """Return whether standard output is a pipe that nobody reads any more."""
+    """Return whether standard output is a pipe without a reader."""
     if sys.stdout is None or not hasattr(select, "poll"):
         return True
     poll = select.poll()
@@ -358,7 +358,7 @@ class _LossyFile(io.FileIO):
 
 
 def _has_descriptor(stream: TextIO) -> bool:
-    """Return whether a stream leads out of the process; one that a test captures may not."""
+    """Return whether a stream has a file descriptor; a stream captured by a test may not."""
     try:
         return stream.fileno() >= 0
     except (OSError, ValueError):

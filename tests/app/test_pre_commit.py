@@ -102,7 +102,7 @@ def test_hooks_report_each_bad_record(vacr, repo, published, tmp_path):
     assert verdicts == ["Failed"] * 3
     assert "records/session-one.acr.json: invalid, 1 finding" in output
     assert "the file changed after it was signed" in output
-    assert "records/session-one.acr.json: the record was changed after it was made" in output
+    assert "records/session-one.acr.json: the record was modified" in output
     assert "session-two" not in output
 
     # If only a statement is committed, its record is verified.
@@ -123,7 +123,7 @@ def test_hooks_report_each_bad_record(vacr, repo, published, tmp_path):
     assert verdicts == ["Failed"] * 3
     assert "--trust=x.acr.json: valid" in output
     assert "none.acr.json: unreadable" in output
-    assert output.count("not signed: there is no statement beside it") == 3
+    assert output.count("not signed: no statement next to it") == 3
     assert "--trust=x.acr.json: attribution recomputed, identical" in output
     assert not list(tmp_path.rglob("trap"))
 

@@ -50,7 +50,7 @@ def test_lost_machine_key_is_refused(machine):
     machine.once()
     (machine.state / "keys" / "signing.pem").unlink()
     message = get_refusal(machine)
-    assert "keys/signing.pem: the key of this machine is gone" in message
+    assert "keys/signing.pem: the key of this machine is missing" in message
     assert "--key" in message
 
 

@@ -102,14 +102,14 @@ def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, read
     assert (done.returncode, "exists with different content" in done.err) == (2, True)
     assert (ready / "s.acr.json.cose").read_bytes() == before
     done = attest("-o", "e.cbor", "--into", "s.acr.json")
-    assert (done.returncode, "s.acr.json: no statement: " in done.err) == (3, True)
+    assert (done.returncode, "s.acr.json: not a statement: " in done.err) == (3, True)
     assert ".cose" in done.err
     assert (ready / "e.cbor").read_bytes() == b""
 
 
 @pytest.mark.usefixtures("ready")
 def test_what_is_no_record_is_told(attest):
-    assert "s.jsonl: no record; " in attest(record="s.jsonl").err
+    assert "s.jsonl: not a record, " in attest(record="s.jsonl").err
     assert "s.acr.json: recorded without a journal" in attest().err
 
 
@@ -269,7 +269,7 @@ def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
     whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
     (ready / "folder").mkdir()
     cases = {
-        "empty": (b"", "empty: there is no evidence in it"),
+        "empty": (b"", "the file is empty"),
         "random": (hashlib.sha512(b"random").digest(), "not CBOR"),
         "cut": (whole[:-1], "not CBOR"),
         "longer": (whole + b"x", "not CBOR"),

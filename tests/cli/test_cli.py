@@ -289,7 +289,7 @@ def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
     )
     done = vacr("validate", "claude-code.acr.json")
     assert done.returncode == 1
-    assert "the id is that of the content" in done.out
+    assert "the id must match the content" in done.out
 
 
 def test_validate_parts_rules_and_schemas(vacr, tmp_path):
@@ -459,7 +459,7 @@ def test_a_session_that_has_lost_entries_replaces_nothing(vacr, tmp_path):
     session.write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
     refused = vacr("record", session)
     assert refused.returncode == 2
-    assert "the session has only" in refused.err
+    assert "the session now has only" in refused.err
     assert (tmp_path / "s.acr.json").read_bytes() == before
     assert vacr("record", session, "--overwrite").returncode == 0
 
@@ -535,7 +535,7 @@ def test_two_sessions_of_one_name_do_not_replace_each_other(vacr, tmp_path):
         shutil.copy(session, tmp_path / folder / "s.jsonl")
     done = vacr("record", "a/s.jsonl", "b/s.jsonl")
     assert done.returncode == 2
-    assert "just been written for another session" in done.err
+    assert "is already the record of" in done.err
     assert "not an older record of this session" in vacr("record", "b/s.jsonl").err
     assert (
         json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"]
@@ -740,7 +740,7 @@ def test_a_sealed_source_is_not_replaced_by_that_of_another_session(vacr):
     assert vacr("record", CLAUDE, "-o", "col.json", "--seal-source").returncode == 0
     done = vacr("record", CODEX, "-o", "col.cbor", "--cbor", "--seal-source")
     assert done.returncode == 2
-    assert "holds another source" in done.err
+    assert "contains another source" in done.err
     assert vacr("restore", "col.json", "-o", "back/").returncode == 0
     assert vacr("record", CLAUDE, "-o", "col.cbor", "--cbor", "--seal-source").returncode == 0
 
@@ -942,7 +942,7 @@ def test_a_folder_of_records_is_validated(vacr, tmp_path):
     (tmp_path / "none").mkdir()
     done = vacr("validate", "none")
     assert done.returncode == 3
-    assert "none: unreadable: there is no record in it" in done.err
+    assert "none: unreadable: no records found" in done.err
 
 
 def test_a_sealed_source_is_mentioned(vacr):

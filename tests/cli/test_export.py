@@ -63,7 +63,7 @@ def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
     done = vacr("export", path, "--to", "atif")
     assert done.returncode == 1
-    assert "was changed after it was made" in done.err
+    assert "was modified" in done.err
 
 
 def test_several_do_not_go_into_one_file(vacr, tmp_path):
@@ -136,7 +136,7 @@ def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
     )
     assert found == ["claude/same.acr.json", "codex/same.acr.json"]
     done = vacr("import", "records")
-    assert (done.returncode, "names end in .atif.json" in done.err) == (3, True)
+    assert (done.returncode, "files that end in .atif.json" in done.err) == (3, True)
 
 
 def test_standard_input(vacr, tmp_path):
@@ -186,9 +186,15 @@ def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
     ("arguments", "told"),
     [
         (["--to", "in-toto"], "Add --key"),
-        (["--to", "atif", "--key", "k.pem"], "--key is for --to in-toto"),
+        (
+            ["--to", "atif", "--key", "k.pem"],
+            "--key has no effect on --to atif\n  It is for --to in-toto.",
+        ),
         (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
-        (["--to", "markdown", "--atif-version", "1.7"], "--atif-version is for --to atif"),
+        (
+            ["--to", "markdown", "--atif-version", "1.7"],
+            "--atif-version has no effect on --to markdown\n  It is for --to atif.",
+        ),
         (["--to", "agent-trace", "--only", "user"], "filters have no effect"),
         (["--to", "agent-trac"], "agent-trace"),
     ],

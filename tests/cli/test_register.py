@@ -179,7 +179,7 @@ def test_what_is_left_is_told_and_keeps_nothing_back(vacr, signed, service):
     (signed / "gone.cose").unlink()
     shutil.copy(signed / "r" / "a.acr.json.cose", signed / "other.cose")
     done = vacr("register", "--pending", *SOON)
-    assert (done.returncode, "5 items in the outbox: 1 done, 4 left" in done.out) == (4, True)
+    assert (done.returncode, "5 items in the outbox: 1 registered, 4 left" in done.out) == (4, True)
     assert "gone.cose: not registered" not in done.out
     assert "changed while it was waiting" in done.err
     assert "no such file" in done.err
@@ -301,10 +301,10 @@ def test_a_service_that_is_certified(vacr, signed):
         assert (
             done.returncode,
             "certificate is not trusted" in done.err,
-            "certifies the service. It is in the outbox" in done.err,
+            "certifies the service. The statement waits in the outbox" in done.err,
         ) == (4, True, True)
         done = vacr(*asked, "--ca", "ca.pem", "--again")
-        assert (done.returncode, "add --client-cert. It is in the outbox" in done.err) == (4, True)
+        assert (done.returncode, "add --client-cert. The statement waits in the outbox" in done.err) == (4, True)
         done = vacr(
             "register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON
         )

@@ -86,13 +86,13 @@ def test_again_signs_nothing_twice(vacr, home, service):
     done = vacr(*again)
     assert (
         done.returncode,
-        done.out.count("signed before by"),
+        done.out.count("already signed by"),
         done.out.count("already has a receipt"),
     ) == (0, 2, 2)
     assert (files(home / "sealed"), len(service.posted)) == (before, posted)
     (home / "sealed" / "b.acr.json.cose").unlink()
     done = vacr(*again)
-    assert (done.returncode, done.out.count("signed before by")) == (0, 1)
+    assert (done.returncode, done.out.count("already signed by")) == (0, 1)
     assert files(home / "sealed")["a.acr.json.cose"] == before["a.acr.json.cose"]
 
 
@@ -108,7 +108,7 @@ def test_without_network_and_later(vacr, home, service):
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
     before = files(home / "sealed")
     done = vacr("seal", "a.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
-    assert (done.returncode, "signed before by" in done.out) == (0, True)
+    assert (done.returncode, "already signed by" in done.out) == (0, True)
     statement = parse_sign1((home / "sealed" / "a.acr.json.cose").read_bytes())
     assert (len(parse_receipts(statement)), statement.signature) == (
         1,
@@ -180,7 +180,7 @@ def test_a_folder_with_sub_agents(vacr, home, service):
     assert (done.returncode, f"{len(made)} verified, 0 failed" in done.out) == (0, True)
     assert vacr(
         "seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/"
-    ).out.count("signed before") == len(made)
+    ).out.count("already signed") == len(made)
 
 
 def test_copies_are_sealed_each(vacr, home):
@@ -211,7 +211,7 @@ def test_a_base_and_certificates(vacr, home):
     signed = (*asked, "--x5chain", "leaf.pem", "--issuer", "https://example.org")
     assert vacr("seal", "a.jsonl", *signed).returncode == 2, "the statement that is there says less"
     assert vacr("seal", "a.jsonl", *signed, "--overwrite").returncode == 0
-    assert "signed before" in vacr("seal", "a.jsonl", *signed).out
+    assert "already signed" in vacr("seal", "a.jsonl", *signed).out
     done = vacr(
         "verify",
         "sealed/a.acr.json",

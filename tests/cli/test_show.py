@@ -147,7 +147,7 @@ def test_a_folder_of_nothing(vacr, tmp_path):
     (tmp_path / "empty").mkdir()
     done = vacr("show", "empty")
     assert done.returncode == 3
-    assert "there is no record in it" in done.err
+    assert "no records or sessions found" in done.err
 
 
 def test_all_of_an_input_is_shown_in_full(vacr, records):

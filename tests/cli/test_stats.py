@@ -81,7 +81,7 @@ def test_a_session_counts_once_by_its_longest_recording(vacr, tmp_path):
         done = vacr("stats", *order, "--format", "json")
         assert groups(done)["claude-code"]["tokens"]["input"] == 97316
         assert json.loads(done.out)["repeated"] == 1
-        assert "1 other recording" in done.err
+        assert "1 duplicate recording" in done.err
 
 
 def test_sessions_of_two_agents_are_two_whatever_they_are_named(vacr, tmp_path):

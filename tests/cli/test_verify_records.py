@@ -208,4 +208,4 @@ def test_a_statement_about_another_record_fails_in_capitals_too(vacr, tmp_path):
 
 def test_a_pipe_has_nothing_beside_it(vacr):
     done = vacr("verify", "-", stdin=b"{}")
-    assert (done.returncode, "no statement beside it" in done.err) == (2, True)
+    assert (done.returncode, "no statement file next to it" in done.err) == (2, True)

@@ -72,7 +72,7 @@ def test_a_changed_record_fails_and_still_gives_a_page(vacr, tmp_path, sealed, t
     sealed.write_bytes(sealed.read_bytes().replace(b"invoice", b"Invoice"))
     done = vacr("view", str(sealed), "-o", "a.html", *trusting)
     assert done.returncode == 1
-    assert "does not hold" in done.out
+    assert "not verified" in done.out
     assert described(tmp_path / "a.html")["records"][0]["verification"]["verified"] is False
 
 
@@ -83,7 +83,7 @@ def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
         "view", str(CLAUDE), "-o", "a.html", "--trust", "keys/signing.pub.pem", "--overwrite"
     )
     assert done.returncode == 1
-    assert "it is not signed" in done.out
+    assert "unsigned" in done.out
 
 
 def test_a_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):
@@ -180,12 +180,12 @@ def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
     ("arguments", "code", "told"),
     [
         (("missing.acr.json",), 3, "missing.acr.json"),
-        (("a.html", "--serve", "-o", "b.html"), 2, "one of both"),
+        (("a.html", "--serve", "-o", "b.html"), 2, "exclude each other"),
         ((str(CLAUDE), "--trust", "missing.pem"), 4, "missing.pem"),
         ((".",), 3, "no record"),
-        (("x.acr.json.cose",), 3, "not beside it"),
+        (("x.acr.json.cose",), 3, "the record of this statement is missing"),
         ((str(EXAMPLES), "-o", "-"), 2, "-o site/"),
-        ((str(EXAMPLES), "-o", "site.html"), 2, "named like a page"),
+        ((str(EXAMPLES), "-o", "site.html"), 2, "ends in .html"),
         ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )

@@ -176,7 +176,7 @@ def test_what_is_no_session_is_not_looked_at_again(tmp_path):
 def test_what_is_not_a_file_is_no_journal(tmp_path, put):
     (tmp_path / "precious").write_text("precious")
     put(tmp_path / RUN_JOURNAL_NAME)
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         RunJournal(tmp_path)
     assert (tmp_path / "precious").read_text() == "precious"
 

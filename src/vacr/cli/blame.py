@@ -200,7 +200,7 @@ def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int
     """Print why all lines are unknown, and return the exit code."""
     if not lines:
         voice.notice(
-            "The file is empty." if kind == "file" else f"The {kind} adds no lines of text."
+            "The file has no lines." if kind == "file" else f"The {kind} adds no lines of text."
         )
     else:
         records = format_count(record_count, "record")

@@ -2,8 +2,8 @@
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["key", "generate", "-o", "keys/"])
-keys/signing.pem: keep it to yourself
-keys/signing.pub.pem: for those who verify; urn:ietf:params:oauth:ckt:sha-256:...
+keys/signing.pem: private key; keep it secret
+keys/signing.pub.pem: public key, for verifiers; urn:ietf:params:oauth:ckt:sha-256:...
 0
 """
 

@@ -93,7 +93,7 @@ class OrderedVerbGroup(click.Group):
 @click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
 @voice_options
 def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> None:
-    """Print the script by which a shell completes verbs and options.
+    """Print the completion script for a shell.
 
     \b
     Example:

@@ -53,7 +53,7 @@ def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_attribution_summary(record: dict[str, Any]) -> str:
-    """Return how many files and lines are attributed, in a line."""
+    """Return the number of attributed files and lines as text."""
     counts = count_attributed_lines(record)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
     return f"{format_count(counts['files'], 'file')}, lines: {kinds or 'none'}"
@@ -82,32 +82,32 @@ def format_line_ranges(record: dict[str, Any]) -> list[str]:
 def report_attribution_gaps(
     path: str, record: dict[str, Any], base: BaseFiles | None, notify: Callable[[str], None]
 ) -> None:
-    """Report tools whose effects are not known, and a base that has none of the files."""
+    """Report tools with unknown effects, and a base that contains none of the files."""
     attribution = record["vacr"]["attribution"]
     report_unknown_tools(path, attribution.get("unknown-tools", {}), notify)
     files = attribution["files"]
     if base is not None and files and not any(name in base.names for name in files):
         notify(
-            f"{path}: the base has none of the files that the session changed: all of them are "
-            "new, or it is another repository"
+            f"{path}: --base contains none of the files that the session changed: either all of "
+            "them are new, or it is the wrong repository"
         )
 
 
 def report_unknown_tools(path: str, unknown: dict[str, int], notify: Callable[[str], None]) -> None:
-    """Report the tools of a session whose effects on files are not known."""
+    """Report the tools of a session whose effects on files are unknown."""
     if unknown:
         names = ", ".join(f"{name} ({count})" for name, count in unknown.items())
-        notify(f"{path}: what these tools do to files is not known, so it is left out: {names}")
+        notify(f"{path}: skipped calls of tools with unknown effects on files: {names}")
 
 
 def find_attribution_failure(
     recording: InputRecord, joint: JointRecords, base: BaseFiles | None
 ) -> str:
-    """Return why the attribution in a record does not hold, or an empty text if it does."""
+    """Return why the attribution in a record is wrong, or an empty text if it is right."""
     if is_record_modified(recording.record, json=recording.form == "json"):
-        return "the record was changed after it was made: its id is not that of its content"
+        return "the record was modified: its id does not match its content"
     if "file-attribution" not in recording.record:
-        return "it has no attribution"
+        return "the record has no attribution"
     outcome, reason = compare_attribution(recording.record, joint, base)
     return "" if outcome == ATTRIBUTION_HOLDS else reason
 
@@ -115,10 +115,10 @@ def find_attribution_failure(
 def read_blame_records(
     paths: Iterable[str], skipped: Callable[[str, VacrError], None]
 ) -> list[dict[str, Any]]:
-    """Read all records and sessions at some paths; `skipped` gets what cannot be read, by path.
+    """Read all records and sessions at some paths; pass unreadable ones to `skipped`.
 
     Raises:
-        UnreadableInput: there are no records.
+        UnreadableInput: the paths contain no records.
     """
     records: list[dict[str, Any]] = []
     paths = tuple(paths)
@@ -130,9 +130,9 @@ def read_blame_records(
                 skipped(path, item)
     if not records:
         raise UnreadableInput(
-            "there are no records",
+            "no records found",
             where=", ".join(paths),
-            hint="Make some: vacr record FOLDER -o records/",
+            hint="To create records: vacr record FOLDER -o records/",
         )
     return records
 
@@ -192,7 +192,7 @@ def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> st
 
 
 def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
-    """Join consecutive lines of which the same is known."""
+    """Join consecutive lines with the same contributor and proof."""
     ranges: list[dict[str, Any]] = []
     for line in lines:
         about = {"contributor": _build_contributor(line), **_build_proof(line.blame)}

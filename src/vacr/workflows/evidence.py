@@ -1,14 +1,14 @@
-"""Evidence in files: what `attest` and `appraise` read, and what `verify` requires of it.
+"""Evidence in files: read by `attest` and `appraise`, required by `verify`.
 
-A relying party either appraises evidence itself, by a policy and with the nonce it asked for, or
-believes the result of a verifier whose key it knows. `EvidenceOptions` refuses anything between:
+A relying party either appraises evidence itself, with a policy and the nonce that it sent, or
+accepts the result of a verifier whose key it knows. `EvidenceOptions` refuses any mixture:
 
     >>> from vacr.workflows import EvidenceOptions
     >>> EvidenceOptions("affirming", verifier_keys=("verifier.pub.pem",)).tier
     'affirming'
     >>> EvidenceOptions("affirming", policy="policy.toml")
     Traceback (most recent call last):
-    vacr.errors.UsageError: evidence cannot be appraised without its nonce
+    vacr.errors.UsageError: --evidence-policy needs --nonce
 
 Loading this module loads the code for TPM quotes, so `verify` does that only on request.
 """
@@ -66,25 +66,25 @@ class EvidenceOptions:
         """
         if (self.policy is None) == (not self.verifier_keys):
             hint = (
-                "Give --evidence-policy to appraise evidence, or --verifier-key to believe "
-                "a verifier's result."
+                "Add --evidence-policy to appraise the evidence yourself, or --verifier-key to "
+                "accept the result of a verifier."
             )
             raise UsageError(
-                "evidence is appraised here, or its result believed: one of both has to be chosen",
+                "--require-evidence needs either --evidence-policy or --verifier-key",
                 hint=hint,
             )
         if self.policy is not None and self.nonce is None:
-            hint = "Give --nonce, the one that the evidence was asked for with."
-            raise UsageError("evidence cannot be appraised without its nonce", hint=hint)
+            hint = "Add --nonce HEX: the nonce that you sent to the attester."
+            raise UsageError("--evidence-policy needs --nonce", hint=hint)
 
 
 def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
-    """Read the policy and the keys that trust in evidence rests on.
+    """Read the policy and the trusted keys for evidence.
 
     Raises:
-        UsageError: the nonce is not one.
-        Unreachable: a file that trust rests on cannot be read.
-        UnreadableInput: it holds something else.
+        UsageError: the nonce is invalid.
+        Unreachable: a file of trusted keys cannot be read.
+        UnreadableInput: it contains something else.
     """
     return EvidenceRequirement(
         TIERS_BY_LABEL[options.tier],
@@ -96,7 +96,7 @@ def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
 
 
 def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> bytes | None:
-    """Read the evidence, or the result, for a file: the named one, or the one beside it.
+    """Read the evidence or result about a file: the named one, or the one next to the file.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -126,18 +126,16 @@ def read_evidence(path: str) -> RatsMessages:
     """Read evidence, and the messages that came with it.
 
     Raises:
-        UnreadableInput: there is none.
+        UnreadableInput: the file contains none.
     """
-    hint = "vacr attest makes evidence; vacr inspect shows what a file holds."
+    hint = "To create evidence: vacr attest. To look into a file: vacr inspect"
     data = read_bytes(path, MAX_EVIDENCE_BYTES)
     if not data:
-        raise UnreadableInput("empty: there is no evidence in it", where=path, hint=hint)
+        raise UnreadableInput("the file is empty", where=path, hint=hint)
     try:
         messages = parse_messages(data)
     except InvalidStatement as error:
-        raise UnreadableInput(
-            f"there is no evidence in it: {error.message}", where=path, hint=hint
-        ) from error
+        raise UnreadableInput(f"not evidence: {error.message}", where=path, hint=hint) from error
     if messages.evidence is None:
         kind = "an endorsement"
         if messages.result is not None:
@@ -154,7 +152,7 @@ def read_record_file(path: str) -> tuple[bytes, dict[str, Any]]:
     """
     data = read_bytes(path)
     if not data:
-        raise UnreadableInput("empty: there is nothing to attest", where=path)
+        raise UnreadableInput("the file is empty", where=path)
     parsed = parse_signed_record(data)
     return data, parsed[0] if parsed is not None else {}
 
@@ -163,20 +161,22 @@ def read_journal_head(text: str) -> JournalHead:
     """Parse the head of a journal, or read it from the file of that name.
 
     Raises:
-        UsageError: it is neither a head nor a file with one.
-        UnreadableInput: the file holds something else.
+        UsageError: the text is neither a head nor the name of a file.
+        UnreadableInput: the file contains something else.
     """
     match = _JOURNAL_HEAD_PATTERN.fullmatch(text)
     if match:
         identity, frames, head = match.groups()
         return parse_journal_head({"identity": identity, "frames": int(frames), "head": head})
     if not Path(text).exists():
-        raise UsageError(f"{text} is no head of a journal", hint=f"Give {JOURNAL_HEAD_FORM}")
+        raise UsageError(
+            f"{text} is not the head of a journal", hint=f"Expected: {JOURNAL_HEAD_FORM}"
+        )
     try:
         return parse_journal_head(json.loads(read_bytes(text, _MAX_JOURNAL_HEAD_BYTES)))
     except (ValueError, RecursionError) as error:
         raise UnreadableInput(
-            "not a head of a journal", where=text, hint=f"Give {JOURNAL_HEAD_FORM}"
+            "not the head of a journal", where=text, hint=f"Expected: {JOURNAL_HEAD_FORM}"
         ) from error
 
 
@@ -196,10 +196,10 @@ def parse_nonce(text: str) -> bytes:
 
 
 def choose_output_form(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
-    """Return the form to write: the requested one, or else the one that the file name ends in.
+    """Return the form to write: the requested one, or else the ending of the file name.
 
     Raises:
-        UsageError: the name ends in no form that is known.
+        UsageError: the ending is not a known form.
     """
     if to is not None or is_output_folder(output) or output == STDIN:
         form = to or CBOR_FORM
@@ -208,5 +208,5 @@ def choose_output_form(output: str | None, to: str | None, known: tuple[str, ...
     if form not in known:
         endings = ", ".join(f".{name}" for name in known[:-1])
         hint = f"End the name in {endings} or .{known[-1]}."
-        raise UsageError(f"{output or form} does not say in which form to write", hint=hint)
+        raise UsageError(f"unknown output form: {output or form}", hint=hint)
     return form

@@ -5,11 +5,11 @@ them into `InputRecord`s, which remember where a record came from and what its o
 after:
 
     >>> from vacr.workflows import read_input_records
-    >>> [session] = read_input_records("examples/claude-code.jsonl")
+    >>> [session] = read_input_records("session.jsonl")
     >>> session.stem, session.form, session.stored
-    ('claude-code', 'json', False)
-    >>> session.record["session"]["agent-meta"]["cli-name"]
-    'claude-code'
+    ('session', 'json', False)
+    >>> len(session.record["session"]["entries"])
+    11
 
 A stored record is validated first, and refused if it was modified after it was made, unless the
 caller wants to show just that (`changed=True`).
@@ -45,12 +45,8 @@ from vacr.record import (
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
 
 _STDIN_STEM = "stdin"
-_RECORD_CHANGED_MESSAGE = (
-    "the record was changed after it was made: its id is not that of its content"
-)
-_INPUT_HINT = (
-    "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
-)
+_RECORD_CHANGED_MESSAGE = "the record was modified: its id does not match its content"
+_INPUT_HINT = "Name a record, a native session, or a folder of them. To find sessions: vacr list -v"
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ def read_input_records(
     What cannot be read in a folder is passed to `failed`, if given, and the rest is read.
 
     Raises:
-        UnreadableInput: something cannot be read, or there is nothing of the kind.
+        UnreadableInput: something cannot be read, or the path contains no records or sessions.
         InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was
             made.
     """
@@ -100,17 +96,15 @@ def read_input_records(
         else:
             failed(item)
     if is_empty:
-        raise UnreadableInput(
-            "there is no record in it, and no session", where=path, hint=_INPUT_HINT
-        )
+        raise UnreadableInput("no records or sessions found", where=path, hint=_INPUT_HINT)
 
 
 def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
     """Yield the same records; in a folder, unreadable items come as errors among them.
 
     Raises:
-        UnreadableInput: the path itself cannot be read, or is of no kind that is known.
-        InvalidRecord: it is a record that is not valid, or that was changed after it was made.
+        UnreadableInput: the path itself cannot be read, or is of an unknown kind.
+        InvalidRecord: the record is invalid, or was modified.
     """
     if not os.path.isdir(path):  # noqa: PTH112 - Path would normalise what a user typed
         yield from _read_input_file(path, changed=changed)
@@ -143,12 +137,12 @@ def drop_duplicate_recordings(
             kept.append(recording)
             continue
         which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
-        notify(f"{recording.path}: {which} recording of the session in {best.path}, left out")
+        notify(f"{recording.path}: skipped, because it is {which} recording of {best.path}")
     return kept
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record that a file is, or those of the sessions in it."""
+    """Yield the record in a file, or the records of the sessions in it."""
     if _is_pipe(path):
         yield from _read_piped_input(path, changed=changed)
         return
@@ -172,7 +166,7 @@ def _is_pipe(path: str) -> bool:
 
 
 def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a pipe, or those of the sessions in it; it can be read only once."""
+    """Yield the record in a pipe, or the records of its sessions; a pipe is read only once."""
     data = read_bytes(path)
     decoded = _decode_record(data)
     if decoded is not None:
@@ -197,8 +191,8 @@ def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRe
     """Yield the sessions of a native file, named as their records would be.
 
     Raises:
-        UnreadableInput: something in it cannot be read, or it is of no kind that is known. What
-            can be read comes first.
+        UnreadableInput: something in it cannot be read, or it is of an unknown kind. Readable
+            sessions come first.
     """
     first_error = None
     name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
@@ -254,21 +248,18 @@ def _build_checked_input(
     try:
         validate(record, json=is_json).raise_for_errors()
     except InvalidRecord as error:
-        hint = error.hint or "vacr validate shows all that is wrong with it."
+        hint = error.hint or "To see all findings: vacr validate FILE"
         raise InvalidRecord(
             f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
         ) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        hint = (
-            "It may be a part of one, or of version 1, which is the file attribution alone: "
-            "vacr validate tells."
-        )
-        raise UnreadableInput("this is no record of a session", where=path, hint=hint)
+        hint = "It may be a part of a record, or of version 1. To find out: vacr validate FILE"
+        raise UnreadableInput("not a record of a session", where=path, hint=hint)
     if not changed and is_record_modified(record, json=is_json):
         raise InvalidRecord(
             _RECORD_CHANGED_MESSAGE,
             where=path,
-            hint="It proves nothing. Make it again from the session: vacr record FILE.",
+            hint="Do not trust it. Record the session again: vacr record FILE",
         )
     original = convert_to_original_version(record, json=is_json)
     return InputRecord(path, stem, form, original, stored=True, data=data)

@@ -13,8 +13,8 @@ the caller does the work itself:
     2
 
 The workers of a cluster read and write the folders themselves, so they must see them; that needs
-the extra `vacr[cluster]`. A task whose worker dies is done again by another, which is harmless: a
-record is written whole or not at all, and comes out the same.
+the extra `vacr[cluster]`. If a worker dies, another repeats its task. That is
+harmless: a record is written whole or not at all, and its bytes are always the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from vacr.version import __version__
 _CONNECT_TIMEOUT_SECONDS = 10
 _SCHEDULER_ADDRESS = re.compile(r"([a-z]+://)?[^/\s]+:[0-9]+")
 PROCESS_START_ERRORS = (OSError, EOFError, RuntimeError, MemoryError)
-"""Raised if there is no room for a process, a thread or a pipe. A pool that breaks while it starts
+"""Raised if a process, a thread or a pipe cannot be created. A pool that breaks while it starts
 raises a RuntimeError.
 """
 _POLL_SECONDS = 0.1
@@ -56,7 +56,7 @@ def start_local_pool(jobs: int) -> Executor:
     """Return a pool of processes on this machine, once one of them has answered.
 
     Raises:
-        NoProcesses: none can be started.
+        NoProcesses: no process can be started.
     """
     # When the own thread of a pool dies, its futures never finish.
     threading.excepthook = lambda died: _thread_errors.append(died.exc_value)

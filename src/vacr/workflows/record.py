@@ -1,14 +1,14 @@
-"""The recording of one place: read its sessions, give each record its id, and write it.
+"""The recording of one place: read its sessions, assign each record its id, and write it.
 
-A task and its outcome are plain values, so that it runs in any process, on any machine, and may be
-run again: a record that is there already stays as it is.
+A task and its outcome are plain values, so a task can run in any process and on any machine. It can
+be repeated: a record that exists already stays the same.
 
     >>> from vacr.workflows import RecordingOptions, RecordingTask, record_place
     >>> options = RecordingOptions()
-    >>> task = RecordingTask("examples/codex-cli.jsonl", "out/session", options)
+    >>> task = RecordingTask("session.jsonl", "out/session", options)
     >>> [record] = record_place(task).records
     >>> record["output"], record["state"], record["entries"]
-    ('out/session.acr.json', 'written', 22)
+    ('out/session.acr.json', 'written', 11)
     >>> record_place(task).records[0]["state"]
     'unchanged'
 
@@ -46,7 +46,7 @@ from vacr.workflows.record_files import (
 )
 
 _BUG_EXIT_CODE = 70
-_REPLACE_HINT = "Write elsewhere with -o, or give --overwrite."
+_REPLACE_HINT = "Write elsewhere with -o, or add --overwrite to replace it."
 _SEPARATE_HINT = "Record them into different folders."
 
 
@@ -56,7 +56,7 @@ class RecordingOptions:
 
     cbor: bool = False
     seal: bool = False
-    """Keep the native bytes beside the record."""
+    """Keep the native bytes next to the record."""
     overwrite: bool = False
     agent: str | None = None
     sub_agents: bool = True
@@ -88,7 +88,7 @@ class RecordingTask:
     clashes_with: str = ""
     """Another place whose record has the same name."""
     state: str = ""
-    """A fingerprint of the place; empty where nobody will compare it."""
+    """A fingerprint of the place; empty if it is not needed."""
     size: int = 0
     """Its size in bytes, where that is known."""
     passed_over: str = ""
@@ -103,19 +103,19 @@ class RecordingOutcome:
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: str = ""
-    """Why there is nothing to record: the place is not a session."""
+    """Why the place is not a session."""
     exit_code: int = 0
 
     @property
     def findings(self) -> int:
-        """Count what the user should know: unknown, undecodable and left-out parts."""
+        """Count the unknown, undecodable and skipped parts."""
         return sum(
             len(record["notices"]) + len(record["drift"]) + len(record["left-out"])
             for record in self.records
         )
 
     def add_error(self, caught: VacrError | OSError, exit_code: int = 0) -> None:
-        """Add an error, and raise the exit code to that of the error."""
+        """Add an error, and raise the exit code accordingly."""
         error = caught
         if not isinstance(error, VacrError):
             error = UnreadableInput(describe_file_error(error), where=self.task.path)
@@ -214,7 +214,7 @@ def _process_sessions(
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
-        hint = "Run again with VACR_DEBUG=1 to see where, and report it with that output."
+        hint = "Please report it, with the output of a run with VACR_DEBUG=1."
         bug = UnreadableInput(
             f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint
         )
@@ -225,8 +225,7 @@ def _check_output_clash(task: RecordingTask) -> None:
     """Refuse to give two records of one run the same name."""
     if task.clashes_with:
         raise UsageError(
-            f"{task.output}{task.options.suffix} has just been written for another session, of "
-            f"{task.clashes_with}",
+            f"{task.output}{task.options.suffix} is already the record of {task.clashes_with}",
             where=task.path,
             hint=_SEPARATE_HINT,
         )
@@ -258,15 +257,15 @@ def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: 
     """Return the file of a session's record, and reserve it.
 
     Raises:
-        UsageError: the current folder is not to be written to, or the place has two such records.
+        UsageError: the current folder is an agent's store, or two records have the same name.
     """
     if task.options.not_in_stores and is_in_agent_store(Path(), session.reader):
         raise UsageError(
-            "the current folder is the agent's own store", hint="Say where to write with -o."
+            "cannot write into the session folder of the agent", hint="Name another folder: -o DIR/"
         )
     path = _choose_record_path(task, session.label)
     if path in reserved:
-        raise UsageError(f"{path} has just been written for another session", hint=_SEPARATE_HINT)
+        raise UsageError(f"{path} is already the record of another session", hint=_SEPARATE_HINT)
     reserved.add(path)
     return path
 
@@ -287,8 +286,7 @@ def _write_record(
     """Write a record and its sealed source, and return "written", "replaced" or "unchanged".
 
     Raises:
-        UsageError: the file is not an older record of this session, or a signature stands beside
-            it.
+        UsageError: the file is not an older record of this session, or is signed.
     """
     options = task.options
     check_not_input(path, options.named)
@@ -299,7 +297,7 @@ def _write_record(
             _check_replaceable(path, session, task)
     elif path.exists() and not task.chosen:
         raise UsageError(
-            f"{path} is there, and is no file", hint="Write elsewhere with -o, or remove it."
+            f"{path} exists and is not a file", hint="Write elsewhere with -o, or remove it."
         )
     outputs = []
     if state != "unchanged":
@@ -308,16 +306,15 @@ def _write_record(
         sealed = build_sealed_source_path(path)
         is_foreign = sealed.exists() and state == "written" and not options.overwrite
         if is_foreign and not matches_source(sealed, session.source):
-            raise UsageError(f"{sealed} is there, and holds another source", hint=_REPLACE_HINT)
+            raise UsageError(f"{sealed} exists and contains another source", hint=_REPLACE_HINT)
         outputs.append(OutputFile(sealed, [encode_sealed_source(session.source)], session.files))
     try:
         write_files_atomically(outputs)
     except FileExistsError as error:
-        # A process that died may have written the same before. Anything else is not ours to
-        # replace.
+        # A process that died may have written the same bytes. Other files are never replaced.
         if not path.is_file() or not has_same_bytes(path, pieces):
             raise UsageError(
-                f"{path} has just been written by somebody else", hint="Run the same again."
+                f"{path} was just written by another process", hint="Run the same command again."
             ) from error
         return "unchanged"
     return state
@@ -337,20 +334,22 @@ def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) 
         same_session = False
     if not same_session:
         raise UsageError(
-            f"{path} is there, and is not an older record of this session", hint=_REPLACE_HINT
+            f"{path} exists and is not an older record of this session", hint=_REPLACE_HINT
         )
     if is_made_by_vacr(older) and older.get("id") != compute_record_id(older):
-        raise UsageError(f"{path} was changed after it was made", hint=_REPLACE_HINT)
+        raise UsageError(
+            f"{path} was modified: its id does not match its content", hint=_REPLACE_HINT
+        )
     count_before, count_now = len(older["session"]["entries"]), len(record["session"]["entries"])
     if count_before > count_now:
         raise UsageError(
-            f"{path} is there and has {count_before} entries; the session has only {count_now} now",
+            f"{path} has {count_before} entries, but the session now has only {count_now}",
             hint=_REPLACE_HINT,
         )
     signature = path.with_name(f"{path.name}.cose")
     if signature.exists():
         raise UsageError(
-            f"{path} is signed by {signature.name}, and this session has grown or changed since",
+            f"{path} is signed ({signature.name}), but the session has changed since",
             hint=_REPLACE_HINT,
         )
 

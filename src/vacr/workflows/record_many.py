@@ -106,7 +106,7 @@ _LINE_TYPES = _HEAD_TYPES | {"records": [_RECORD_TYPES], "skipped": str}
 def plan_file_tasks(
     paths: list[str], folder: str, options: RecordingOptions
 ) -> list[RecordingTask]:
-    """Return the tasks of files whose records go into a folder; a name is given only once."""
+    """Return the tasks of files whose records go into a folder, and mark clashing names."""
     tasks = [plan_file_task(path, folder, None, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
     first: dict[str, str] = {}
@@ -153,7 +153,8 @@ def assign_output_folders(
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
-                f"two folders are named {name}", hint="Record them into different folders."
+                f"two folders are named {name}",
+                hint="Record them one by one, into different folders.",
             )
     return [(folder, output / name) for folder, name in zip(folders, names, strict=True)]
 
@@ -299,7 +300,7 @@ class RecordingRun:
         """Do the remaining work in this process."""
         if not self.here:
             reason = str(error) or type(error).__name__
-            self.tell(f"vacr: processes cannot be started ({reason}): the work is done in this one")
+            self.tell(f"vacr: cannot start more processes ({reason}); using only this one")
         self.here = True
 
     @contextmanager
@@ -334,7 +335,7 @@ class RecordingRun:
             except BrokenProcessPool:
                 return _make_failed_outcome(
                     task,
-                    "the process that read it was killed; it may need more memory than there is",
+                    "the process that read it was killed, possibly for lack of memory",
                 )
             except Exception as error:  # noqa: BLE001 - a cluster may raise anything for a dead worker
                 return _make_failed_outcome(task, f"{type(error).__name__}: {error}")
@@ -370,7 +371,7 @@ class RunJournal:
         """Read the journal, and remember the position of each line.
 
         Raises:
-            UsageError: something else is in its place.
+            UsageError: its path is not a regular file.
         """
         self._folder = folder
         self._path = folder / RUN_JOURNAL_NAME
@@ -381,7 +382,7 @@ class RunJournal:
         if os.path.lexists(self._path):
             if not stat.S_ISREG(self._path.lstat().st_mode):
                 raise UsageError(
-                    f"{self._path} is there, and is no file",
+                    f"{self._path} exists and is not a file",
                     hint="Remove it, or write elsewhere with -o.",
                 )
             with self._path.open("rb") as file:
@@ -444,7 +445,7 @@ class RunJournal:
                     self._file.write(b"\n")
             text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
             if self._file.write(text) < len(text):
-                self.failed = "there is no room for it"
+                self.failed = "the disk is full"
         except OSError as error:
             self.failed = describe_file_error(error)
 
@@ -477,7 +478,7 @@ class RunJournal:
 
 
 def _open_journal(path: str, flags: int) -> int:
-    """Open the journal, but follow no link, and do not wait for a pipe."""
+    """Open the journal without following links or waiting for a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
@@ -509,7 +510,7 @@ def _is_drift_table(value: Any) -> bool:
 
 
 def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
-    """Return whether the files of a record are those that the task would write."""
+    """Return whether a task would write the same files as a record names."""
     folder, name = os.path.split(task.output)
     if record["sealed"] != (
         format_path(str(build_sealed_source_path(Path(record["output"]))))

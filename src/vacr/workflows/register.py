@@ -36,7 +36,7 @@ from vacr.workflows.record_files import StatementPair, is_output_folder, write_o
 from vacr.workflows.verify import build_receipt_document
 
 EXIT_REFUSED = 1
-PENDING_HINT = "It is in the outbox. When the service can be reached: vacr register --pending"
+PENDING_HINT = "The statement waits in the outbox. To try again: vacr register --pending"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class ServiceSettings:
             token = read_passphrase(token_file).decode("utf-8", "replace").strip()
             if not token:
                 raise UsageError(
-                    f"the first line of {token_file} is empty", hint="It holds the token."
+                    f"the first line of {token_file} is empty",
+                    hint="Write the token into the first line.",
                 )
         access = ServiceAccess(token, ca, client_cert, client_key)
         keys = tuple(key for name in log_key for key in read_log_keys(name))
@@ -95,7 +96,7 @@ class RegistrationTarget:
     inputs: tuple[str, ...]
     overwrite: bool
     emit: Callable[[bytes], None] | None = None
-    """Takes the statements that are to be printed."""
+    """Prints a statement."""
 
     def register(self, registrar: Registrar, statement: str) -> tuple[RegistrationOutcome, str]:
         """Register one statement, and return the outcome with the file it went to."""
@@ -126,9 +127,9 @@ def register_pair(
     if not Path(pair.name).exists():
         error = UnreadableInput("there is no such file", where=pair.name)
     else:
-        hint = f"vacr sign {pair.name} --key KEY makes a statement."
+        hint = f"To sign: vacr sign {pair.name} --key KEY"
         error = InvalidStatement(
-            "not signed: there is no statement beside it",
+            "not signed: no statement next to it",
             reason="not-signed",
             where=pair.name,
             hint=hint,
@@ -162,8 +163,8 @@ class OutboxRun:
                 run.others += 1
         if services.access.token is not None and len({item.service for item in run.items}) > 1:
             raise UsageError(
-                "there is more than one service in the outbox, and a token is for one",
-                hint="Name it with --service.",
+                "the outbox has items for several services, but a token is for one of them",
+                hint="Add --service URL.",
             )
         return run
 

@@ -162,7 +162,7 @@ class UnsealedSession:
     files: tuple[Path, ...] = ()
     """The native files: the sealed ones become no more readable than these."""
     native: Source | None = None
-    """The native bytes, if they are kept beside the record."""
+    """The native bytes, if they are kept next to the record."""
     inputs: dict[str, Any] = field(default_factory=dict)
     """Facts from outside the session, for the record's `vacr.inputs`."""
 
@@ -274,7 +274,7 @@ class PlannedSession:
         ):
             if isinstance(session, OpenedSession) and session.label == self.label:
                 return session
-        raise UnreadableInput("the session is gone", where=self.task.path)
+        raise UnreadableInput("the session no longer exists", where=self.task.path)
 
 
 def plan_sealing(
@@ -285,7 +285,7 @@ def plan_sealing(
 ) -> list[list[PlannedSession]]:
     """Read the sessions at some paths, and group each with its sub-agents.
 
-    `report` gets the outcome of each place: errors, notices, and what is not a session.
+    `report` gets the outcome of each place: errors, notices, or that it is not a session.
     """
     keys = _GroupKeys()
     groups: dict[tuple[str, int], list[PlannedSession]] = {}
@@ -322,7 +322,9 @@ def _plan_tasks(
 
 
 def _add_unnameable(outcome: RecordingOutcome, source: str) -> None:
-    error = UnreadableInput("its name is no text", where=source, hint="Give the file another name.")
+    error = UnreadableInput(
+        "the file name is not valid UTF-8", where=source, hint="Rename the file."
+    )
     outcome.errors.append({"source": source, "error": str(error), "where": "", "hint": error.hint})
     outcome.exit_code = max(outcome.exit_code, error.exit_code)
 
@@ -347,7 +349,7 @@ class SealResult:
 
     def describe(self) -> str:
         """Return a line about the session for people."""
-        signed = "signed" if self.signed else "signed before"
+        signed = "signed" if self.signed else "already signed"
         summary = format_attribution_summary(self.record)
         return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
 
@@ -391,7 +393,7 @@ def _keep_target(target: Path, data: bytes) -> Path:
 
 @dataclass(frozen=True)
 class Sealer:
-    """Seals sessions into files: records, and statements beside them."""
+    """Seals sessions into files: records with statements next to them."""
 
     signing: SigningSettings
     base: BaseFiles | None = None
@@ -463,7 +465,7 @@ class Sealer:
         )
 
     def _has_statement(self, statement: Path, checked: CheckedRecord) -> bool:
-        """Return whether a statement is there already that says what would be signed."""
+        """Return whether the statement exists already and says the same as a new one would."""
         if not statement.is_file():
             return False
         try:
@@ -508,8 +510,8 @@ class SealedCopy(NamedTuple):
 
 
 CopySealer = Callable[[str, Path, str | None, Mapping[str, dict[str, Any]]], list[SealedCopy]]
-"""Seals the copy of an agent's session; the last argument has what a record says about its journal,
-by the digests of the files that the record is made of.
+"""Seals the copy of an agent's session. The last argument maps the digests of native files to the
+description of their journal for the record.
 """
 
 
@@ -525,7 +527,7 @@ def make_copy_sealer(
         opened: list[tuple[Path, OpenedSession]] = []
         options = RecordingOptions(agent=agent)
         task = plan_file_task(str(path), str(output / agent), None, options, session)
-        outcome = read_place(task, lambda target, found: opened.append((target, found)))
+        outcome = read_place(task, lambda target, session: opened.append((target, session)))
         if outcome.errors:
             raise UnreadableInput(outcome.errors[0]["error"], where=agent)
         group, names = [], []
@@ -557,7 +559,7 @@ def make_pending_registration(
             if outcome.state == STATE_REGISTERED:
                 tell(f"registered: {item.statement}")
             if outcome.state == STATE_PENDING:
-                return  # The service is still not there.
+                return  # The service is still unreachable.
 
     return register
 

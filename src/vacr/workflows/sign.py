@@ -1,10 +1,10 @@
-"""Signed statements about files: who signed which bytes, and what the bytes are.
+"""Signed statements about files: the signer, the digest, and the kind of file.
 
 A statement covers the SHA-256 of a file and names the record in it. Large files are hashed while
 they are read and never held in memory:
 
     >>> from vacr.workflows import read_signable_file
-    >>> file = read_signable_file("examples/claude-code.jsonl", whole=False)
+    >>> file = read_signable_file("session.jsonl", whole=False)
     >>> file.digest.hex()[:16], file.content_type
     ('9b79f1606ac7cb73', 'application/jsonl')
     >>> file.metadata["agent-vendor"]
@@ -105,7 +105,7 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
         return SignableFile(_hash_file(path), None, content_type)
     data = read_bytes(path)
     if not data:
-        raise UnreadableInput("empty: there is nothing to sign", where=path)
+        raise UnreadableInput("the file is empty, so there is nothing to sign", where=path)
     digests: list[bytes] = []
     # Hashing releases the interpreter, so parsing goes on at the same time.
     hasher = threading.Thread(target=lambda: digests.append(hashlib.sha256(data).digest()))
@@ -152,7 +152,7 @@ class SigningSettings:
         """Load the key and the certificates that a user named.
 
         Raises:
-            UsageError: others can read the key, or nobody can be asked for its passphrase.
+            UsageError: others can read the key, or its passphrase is missing.
             UnreadableInput: there is no such key or certificate.
         """
         signer = load_named_signer(
@@ -171,7 +171,7 @@ class SigningSettings:
         """Return the signed statement about a file, issued now unless a time is given.
 
         Raises:
-            UsageError: the settings do not go together.
+            UsageError: the settings exclude each other.
             Unreachable: the timestamp authority does not answer.
         """
         record_subject = f"urn:uuid:{file.record_id}" if file.record_id else None
@@ -210,8 +210,8 @@ def load_named_signer(
     """Load the signer of a key, and its passphrase from a file or from the person who signs.
 
     Raises:
-        UsageError: others can read the key, or nobody can be asked for its passphrase.
-        UnreadableInput: there is no key.
+        UsageError: others can read the key, or its passphrase is missing.
+        UnreadableInput: the key does not exist.
     """
     passphrase = None
     if passphrase_file is not None:
@@ -222,7 +222,7 @@ def load_named_signer(
 
 
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
-    """Return the file of this machine's own key, which is created the first time.
+    """Return the file of this machine's key; create the key the first time.
 
     Raises:
         UnreadableInput: it cannot be created, or is lost although its public half is there.
@@ -230,10 +230,10 @@ def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
     if public.exists() and not private.exists():
         hint = (
-            f"Name another with --key. To have a new one made, move {public} away; what it "
-            "signed is verified by it."
+            f"Name another key with --key. To create a new one, move {public} away, and keep it: "
+            "older signatures are verified with it."
         )
-        raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
+        raise UnreadableInput("the key of this machine is missing", where=str(private), hint=hint)
     try:
         if not private.exists():
             private.parent.mkdir(_OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
@@ -258,7 +258,7 @@ class _SessionHead(msgspec.Struct, rename="kebab"):
 
 
 class _RecordHead(msgspec.Struct):
-    """The members that a statement names; the decoder skips the rest, which is most of a record."""
+    """The members that a statement names; the decoder skips the rest, most of a record."""
 
     version: str
     session: _SessionHead

@@ -1,8 +1,8 @@
 """Files checked against a schema: records, session traces, entries and signed records.
 
-A verdict has findings, which make a file invalid, and remarks, which real sessions do have. Two
-checks go beyond the schema: a record of vacr has the id of its content, and a signed record holds a
-valid one.
+A verdict has findings, which make a file invalid, and remarks about harmless irregularities. Two
+checks go beyond the schema: the id of a record must match its content, and a signed record must
+contain a valid one.
 
     >>> from pathlib import Path
     >>> from vacr.workflows import validate_path
@@ -106,7 +106,7 @@ class FileVerdict:
 
 
 def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterator[FileVerdict]:
-    """Check a file, or all records in a folder; parts that cannot be listed get no verdict."""
+    """Check a file, or all records in a folder; report folders that cannot be listed."""
     if not os.path.isdir(path):  # noqa: PTH112 - a user's path
         yield _validate_file(path, rule, schema)
         return
@@ -123,17 +123,15 @@ def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterato
         unlisted = UnreadableInput(describe_file_error(error), where=str(error.filename))
         yield FileVerdict(path, unlisted)
     if not records and not failed:
-        hint = (
-            f"The names of records end in {' or '.join(_CHECKED_SUFFIXES)}; name others one by one."
-        )
-        yield FileVerdict(path, UnreadableInput("there is no record in it", where=path, hint=hint))
+        hint = f"Records end in {' or '.join(_CHECKED_SUFFIXES)}. Name other files one by one."
+        yield FileVerdict(path, UnreadableInput("no records found", where=path, hint=hint))
 
 
 def load_schema(name: str) -> Schema:
     """Return a compiled schema: one of ours, or a CDDL file.
 
     Raises:
-        UnreadableInput: there is no such file.
+        UnreadableInput: the file does not exist.
         InvalidSchema: it is not CDDL.
     """
     if name in BUNDLED_SCHEMAS:
@@ -147,7 +145,7 @@ def load_schema_text(name: str) -> str:
     """Return the text of a schema.
 
     Raises:
-        UnreadableInput: there is no such file.
+        UnreadableInput: the file does not exist.
         InvalidSchema: it is not text.
     """
     if name in BUNDLED_SCHEMAS:
@@ -163,10 +161,10 @@ def load_schema_text(name: str) -> str:
 
 
 def check_rule_exists(rule: str, schema: Schema | None) -> None:
-    """Refuse a rule that neither the given schema nor any of ours has.
+    """Refuse a rule that is neither in the schema nor in a bundled one.
 
     Raises:
-        UsageError: naming what is wrong with it.
+        UsageError: with the problem.
     """
     schemas = [schema] if schema else list(map(load_record_schema, BUNDLED_SCHEMAS.values()))
     problems = []
@@ -203,7 +201,7 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
 
 
 def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
-    """Check what a schema cannot say: a record's own id, and the record in a signed one."""
+    """Check beyond the schema: the id of a record, and the record in a signed one."""
     kind = choose_rule(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict):
         return (
@@ -221,22 +219,22 @@ def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list
 
 def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Compare a record's id with the id of its content, in the version that vacr writes."""
-    rule = "the id is that of the content"
+    rule = "the id must match the content"
     record = convert_to_original_version(record, json=json)
     if not is_made_by_vacr(record):
         agent = record.get("recording-agent")
-        made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "nobody")
+        made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "an unnamed tool")
         remark = Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")
         return [], [remark]
     try:
         expected = compute_record_id(record)
     except InvalidRecord as error:
-        expectation = "what vacr writes, which JSON can hold too"
+        expectation = "a value that JSON can represent"
         return [Finding(error.where, rule, error.message, expectation)], []
     if record["id"] == expected:
         return [], []
-    changed = f"{shorten_value(record['id'])}: the record was changed after it was made"
-    return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
+    modified = f"{shorten_value(record['id'])}: the record was modified"
+    return [Finding("/id", rule, modified, f"{expected!r}, the id of this content")], []
 
 
 def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
@@ -248,7 +246,7 @@ def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
         return [
             Finding(
                 "/1/100/content-hash",
-                "the digest is that of the payload",
+                "the digest must match the payload",
                 shorten_value(claimed),
                 repr(digest),
             )

@@ -1,11 +1,10 @@
 """Verdicts about statement files, in this process or in many.
 
-`judge_statements` verifies statements together with the files beside them. A verdict is a
-document: it says whether the statement is verified, which checks were made, and, if it failed, why
-and what to do:
+`judge_statements` verifies statements and the files they are about. A verdict is a document with
+the result, the checks, and, after a failure, the reason and the next step:
 
     >>> from vacr.workflows import StatementPair, VerificationOptions, judge_statements
-    >>> unsigned = StatementPair(None, "examples/claude-code.jsonl")
+    >>> unsigned = StatementPair(None, "session.jsonl")
     >>> [verdict] = judge_statements([unsigned], VerificationOptions())
     >>> verdict["verified"], verdict["reason"], verdict["exit"]
     (False, 'not-signed', 1)
@@ -110,7 +109,7 @@ def _start_process_pool() -> Executor | None:
 def judge_statement(
     pair: StatementPair, options: VerificationOptions, beside: tuple[str, ...], now: datetime
 ) -> dict[str, Any]:
-    """Verify one statement, and return the verdict; `beside` are all files of the same run."""
+    """Verify one statement, and return the verdict; `beside` has all files of the run."""
     verdict: dict[str, Any] = {
         "file": pair.file,
         "statement": pair.statement,
@@ -172,12 +171,10 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
     if pair.file is not None and not Path(pair.file).exists():
         return UnreadableInput("there is no such file", where=pair.file)
     hint = (
-        "Whoever signed it has the statement: put it beside as "
-        f"{pair.file}{STATEMENT_SUFFIX}. Your own: vacr sign {pair.file} --key KEY."
+        f"Get the statement from the signer, and save it as {pair.file}{STATEMENT_SUFFIX}. To "
+        f"sign it yourself: vacr sign {pair.file} --key KEY"
     )
-    return InvalidStatement(
-        "not signed: there is no statement beside it", reason="not-signed", hint=hint
-    )
+    return InvalidStatement("not signed: no statement next to it", reason="not-signed", hint=hint)
 
 
 def _find_evidence_hint(
@@ -192,12 +189,12 @@ def _find_evidence_hint(
 
 @cache
 def load_verification_policy(options: VerificationOptions) -> Policy:
-    """Read the files that trust rests on, and return the policy.
+    """Read the trusted keys and certificates, and return the policy.
 
     Raises:
-        UsageError: there is no such algorithm.
-        Unreachable: a file that trust rests on cannot be read.
-        UnreadableInput: it holds neither keys nor certificates.
+        UsageError: an algorithm is unknown.
+        Unreachable: a file of trusted keys cannot be read.
+        UnreadableInput: it contains neither keys nor certificates.
     """
     keys, roots = [], []
     for name in options.trust:
@@ -253,7 +250,7 @@ def load_joint_records(names: tuple[str, ...]) -> JointRecords:
 
 @cache
 def _read_native_sources(path: str) -> tuple[Source, ...]:
-    """Return the native sessions at a path, which records may be of."""
+    """Return the native sessions at a path."""
     sources = []
     for session in read_sessions(path, keep_source=True):
         if isinstance(session, VacrError):
@@ -270,7 +267,7 @@ def find_proven_time(verdict: dict[str, Any]) -> str | None:
 
 
 def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
-    """Return a table of verdicts, a row for each statement below the head."""
+    """Return a table of verdicts: a heading, and a row for each statement."""
     rows = [["", "file", "signer", "signed", ""]]
     for verdict in verdicts:
         mark = "✓" if verdict["verified"] else "✗"
@@ -281,7 +278,7 @@ def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
-    """Return how many statements are verified, in a line."""
+    """Return the number of verified and failed statements as text."""
     verified = sum(verdict["verified"] for verdict in verdicts)
     failed = len(verdicts) - verified
     return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} failed"

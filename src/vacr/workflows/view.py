@@ -4,10 +4,10 @@ A page holds the bytes of a record, its statement, and the keys to verify it wit
 sub-agents go into the page of their parent. `PageRun` writes one page, or an archive of a folder:
 
     >>> from vacr.workflows import PageRun, VerificationOptions
-    >>> run = PageRun("examples/codex-cli.jsonl", VerificationOptions())
+    >>> run = PageRun("session.jsonl", VerificationOptions())
     >>> [page] = run.write("pages/")
     >>> str(page.target), page.conversation.verdict, page.state
-    ('pages/codex-cli.html', 'unsigned', 'written')
+    ('pages/session.html', 'unsigned', 'written')
 
 A folder may hold more than fits into memory: only the names of its records are kept, and each
 record is read again when its turn comes.
@@ -69,11 +69,11 @@ from vacr.workflows.verify import (
 _PAGE_SUFFIX = ".html"
 _INDEX_FILE = "index.html"
 _PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
-_UNTRUSTED_KEY_MESSAGE = "the key that the statement carries; whom to trust was not said"
+_UNTRUSTED_KEY_MESSAGE = "the key in the statement; no trusted key was named"
 _VERDICT_LABELS = {
     VERDICT_VERIFIED: "✓ verified",
-    VERDICT_SIGNED: "signed by a key that nobody named",
-    VERDICT_FAILED: "✗ does not hold",
+    VERDICT_SIGNED: "signed by an untrusted key",
+    VERDICT_FAILED: "✗ not verified",
     VERDICT_UNSIGNED: "not signed",
 }
 _VERDICTS_WORST_FIRST = (VERDICT_FAILED, VERDICT_UNSIGNED, VERDICT_SIGNED, VERDICT_VERIFIED)
@@ -81,7 +81,7 @@ _VERDICTS_WORST_FIRST = (VERDICT_FAILED, VERDICT_UNSIGNED, VERDICT_SIGNED, VERDI
 
 @dataclass(frozen=True)
 class Conversation:
-    """A session with those of its sub-agents, which are shown together."""
+    """A session and its sub-agents, shown together on one page."""
 
     stem: str
     parts: Sequence[InputRecord]
@@ -184,7 +184,7 @@ class PageRun:
         conversations = list(self._read_conversations())
         if self.is_archive or len(conversations) != 1:
             raise UsageError(
-                "several pages cannot go to standard output", hint="Give a folder: -o site/."
+                "cannot write several pages to standard output", hint="Name a folder: -o site/"
             )
         return conversations[0].page(self._trust, self.row_filter).pieces(self._template)
 
@@ -204,8 +204,8 @@ class PageRun:
             target = Path(output or "") if folder is None else folder / f"{name}{_PAGE_SUFFIX}"
             if folder is None and self.pages:
                 raise UsageError(
-                    f"several pages cannot go into one file, {output}",
-                    hint="End the name in / for a folder.",
+                    f"cannot write several pages into one file, {output}",
+                    hint=f"Add a slash to make it a folder: -o {output}/",
                 )
             page = self._write_page(conversation, name, target, overwrite=overwrite)
             self.pages.append(page)
@@ -231,12 +231,12 @@ class PageRun:
             and not folder.is_dir()
         ):
             raise UsageError(
-                f"an archive is a folder, and {output} is named like a page",
-                hint="Give a folder: -o site/.",
+                f"an archive needs a folder, but {output} ends in {_PAGE_SUFFIX}",
+                hint="Name a folder: -o site/",
             )
         if folder.is_file():
             raise UsageError(
-                f"an archive is a folder, and {folder} is a file", hint="Give another name with -o."
+                f"an archive needs a folder, but {folder} is a file", hint="Name a folder: -o site/"
             )
         return folder
 
@@ -285,7 +285,9 @@ def _load_page_template() -> str:
         return files("vacr.viewer").joinpath("page.html").read_text("utf-8")
     except OSError as error:
         raise UnreadableInput(
-            "the viewer is not in the package", where="page.html", hint="make web builds it."
+            "the viewer is missing from the package",
+            where="page.html",
+            hint="To build it: make web",
         ) from error
 
 
@@ -304,7 +306,7 @@ def read_conversations(
     """Yield the verified conversations in a file or a folder, and errors for unreadable items.
 
     Raises:
-        UnreadableInput: the path itself cannot be read, or there is nothing in it.
+        UnreadableInput: the path itself cannot be read, or contains no records or sessions.
     """
     references: list[_RecordReference] = []
     for item in scan_input_records(_find_record_path(path), changed=True):
@@ -314,9 +316,9 @@ def read_conversations(
             yield item
     if not references:
         raise UnreadableInput(
-            "there is no record in it, and no session",
+            "no records or sessions found",
             where=path,
-            hint="vacr list -v shows where some are.",
+            hint="To find sessions: vacr list -v",
         )
     stored = tuple(reference.path for reference in references if reference.kept is None)
     for group in _group_by_parent(references):
@@ -335,9 +337,9 @@ def _find_record_path(path: str) -> str:
     record = path.removesuffix(STATEMENT_SUFFIX)
     if not Path(record).is_file():
         raise UnreadableInput(
-            "the record that the statement is about is not beside it",
+            "the record of this statement is missing",
             where=path,
-            hint=f"Put {record} there.",
+            hint=f"Save it as {record}.",
         )
     return record
 
@@ -373,7 +375,7 @@ class _RecordReference:
         """Return the record.
 
         Raises:
-            VacrError: it is no longer what it was.
+            VacrError: the file has changed.
         """
         if self.kept is not None:
             return self.kept
@@ -382,7 +384,7 @@ class _RecordReference:
 
 
 def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordReference]]:
-    """Put the sessions of sub-agents after that of their parent, if it is there."""
+    """Group the sessions of sub-agents with the session of their parent."""
     roots = {reference.session: reference for reference in references if reference.parent is None}
     groups: dict[int, list[_RecordReference]] = {
         id(reference): [reference] for reference in references if reference.parent not in roots
@@ -396,7 +398,7 @@ def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordRef
 def _build_shown_record(
     item: InputRecord, options: VerificationOptions, beside: tuple[str, ...]
 ) -> PageRecord:
-    """Return a record as it is stored; one made of a session just now is stored nowhere."""
+    """Return the stored bytes of a record; encode a record that was just made from a session."""
     name = Path(item.path).name
     if not item.stored:
         return PageRecord(name, encode(item.record, item.form), None, _judge_unsigned(options))
@@ -414,7 +416,7 @@ def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
     """Return the verdict about an unsigned record, if a signature is required."""
     if not options.trust and not options.log_keys:
         return None
-    return {"verified": False, "trusted": False, "message": "it is not signed", "checks": []}
+    return {"verified": False, "trusted": False, "message": "unsigned", "checks": []}
 
 
 def _judge_signed(
@@ -458,14 +460,14 @@ def _judge_signed(
 
 
 def _build_check_document(check: Check) -> dict[str, str]:
-    # A carried key proves only that somebody has the other half of it.
+    # A key in the statement itself proves only that the signer has its private half.
     if check.name == "trust" and check.outcome == CHECK_PASSED:
         return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
     return {"name": check.name, "outcome": check.outcome, "told": check.finding}
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
-    """Return a verdict in a word."""
+    """Return a verdict as one word."""
     if verdict is None:
         return VERDICT_UNSIGNED
     if not verdict["verified"]:
