@@ -139,7 +139,7 @@ def test_recording_again_changes_nothing_and_a_grown_session_replaces(vacr, tmp_
     session.write_bytes(CLAUDE.read_bytes() + CLAUDE.read_bytes().splitlines(keepends=True)[1])
     refused = vacr("record", session)
     assert refused.returncode == 2
-    assert "is signed by" in refused.err
+    assert "is signed (abc.acr.json.cose)" in refused.err
     assert vacr("record", session, "--overwrite").returncode == 0
 
 
@@ -149,7 +149,7 @@ def test_nothing_is_written_into_the_agents_own_store(vacr, tmp_path):
     shutil.copy(CLAUDE, store / "abc.jsonl")
     done = vacr("record", "abc.jsonl", cwd=store)
     assert done.returncode == 2
-    assert "the agent's own store" in done.err
+    assert "the session folder of the agent" in done.err
     assert [path.name for path in store.iterdir()] == ["abc.jsonl"]
     assert (
         vacr(
@@ -586,7 +586,7 @@ def test_a_changed_record_is_not_restored(vacr, tmp_path):
     )
     done = vacr("restore", "claude-code.acr.json", "-o", "back/")
     assert done.returncode == 1
-    assert "changed after it was made" in done.err
+    assert "was modified" in done.err
     assert not (tmp_path / "back").exists()
 
 
@@ -600,7 +600,7 @@ def test_an_id_that_cannot_be_checked_is_a_remark(vacr, tmp_path):
     (tmp_path / "b.json").write_text(json.dumps(record))
     assert vacr("validate", "b.json").returncode == 0
     assert vacr("validate", "b.json", "--strict").returncode == 5
-    assert "recorded by 'nobody'" in vacr("validate", "b.json", "-v").err
+    assert "recorded by 'an unnamed tool'" in vacr("validate", "b.json", "-v").err
 
 
 def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
@@ -803,7 +803,7 @@ def test_many_bad_lines_are_told_in_few(vacr, tmp_path):
     (tmp_path / "abc.jsonl").write_bytes(CLAUDE.read_bytes() + b"x\n" * 500)
     done = vacr("record", "abc.jsonl")
     assert len(done.err.splitlines()) == 21
-    assert "and 480 more lines" in done.err
+    assert "480 more lines" in done.err
 
 
 def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(vacr, tmp_path):
@@ -967,4 +967,4 @@ def test_an_error_about_any_name_is_told_to_programs(vacr, tmp_path):
     (tmp_path / f"{name}.acr.json").write_text("something else")
     done = vacr("record", f"{name}.jsonl", "--format", "json")
     assert done.returncode == 2
-    assert "a\ufffd.acr.json is there" in json.loads(done.out)["errors"][0]["error"]
+    assert "a\ufffd.acr.json exists" in json.loads(done.out)["errors"][0]["error"]

@@ -148,7 +148,10 @@ def test_nothing_found(vacr, form):
     )
     done = vacr("record", **NOWHERE)
     assert done.returncode == 1
-    assert done.err == f"vacr: no sessions found in {places}\n  Name a file or a folder.\n"
+    assert (
+        done.err
+        == f"vacr: no sessions found in {places}\n  Name a file or a folder: vacr record FILE\n"
+    )
 
 
 @pytest.mark.parametrize("verb", ["list", "record"])

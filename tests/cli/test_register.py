@@ -304,7 +304,10 @@ def test_a_service_that_is_certified(vacr, signed):
             "certifies the service. The statement waits in the outbox" in done.err,
         ) == (4, True, True)
         done = vacr(*asked, "--ca", "ca.pem", "--again")
-        assert (done.returncode, "add --client-cert. The statement waits in the outbox" in done.err) == (4, True)
+        assert (
+            done.returncode,
+            "add --client-cert. The statement waits in the outbox" in done.err,
+        ) == (4, True)
         done = vacr(
             "register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON
         )
