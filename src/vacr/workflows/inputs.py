@@ -9,7 +9,7 @@ after:
     >>> session.stem, session.form, session.stored
     ('session', 'json', False)
     >>> len(session.record["session"]["entries"])
-    11
+    20
 
 A stored record is validated first, and refused if it was modified after it was made, unless the
 caller wants to show just that (`changed=True`).

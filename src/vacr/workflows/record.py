@@ -8,7 +8,7 @@ be repeated: a record that exists already stays the same.
     >>> task = RecordingTask("session.jsonl", "out/session", options)
     >>> [record] = record_place(task).records
     >>> record["output"], record["state"], record["entries"]
-    ('out/session.acr.json', 'written', 11)
+    ('out/session.acr.json', 'written', 20)
     >>> record_place(task).records[0]["state"]
     'unchanged'
 
