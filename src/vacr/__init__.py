@@ -1,4 +1,4 @@
-"""Verifiable Agent Conversation Records: what an AI coding agent did, as evidence.
+"""Verifiable Agent Conversation Records: sessions of AI coding agents as evidence.
 
 Read a session, check its record, name the lines that the agent wrote, sign, and verify:
 
@@ -95,8 +95,8 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
     """Read the sessions in a native file, a database or a folder, and their sub-agents, as records.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of no agent that is known. Whatever can be
-            read comes first.
+        UnreadableInput: something cannot be read, or is of an unknown agent. Readable sessions
+            come first.
     """
     from vacr.discovery import find_places, read_sessions
     from vacr.errors import NotASession, VacrError
@@ -206,11 +206,11 @@ def verify(
     evidence: bytes | None = None,
     now: datetime | None = None,
 ) -> VerifiedStatement:
-    """Verify a signed statement by a policy, and return what was verified.
+    """Verify a signed statement by a policy, and return the verified content.
 
     `payload` is the signed file, unless the statement contains it. Certificates and receipts are
-    judged as of `now`, by default the current time. `source`, `base` and `joint` allow to make the
-    record and its attribution again; `evidence` vouches for how it was recorded.
+    judged as of `now`, by default the current time. With `source`, `base` and `joint`,
+    the record and its attribution are recomputed; `evidence` proves how it was recorded.
 
     Raises:
         VerificationFailed: a check failed; the error lists all checks that were made.

@@ -58,7 +58,7 @@ def test_diff_of_a_one_line_file_is_laid_out(home):
 
 
 def test_next_steps_are_shown_after_an_install(home):
-    notice = "The agents have to be started with VACR_STATE"
+    notice = "Start the agents with the same VACR_STATE"
     for arguments in (["--dry-run"], ["--agent", "claude-code"]):
         assert notice not in vacr(home, "install", *arguments).stderr
     assert notice in vacr(home, "install", "--yes").stderr

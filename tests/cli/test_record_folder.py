@@ -248,7 +248,7 @@ def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
     (tmp_path / "gate").touch()
     out, err = run.communicate(timeout=WAIT)
     assert run.returncode == 130
-    assert b"run the same again" in err
+    assert b"run the same command again" in err
     assert b"Traceback" not in err
     begun = tree(tmp_path / "out")
     assert 0 < len(begun) < SESSIONS

@@ -613,7 +613,7 @@ def test_the_command(watched, folder, server, tmp_path):
         build_verifier_key(ORIGIN, Ed25519PrivateKey.generate().public_key()),
         cwd=tmp_path,
     )
-    assert (done.returncode, "another --state" in done.stderr) == (2, True)
+    assert (done.returncode, "one --state file per log" in done.stderr) == (2, True)
     assert vacr(*arguments, "--key", "x", cwd=tmp_path).returncode == 2
 
 
@@ -645,11 +645,11 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
         "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
     )
     try:
-        assert "for the first time" in process.stdout.readline()
+        assert "first check" in process.stdout.readline()
         watched.add(1)
         watched.publish()
         while "302 entries" not in (line := process.stdout.readline()):
-            assert "301 entries, as before" in line
+            assert "301 entries, unchanged" in line
         assert (
             vacr("log", "monitor", server.url, "--state", "s.json", cwd=tmp_path).returncode == 2
         ), "one at a time"
@@ -657,7 +657,7 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
         (folder / "checkpoint").rename(folder / "away")
         assert "404" in process.stderr.readline()
         (folder / "away").rename(folder / "checkpoint")
-        while "302 entries, as before" not in process.stdout.readline():
+        while "302 entries, unchanged" not in process.stdout.readline():
             pass
         process.send_signal(signal.SIGINT)
         process.communicate()

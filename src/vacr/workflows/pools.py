@@ -209,7 +209,7 @@ class DaskCluster:
         """
         del pool
         if self.client.status in ("closing", "closed"):
-            hint = "Run the same again to go on from here."
+            hint = "To continue, run the same command again."
             raise Unreachable("the cluster was lost", where=self.address, hint=hint)
 
     def pool(self, jobs: int) -> Executor:
