@@ -1,6 +1,4 @@
-"""Pages that are made from something else are current, and it is found out when they are not, or
-name what does not exist.
-"""
+"""Generated pages are current, and their generators report stale pages and missing names."""
 
 import json
 import shutil
@@ -15,46 +13,46 @@ pytestmark = pytest.mark.component
 
 FOLDERS = ["mapping", "reference", "spec-coverage"]
 CLAUSES = """title = "A document"
-about = "Of one clause."
+about = "It has one section."
 
 [[section]]
-title = "Only"
+title = "The only section"
 clauses = {rows}
 """
-GOOD = [
-    "it is so",
+VALID_ROW = [
+    "a clause",
     "record/encoding.py::compute_record_id record/v3.cddl::entry",
     "record/test_identity.py::test_any_change_changes_the_id",
 ]
-BAD = {
-    "a module": ["it is so", "nowhere.py", GOOD[2]],
-    "a function": ["it is so", "record/encoding.py::nothing", GOOD[2]],
-    "a method": ["it is so", "agents/lift.py::SessionBuilder.nothing", GOOD[2]],
-    "a rule": ["it is so", "record/v3.cddl::nothing", GOOD[2]],
-    "a test": ["it is so", GOOD[1], "record/test_identity.py::test_nothing"],
-    "a file of tests": [
-        "it is so",
-        GOOD[1],
+ROWS_WITH_MISSING_NAMES = {
+    "missing module": ["a clause", "nowhere.py", VALID_ROW[2]],
+    "missing function": ["a clause", "record/encoding.py::nothing", VALID_ROW[2]],
+    "missing method": ["a clause", "agents/lift.py::SessionBuilder.nothing", VALID_ROW[2]],
+    "missing rule": ["a clause", "record/v3.cddl::nothing", VALID_ROW[2]],
+    "missing test": ["a clause", VALID_ROW[1], "record/test_identity.py::test_nothing"],
+    "missing test file": [
+        "a clause",
+        VALID_ROW[1],
         "record/test_nowhere.py::test_any_change_changes_the_id",
     ],
-    "no function that is a test": ["it is so", GOOD[1], "conftest.py::record_of"],
+    "function that is not a test": ["a clause", VALID_ROW[1], "conftest.py::pytest_runtest_setup"],
 }
-UNSAID = {
-    "no test": ["it is so", GOOD[1], ""],
-    "no code": ["it is so", "", GOOD[2]],
-    "no reason": ["it is so", GOOD[1], GOOD[2], "otherwise: "],
-    "another status": ["it is so", GOOD[1], GOOD[2], "perhaps: who knows"],
+INCOMPLETE_ROWS = {
+    "no test": ["a clause", VALID_ROW[1], ""],
+    "no code": ["a clause", "", VALID_ROW[2]],
+    "no reason": ["a clause", VALID_ROW[1], VALID_ROW[2], "differently: "],
+    "unknown status": ["a clause", VALID_ROW[1], VALID_ROW[2], "perhaps: for a reason"],
 }
 
 
-def generate(folder, *arguments):
+def run_generator(folder, *arguments):
     command = [sys.executable, "-B", str(folder / "generate.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def coverage(tmp_path):
-    """Give a copy of the coverage, beside the same code and tests."""
+    """Return a copy of the spec coverage, in a folder with the same code and tests."""
     (tmp_path / "docs").mkdir()
     for path in (ROOT / "docs").iterdir():
         if path.name != "spec-coverage":
@@ -67,35 +65,36 @@ def coverage(tmp_path):
     )
 
 
-def put(folder, rows):
+def generate_from_rows(folder, rows):
+    """Write the pages of a document that has these clauses."""
     (folder / "samples.toml").write_text(CLAUSES.format(rows=json.dumps(rows)), "utf-8")
-    return generate(folder)
+    return run_generator(folder)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_pages_are_current(name):
-    done = generate(ROOT / "docs" / name, "--check")
+    done = run_generator(ROOT / "docs" / name, "--check")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_page_that_is_not_current_is_found_out(coverage):
-    assert generate(coverage, "--check").returncode == 0
+def test_stale_page_is_reported_and_written_again(coverage):
+    assert run_generator(coverage, "--check").returncode == 0
     page = coverage / "draft.md"
     page.write_text(page.read_text("utf-8").replace("done", "half done", 1), "utf-8")
-    done = generate(coverage, "--check")
+    done = run_generator(coverage, "--check")
     assert (done.returncode, "draft.md" in done.stderr) == (1, True)
-    assert generate(coverage).returncode == 0
-    assert generate(coverage, "--check").returncode == 0
+    assert run_generator(coverage).returncode == 0
+    assert run_generator(coverage, "--check").returncode == 0
 
 
-def test_a_clause_may_be_so(coverage):
+def test_every_status_is_accepted_and_counted(coverage):
     assert (
-        put(
+        generate_from_rows(
             coverage,
             [
-                GOOD,
-                [*GOOD, "otherwise: for a reason"],
-                ["it is so", "", "", "out of scope: for a reason"],
+                VALID_ROW,
+                [*VALID_ROW, "differently: for a reason"],
+                ["a clause", "", "", "out of scope: for a reason"],
             ],
         ).returncode
         == 0
@@ -103,12 +102,12 @@ def test_a_clause_may_be_so(coverage):
     assert "| 3 | 1 | 1 | 1 |" in (coverage / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("row", BAD.values(), ids=BAD)
-def test_what_a_clause_names_has_to_exist(coverage, row):
-    done = put(coverage, [GOOD, row])
-    assert (done.returncode, done.stderr.count("there is no such thing")) == (1, 1)
+@pytest.mark.parametrize("row", ROWS_WITH_MISSING_NAMES.values(), ids=ROWS_WITH_MISSING_NAMES)
+def test_missing_name_in_a_clause_is_reported(coverage, row):
+    done = generate_from_rows(coverage, [VALID_ROW, row])
+    assert (done.returncode, done.stderr.count("does not exist")) == (1, 1)
 
 
-@pytest.mark.parametrize("row", UNSAID.values(), ids=UNSAID)
-def test_a_clause_says_what_it_has_to(coverage, row):
-    assert put(coverage, [GOOD, row]).returncode != 0
+@pytest.mark.parametrize("row", INCOMPLETE_ROWS.values(), ids=INCOMPLETE_ROWS)
+def test_incomplete_clause_is_refused(coverage, row):
+    assert generate_from_rows(coverage, [VALID_ROW, row]).returncode != 0

@@ -1,4 +1,11 @@
-"""The clauses of a document, as its TOML file has them."""
+"""The clauses of a document, read from its TOML file.
+
+A clause is a row of three or four texts: the requirement, the code that meets it, the tests that
+show it, and, unless it is simply done, the status with a reason:
+
+    ["The signing envelope is CBOR", "signing/cose.py", "signing/test_statement.py::test_…"]
+    ["Citations", "", "", "out of scope: files of the authors"]
+"""
 
 from __future__ import annotations
 
@@ -6,24 +13,24 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-DONE, OTHERWISE, OUT_OF_SCOPE = "done", "done otherwise", "out of scope"
-_STATUSES = {"otherwise": OTHERWISE, "out of scope": OUT_OF_SCOPE}
+DONE, DIFFERENTLY, OUT_OF_SCOPE = "done", "done differently", "out of scope"
+_STATUSES = {"differently": DIFFERENTLY, "out of scope": OUT_OF_SCOPE}
 
 
 @dataclass(frozen=True)
 class Clause:
-    """What a document says, where it is done, and what tests it."""
+    """A requirement of a document, with the code that meets it and the tests that show it."""
 
-    says: str
+    text: str
     code: tuple[str, ...]
     tests: tuple[str, ...]
     status: str = DONE
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a document, by its title."""
+    """A section of a document, with its title."""
 
     title: str
     clauses: tuple[Clause, ...]
@@ -31,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A document of the draft, or beside it."""
+    """The draft, or a document that belongs to it."""
 
     name: str
     title: str
@@ -39,32 +46,31 @@ class Document:
     sections: tuple[Section, ...]
 
 
-def load(path: Path) -> Document:
+def load_document(path: Path) -> Document:
     """Read the clauses of a document.
 
     Raises:
-        ValueError: a clause has another form, or does not say what it has to.
+        ValueError: A clause has the wrong form, or lacks a required part.
     """
-    found = tomllib.loads(path.read_text("utf-8"))
-    sections = tuple(
-        Section(
-            one["title"],
-            tuple(_clause(row, f"{path.name}: {one['title']}") for row in one["clauses"]),
-        )
-        for one in found["section"]
-    )
-    return Document(path.stem, found["title"], found["about"], sections)
+    content = tomllib.loads(path.read_text("utf-8"))
+    sections = []
+    for section in content["section"]:
+        title = section["title"]
+        clauses = [_parse_clause(row, f"{path.name}: {title}") for row in section["clauses"]]
+        sections.append(Section(title, tuple(clauses)))
+    return Document(path.stem, content["title"], content["about"], tuple(sections))
 
 
-def _clause(row: list[str], where: str) -> Clause:
-    """Take a row: what is said, code, tests, and where it is not simply done a status and a
-    reason.
-    """
-    says, code, tests, *more = row
-    status, _, why = more[0].partition(": ") if more else ("", "", "")
-    clause = Clause(
-        says, tuple(code.split()), tuple(tests.split()), _STATUSES[status] if more else DONE, why
-    )
-    if (more and not why) or (clause.status != OUT_OF_SCOPE and not (clause.code and clause.tests)):
-        raise ValueError(f"{where}: {says}: a reason, the code or a test is missing")
+def _parse_clause(row: list[str], place: str) -> Clause:
+    """Parse a row: requirement, code, tests, and optionally a status with a reason."""
+    text, code, tests, *remark = row
+    status, reason = DONE, ""
+    if remark:
+        keyword, _, reason = remark[0].partition(": ")
+        status = _STATUSES[keyword]
+    clause = Clause(text, tuple(code.split()), tuple(tests.split()), status, reason)
+    lacks_reason = bool(remark) and not reason
+    lacks_proof = status != OUT_OF_SCOPE and not (clause.code and clause.tests)
+    if lacks_reason or lacks_proof:
+        raise ValueError(f"{place}: {text}: the reason, the code or a test is missing")
     return clause

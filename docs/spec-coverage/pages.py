@@ -1,4 +1,4 @@
-"""The pages: one for each document, and the index."""
+"""The pages of the spec coverage as Markdown: one for each document, and an index."""
 
 from __future__ import annotations
 
@@ -7,51 +7,47 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from clauses import DONE, OTHERWISE, OUT_OF_SCOPE, Clause, Document
-from named import CODE, TESTS, path_of
+from clauses import DIFFERENTLY, DONE, OUT_OF_SCOPE, Clause, Document
+from references import CODE, TESTS, resolve_file
 
-__all__ = ["Clause", "index", "page"]
-
-_MADE = "Made from `{}.toml` by `make docs`; do not edit."
+_NOTICE = "Made from `{}.toml` by `make docs`; do not edit."
 _INDEX = """# Spec coverage
 
-What draft-birkholz-verifiable-agent-conversations and the documents beside it say, clause by clause: where vacr does it, and which test shows it. The
-draft's text has version 2 of the schema, the type descriptions have version 3, which vacr writes. Clauses are in our words. Made from the TOML files beside
-by `make docs`, which fails, as `make test` does, when a clause names code or a test that does not exist.
+Every clause of draft-birkholz-verifiable-agent-conversations and of the documents that belong to it: which code of vacr meets it, and which test shows
+that. The text of the draft describes version 2 of the schema. The type descriptions describe version 3, the version that vacr writes. Clauses are in our own
+words. `make docs` builds these pages from the TOML files in this folder. Like `make test`, it fails when a clause names code or a test that does not exist.
 
-| document | clauses | done | done otherwise | out of scope |
+| document | clauses | done | done differently | out of scope |
 | --- | --- | --- | --- | --- |
 {rows}
-*Done otherwise* means that what the clause wants is reached in another way, or that a later document changed it; *out of scope* that it asks nothing of a
-program, or nothing of this one. Both say why.
+*Done differently*: vacr reaches the aim of the clause in another way, or a later document changed the clause. *Out of scope*: the clause asks nothing of a
+program, or nothing of this program. Both give the reason.
 """
 
 
-def index(documents: Sequence[Document]) -> str:
-    """Write the index."""
-    rows = [(f"[{one.title}]({one.name}.md)", _counts(one)) for one in documents]
+def render_index(documents: Sequence[Document]) -> str:
+    """Return the index page, with a table of the numbers of clauses."""
+    rows = [(f"[{document.title}]({document.name}.md)", _count(document)) for document in documents]
     total = sum((counts for _, counts in rows), Counter())
     return _INDEX.format(
-        rows="".join(_row(name, counts) for name, counts in [*rows, ("all", total)])
+        rows="".join(_render_counts(name, counts) for name, counts in [*rows, ("all", total)])
     )
 
 
-def _counts(document: Document) -> Counter[str]:
+def _count(document: Document) -> Counter[str]:
     return Counter(clause.status for section in document.sections for clause in section.clauses)
 
 
-def _row(name: str, counts: Counter[str]) -> str:
-    return (
-        f"| {name} | {counts.total()} | "
-        f"{' | '.join(str(counts[status]) for status in (DONE, OTHERWISE, OUT_OF_SCOPE))} |\n"
-    )
+def _render_counts(name: str, counts: Counter[str]) -> str:
+    by_status = " | ".join(str(counts[status]) for status in (DONE, DIFFERENTLY, OUT_OF_SCOPE))
+    return f"| {name} | {counts.total()} | {by_status} |\n"
 
 
-def page(document: Document) -> str:
-    """Write the page of a document."""
-    parts = [f"# {document.title}\n\n{_MADE.format(document.name)} {document.about}\n"]
+def render_page(document: Document) -> str:
+    """Return the page of a document."""
+    parts = [f"# {document.title}\n\n{_NOTICE.format(document.name)} {document.about}\n"]
     for section in document.sections:
-        rows = "".join(_clause(clause) for clause in section.clauses)
+        rows = "".join(_render_clause(clause) for clause in section.clauses)
         parts.append(
             f"## {section.title}\n\n| clause | status | where | tested by |\n| --- | --- | --- "
             f"| --- |\n{rows}"
@@ -59,30 +55,28 @@ def page(document: Document) -> str:
     return "\n".join(parts)
 
 
-def _clause(clause: Clause) -> str:
-    status = f"{clause.status}: {clause.why}" if clause.why else clause.status
-    code, tests = _links(clause.code, CODE), _links(clause.tests, TESTS)
-    return f"| {_escaped(clause.says)} | {_escaped(status)} | {code} | {tests} |\n"
+def _render_clause(clause: Clause) -> str:
+    status = f"{clause.status}: {clause.reason}" if clause.reason else clause.status
+    code, tests = _render_links(clause.code, CODE), _render_links(clause.tests, TESTS)
+    return f"| {_escape_bars(clause.text)} | {_escape_bars(status)} | {code} | {tests} |\n"
 
 
-def _links(names: Sequence[str], folder: Path) -> str:
-    """Link to files, each once, with what is named in it."""
-    found: dict[str, list[str]] = {}
+def _render_links(names: Sequence[str], folder: Path) -> str:
+    """Return one link for each file, followed by the definitions that are named in it."""
+    definitions: dict[str, list[str]] = {}
     for name in names:
-        file, _, what = name.partition("::")
-        found.setdefault(file, []).extend([f"`{what}`"] if what else [])
-    return (
-        "; ".join(
-            f"[{file.lstrip('/')}]({_target(file, folder)}) {', '.join(what)}".rstrip()
-            for file, what in found.items()
-        )
-        or "–"
+        file, _, definition = name.partition("::")
+        definitions.setdefault(file, []).extend([f"`{definition}`"] if definition else [])
+    links = (
+        f"[{file.lstrip('/')}]({_make_target(file, folder)}) {', '.join(in_file)}".rstrip()
+        for file, in_file in definitions.items()
     )
+    return "; ".join(links) or "–"
 
 
-def _target(file: str, folder: Path) -> str:
-    return Path(os.path.relpath(path_of(file, folder), Path(__file__).parent)).as_posix()
+def _make_target(file: str, folder: Path) -> str:
+    return Path(os.path.relpath(resolve_file(file, folder), Path(__file__).parent)).as_posix()
 
 
-def _escaped(text: str) -> str:
+def _escape_bars(text: str) -> str:
     return text.replace("|", "\\|")
