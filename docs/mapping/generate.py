@@ -1,5 +1,6 @@
-"""Write docs/mapping/<agent>.md from the readers' own tables, or check that they are current
-(--check).
+"""Write docs/mapping/<agent>.md from the tables of the readers.
+
+With --check, write nothing, and fail if a page is out of date.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ PAGES = {
 
 
 def main() -> int:
-    """Write the pages, or tell which are out of date."""
+    """Write or check the pages, and return the exit code."""
     stale = []
-    for name, made in PAGES.items():
+    for name, page in PAGES.items():
         path = FOLDER / f"{name}.md"
+        text = page.render_page()
         if "--check" not in sys.argv:
-            path.write_text(made.page(), "utf-8")
-        elif not path.is_file() or path.read_text("utf-8") != made.page():
+            path.write_text(text, "utf-8")
+        elif not path.is_file() or path.read_text("utf-8") != text:
             stale.append(path.name)
     if stale:
         print(f"docs/mapping: out of date, run `make docs`: {', '.join(stale)}", file=sys.stderr)

@@ -1,1 +1,1 @@
-"""The pages of docs/mapping, each made of a reader's own tables."""
+"""The pages of docs/mapping, each built from the tables of a reader."""

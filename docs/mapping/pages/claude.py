@@ -1,8 +1,8 @@
-"""Claude Code."""
+"""The page about the reader of Claude Code."""
 
 from __future__ import annotations
 
-from pages.markdown import code, head, moves, table, views
+from pages.markdown import list_move_rows, quote, render_block_views, render_head, render_table
 from vacr.agents.claude_code import reader as claude_code
 from vacr.agents.claude_code.reader import (
     CLAUDE_AUTONOMOUS_ENTRYPOINTS,
@@ -18,85 +18,88 @@ from vacr.agents.claude_code.reader import (
 )
 
 
-def page() -> str:
-    """Describe the reader of Claude Code."""
+def render_page() -> str:
+    """Return the page about Claude Code."""
     usage = [
-        ("`input`", " + ".join(map(code, CLAUDE_INPUT_COUNTERS))),
-        ("`cached`", code("cache_read_input_tokens")),
-        ("`output`", code("output_tokens")),
+        ("`input`", " + ".join(map(quote, CLAUDE_INPUT_COUNTERS))),
+        ("`cached`", quote("cache_read_input_tokens")),
+        ("`output`", quote("output_tokens")),
         (
             "`reasoning`",
-            code("output_tokens_details.thinking_tokens", "output_tokens_details.reasoning_tokens"),
+            quote(
+                "output_tokens_details.thinking_tokens", "output_tokens_details.reasoning_tokens"
+            ),
         ),
     ]
     events = (
-        (code(kind), code(CLAUDE_EVENT_NAMES.get(kind, kind)), code(*sorted(members)))
+        (quote(kind), quote(CLAUDE_EVENT_NAMES.get(kind, kind)), quote(*sorted(members)))
         for kind, members in sorted(CLAUDE_EVENT_OWN_MEMBERS.items())
     )
     return "\n".join(
         (
-            head(claude_code, "Claude Code"),
+            render_head(claude_code, "Claude Code"),
             "## Lines of type user and assistant: message entries\n",
-            table(
-                ("native", "canonical", "takes"),
+            render_table(
+                ("native", "canonical", "value"),
                 [
-                    (code("type"), code("type"), "text"),
-                    (code("timestamp"), code("timestamp"), "timestamp"),
-                    *moves(CLAUDE_LINE_MOVES),
-                    *moves(CLAUDE_MESSAGE_MOVES, "message."),
-                    (code("message.usage"), code("token-usage"), "map"),
+                    (quote("type"), quote("type"), "text"),
+                    (quote("timestamp"), quote("timestamp"), "timestamp"),
+                    *list_move_rows(CLAUDE_LINE_MOVES),
+                    *list_move_rows(CLAUDE_MESSAGE_MOVES, "message."),
+                    (quote("message.usage"), quote("token-usage"), "map"),
                 ],
             ),
             (
-                f"A message of model `{CLAUDE_SYNTHETIC_MODEL}` was made by the client and is "
-                "marked "
-                "`vacr.synthetic`; neither model nor usage count.\n"
+                f"A message of model `{CLAUDE_SYNTHETIC_MODEL}` was written by the client. It is "
+                "marked `vacr.synthetic`, and its model and usage do not count.\n"
             ),
             "## Token usage\n",
-            "The lines of one API message (`message.id`) repeat its usage; only the one with "
-            "the most output counts, and its native "
-            "counters stay beside the canonical ones.\n",
-            table(("canonical", "native"), usage),
+            "The lines of one API message (`message.id`) repeat its usage. Only the line with "
+            "the most output counts; it keeps its native counters next to the canonical ones.\n",
+            render_table(("canonical", "native"), usage),
             "## Content blocks: children\n",
-            views(),
+            render_block_views(),
             "## Other lines: events\n",
-            "What says where a line belongs stays on the entry "
-            f"({code(*sorted(CLAUDE_ENVELOPE_MEMBERS))}); the rest is its `data`. A "
-            "`progress` line that holds a sub-agent's message gives it as a child of the "
-            "event. Lines of type "
-            f"{code(*CLAUDE_TOOL_LINES)} are calls and results of their own.\n",
-            table(("line type", "event type", "members in data"), events),
+            "The members that place a line in the session stay on the entry "
+            f"({quote(*sorted(CLAUDE_ENVELOPE_MEMBERS))}); the other members become its `data`. "
+            "If a `progress` line holds a sub-agent's message, the message becomes a child of the "
+            f"event. Lines of type {quote(*CLAUDE_TOOL_LINES)} become separate calls and "
+            "results.\n",
+            render_table(("line type", "event type", "members in data"), events),
             "## The session\n",
-            table(
+            render_table(
                 ("canonical", "from"),
                 [
                     (
-                        code("session-id"),
-                        "the first `sessionId`; in a sub-agent's own file `sessionId`/`agentId`",
+                        quote("session-id"),
+                        "the first `sessionId`; in a sub-agent's own file, `sessionId`/`agentId`",
                     ),
-                    (code("session-start", "session-end"), "the earliest and the latest timestamp"),
                     (
-                        code("format"),
+                        quote("session-start", "session-end"),
+                        "the earliest and the latest timestamp",
+                    ),
+                    (
+                        quote("format"),
                         "`interactive` for `entrypoint` "
-                        f"{code(*sorted(CLAUDE_INTERACTIVE_ENTRYPOINTS))}, `autonomous` for "
-                        f"{code(*sorted(CLAUDE_AUTONOMOUS_ENTRYPOINTS))} and in a sub-agent's own "
-                        "file, else left out",
+                        f"{quote(*sorted(CLAUDE_INTERACTIVE_ENTRYPOINTS))}, `autonomous` for "
+                        f"{quote(*sorted(CLAUDE_AUTONOMOUS_ENTRYPOINTS))} and in a sub-agent's own "
+                        "file, otherwise left out",
                     ),
                     (
-                        code("agent-meta.model-provider"),
-                        "`anthropic`, or `unknown` where no model is one of theirs",
+                        quote("agent-meta.model-provider"),
+                        "`anthropic`, or `unknown` if no model is one of Anthropic's",
                     ),
                     (
-                        code("agent-meta.models"),
+                        quote("agent-meta.models"),
                         "`message.model`, in order of appearance; `model-id` is the most frequent",
                     ),
-                    (code("agent-meta.model-id"), "`unknown` where no message names a model"),
+                    (quote("agent-meta.model-id"), "`unknown` if no message names a model"),
                     (
-                        code("agent-meta.cli-version"),
+                        quote("agent-meta.cli-version"),
                         "the first `version`; each entry keeps its own",
                     ),
-                    (code("environment.working-dir"), "the first `cwd`"),
-                    (code("vcs.branch"), "the first `gitBranch`"),
+                    (quote("environment.working-dir"), "the first `cwd`"),
+                    (quote("vcs.branch"), "the first `gitBranch`"),
                 ],
             ),
         )

@@ -1,8 +1,8 @@
-"""Codex CLI."""
+"""The page about the reader of Codex CLI."""
 
 from __future__ import annotations
 
-from pages.markdown import code, head, table
+from pages.markdown import quote, render_head, render_table
 from vacr.agents.codex import reader as codex_cli
 from vacr.agents.codex.reader import (
     CODEX_ECHO_EVENTS,
@@ -18,40 +18,39 @@ from vacr.agents.codex.rollout import (
 )
 
 
-def page() -> str:
-    """Describe the reader of Codex CLI."""
+def render_page() -> str:
+    """Return the page about Codex CLI."""
     rows = (
         (
-            code(kind),
-            code(item.entry_type),
-            ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in item.lift.moves)
-            + (f", {code('name')} = {code(item.tool)}" if item.tool else ""),
+            quote(kind),
+            quote(item.entry_type),
+            ", ".join(f"{quote(move.canonical)} ← {quote(move.native)}" for move in item.lift.moves)
+            + (f", {quote('name')} = {quote(item.tool)}" if item.tool else ""),
         )
         for kind, item in CODEX_TOOL_ITEMS.items()
     )
     return "\n".join(
         (
-            head(codex_cli, "Codex CLI"),
+            render_head(codex_cli, "Codex CLI"),
             "## Response items\n",
-            "The envelope's `type` stays in `vacr.native.type`, what is left of the item in "
-            "`payload`. In the older bare form the line "
-            "itself is the item.\n",
-            table(
+            "The envelope's `type` stays in `vacr.native.type`, and the rest of the item in "
+            "`payload`. In the older form without an envelope, the line itself is the item.\n",
+            render_table(
                 ("item type", "entry", "members"),
                 [
                     (
-                        code("message"),
-                        f"{code('user')} or {code('assistant')}, by `role`; other roles are events",
+                        quote("message"),
+                        f"{quote('user')} or {quote('assistant')}, by `role`; other roles are events",
                         ", ".join(
-                            f"{code(move.canonical)} ← {code(move.native)}"
+                            f"{quote(move.canonical)} ← {quote(move.native)}"
                             for move in CODEX_MESSAGE_MOVES.moves
                         ),
                     ),
                     (
-                        code("reasoning"),
-                        code("reasoning"),
+                        quote("reasoning"),
+                        quote("reasoning"),
                         (
-                            "`content` ← `content` or else `summary`, `encrypted` ← "
+                            "`content` ← `content` or, if missing, `summary`, `encrypted` ← "
                             "`encrypted_content`"
                         ),
                     ),
@@ -63,62 +62,64 @@ def page() -> str:
                 "`payload.arguments`.\n"
             ),
             "## Events\n",
-            f"Every other line: its payload is the `data`, its type the `event-type` "
-            f"({', '.join(f'{code(native)} → {code(name)}' for native, name in CODEX_EVENT_NAMES.items())}). Known are "
-            f"{code(*sorted(CODEX_STATE_ENVELOPES))} and, as `event_msg`, "
-            f"{code(*sorted(CODEX_EVENT_TYPES))}.\n",
-            f"{code(*CODEX_ECHO_EVENTS)} repeat what response items say: they are marked "
-            "`vacr.repeats`. Where a session has no such item "
-            "at all, they are the message.\n",
+            f"Every other line is an event: its payload becomes `data`, its type `event-type` "
+            f"({', '.join(f'{quote(native)} → {quote(name)}' for native, name in CODEX_EVENT_NAMES.items())}). Known types are "
+            f"{quote(*sorted(CODEX_STATE_ENVELOPES))} and, as `event_msg`, "
+            f"{quote(*sorted(CODEX_EVENT_TYPES))}.\n",
+            f"{quote(*CODEX_ECHO_EVENTS)} repeat the text of response items, so they are marked "
+            "`vacr.repeats`. If a session has no such items, these events are its messages.\n",
             "## Token usage\n",
             (
-                "On `token-count` events, from `info.last_token_usage`, once for each change of "
-                "`info.total_token_usage`.\n"
+                "`token-count` events have it, from `info.last_token_usage`, once for each change "
+                "of `info.total_token_usage`.\n"
             ),
-            table(
+            render_table(
                 ("canonical", "native"),
-                [(code(name), code(native)) for name, native in CODEX_USAGE_COUNTERS],
+                [(quote(name), quote(native)) for name, native in CODEX_USAGE_COUNTERS],
             ),
             "## The session\n",
-            table(
+            render_table(
                 ("canonical", "from"),
                 [
-                    (code("session-id"), "`id` of the first `session_meta`"),
-                    (code("session-start"), "`timestamp` of the first `session_meta`"),
+                    (quote("session-id"), "`id` of the first `session_meta`"),
+                    (quote("session-start"), "`timestamp` of the first `session_meta`"),
                     (
-                        code("format"),
+                        quote("format"),
                         ", ".join(
-                            f"{code(mode)} for `source` {code(name)}"
+                            f"{quote(mode)} for `source` {quote(name)}"
                             for name, mode in CODEX_SESSION_MODES.items()
                         )
-                        + ", `autonomous` for a sub-agent, else left out",
+                        + ", `autonomous` for a sub-agent, otherwise left out",
                     ),
                     (
-                        code("agent-meta.model-provider"),
+                        quote("agent-meta.model-provider"),
                         (
-                            "`model_provider`; where the session does not say, `openai`, or "
-                            "`unknown` where a model is not one of theirs"
+                            "`model_provider`; if the session does not name it, `openai`, or "
+                            "`unknown` if a model is not one of OpenAI's"
                         ),
                     ),
                     (
-                        code("environment.working-dir"),
+                        quote("environment.working-dir"),
                         "`cwd` of the first `session_meta`, or of the first turn",
                     ),
                     (
-                        code("agent-meta.models"),
+                        quote("agent-meta.models"),
                         "`turn_context.model`; each assistant message has the model of its turn",
                     ),
-                    (code("vcs"), "`git.commit_hash`, `git.branch`, `git.repository_url`"),
-                    (code("environment.sandboxes"), "`turn_context.sandbox_policy.writable_roots`"),
+                    (quote("vcs"), "`git.commit_hash`, `git.branch`, `git.repository_url`"),
                     (
-                        code("vacr.parent"),
+                        quote("environment.sandboxes"),
+                        "`turn_context.sandbox_policy.writable_roots`",
+                    ),
+                    (
+                        quote("vacr.parent"),
                         (
-                            "`parent_thread_id`, or that of `source.subagent.thread_spawn`, or "
+                            "`parent_thread_id`, also in `source.subagent.thread_spawn`, or "
                             "`forked_from_id`"
                         ),
                     ),
                     (
-                        code("vacr.inherited"),
+                        quote("vacr.inherited"),
                         "marks the entries that a fork copied from its parent",
                     ),
                 ],

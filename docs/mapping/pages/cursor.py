@@ -1,8 +1,8 @@
-"""Cursor."""
+"""The page about the reader of Cursor."""
 
 from __future__ import annotations
 
-from pages.markdown import code, head, members, table, views
+from pages.markdown import format_moves, quote, render_block_views, render_head, render_table
 from vacr.agents.cursor import reader as cursor
 from vacr.agents.cursor.databases import (
     CURSOR_BUBBLE_MOVES,
@@ -21,85 +21,81 @@ from vacr.agents.cursor.reader import (
 from vacr.agents.cursor.stores import CURSOR_AGENT_KINDS, CURSOR_BUBBLE_KIND, CURSOR_COMPOSER_KIND
 
 
-def page() -> str:
-    """Describe the reader of Cursor."""
+def render_page() -> str:
+    """Return the page about Cursor."""
     types = ", ".join(
-        f"{code(str(native))} → {code(entry)}" for native, entry in CURSOR_BUBBLE_TYPES.items()
+        f"{quote(str(native))} → {quote(entry)}" for native, entry in CURSOR_BUBBLE_TYPES.items()
     )
     return "\n".join(
         (
-            head(cursor, "Cursor"),
+            render_head(cursor, "Cursor"),
             "## Transcripts in JSONL\n",
-            f"A line with `role` is a message: {members(CURSOR_MESSAGE_MOVES)} of `message`, "
-            f"{members(CURSOR_LINE_MOVES)}. Other lines are events "
-            f"({code(*sorted(CURSOR_EVENT_TYPES))} are known). Transcripts name no session, no "
-            "model, no times and no results.\n",
-            views(),
+            f"A line with `role` is a message: {format_moves(CURSOR_MESSAGE_MOVES)} of `message`, "
+            f"{format_moves(CURSOR_LINE_MOVES)}. Other lines are events "
+            f"({quote(*sorted(CURSOR_EVENT_TYPES))} are known). Transcripts contain no session id, "
+            "model, times or results.\n",
+            render_block_views(),
             "## Transcripts in text\n",
-            f"A line {code('user:')} or {code('assistant:')} opens a message. Its content is a "
-            "list of blocks: `text`, `thinking`, "
-            "`tool_use`, `tool_result`, each with its `text` as it stands in the file, so that "
-            "the file can be put together again. "
-            "Nothing marks the end of thinking, so an answer that follows stays with it. The "
-            "parameters of a call are read by name; "
-            f"for {code(*CURSOR_TOOL_PARAMETERS)} only those that they have.\n",
+            f"A line {quote('user:')} or {quote('assistant:')} starts a message. Its content is a "
+            "list of blocks: `text`, `thinking`, `tool_use`, `tool_result`. Each block keeps its "
+            "`text` exactly as in the file, so that the file can be restored. The file does not "
+            "mark the end of thinking, so an answer after it stays in the same block. Parameters "
+            f"of a call are recognised by name; {quote(*CURSOR_TOOL_PARAMETERS)} have a fixed list "
+            "of parameters.\n",
             "## The editor's database (`state.vscdb`)\n",
-            "The rows of one conversation: all whose keys name it after their kind "
-            f"({code(CURSOR_COMPOSER_KIND, CURSOR_BUBBLE_KIND)}, "
-            f"{code(*CURSOR_AGENT_KINDS)} and any other), those of other tables with its "
-            "`composerId`, and the file contents that they name. "
-            f"A bubble is a message, by `type`: {types}; {members(CURSOR_BUBBLE_MOVES)}; in "
-            f"chats {members(CURSOR_CHAT_BUBBLE_MOVES)}. Its `content` is the first "
-            f"of {code(*(name for name, _ in CURSOR_CONTENT_MEMBERS))} that says something, blocks "
-            "or a text. `thinking` becomes reasoning; "
-            f"`toolFormerData` a call ({members(CURSOR_CALL_MOVES)}, `input` ← `rawArgs` or "
-            "`params`) and a result "
-            "(`output` ← `result` or `error`). JSON that is held as text is read; the text "
-            "stays only where it would not come out "
-            "the same again. Other rows are events, and so are columns that are not known and "
-            "rows whose key is there again.\n",
-            "A chat of the versions before the composer (`chatdata`) is the tab of its id out "
-            "of the value with all chats, and belongs to "
-            "the composer of that id if there is one. Chats without an id, and a value that "
-            "cannot be taken apart without loss, are a "
-            "session without an id.\n",
-            "Not part of any conversation, and of no record: drafts in which nothing was said, "
-            "the editor's lists, windows and settings, "
-            "what a value holds beside its chats, and contents kept by digest (`agentKv:blob`, "
-            "`composer.content`) that no row of it names.\n",
+            "A conversation consists of the rows whose key has its id after the kind "
+            f"({quote(CURSOR_COMPOSER_KIND, CURSOR_BUBBLE_KIND)}, "
+            f"{quote(*CURSOR_AGENT_KINDS)} or any other kind), the rows of other tables with its "
+            "`composerId`, and the file contents that all these rows name.\n",
+            f"A bubble is a message, and `type` determines the entry: {types}. Its members are "
+            f"{format_moves(CURSOR_BUBBLE_MOVES)}; in chats, "
+            f"{format_moves(CURSOR_CHAT_BUBBLE_MOVES)}. Its `content` is the first of "
+            f"{quote(*(name for name, _ in CURSOR_CONTENT_MEMBERS))} that is not empty, as blocks "
+            "or as text. `thinking` becomes reasoning. `toolFormerData` becomes a call "
+            f"({format_moves(CURSOR_CALL_MOVES)}, `input` ← `rawArgs` or `params`) and a result "
+            "(`output` ← `result` or `error`). JSON inside a text is parsed; the text itself is "
+            "kept only if encoding the value would not restore it. Other rows, unknown columns and "
+            "rows with a repeated key become events.\n",
+            "In versions before the composer (`chatdata`), one value holds all chats, each in a tab "
+            "with an id. A chat belongs to the composer with that id, if it exists. Chats without "
+            "an id form a session without an id; so does a value that cannot be split without "
+            "loss.\n",
+            "These values belong to no conversation, and no record contains them: empty drafts; "
+            "the editor's lists, windows and settings; the other members of a value with chats; "
+            "contents stored by digest (`agentKv:blob`, `composer.content`) that no row of a "
+            "conversation names.\n",
             "## The command line's database (`store.db`)\n",
-            "The blobs that the latest root names, in order, are messages; `role` `tool` is "
-            "seen as `user`. One that is named again is an "
-            "entry without content, whose `vacr.repeats` is the blob's id. Messages that were "
-            "being worked on are marked `vacr.pending`. "
-            "All other blobs are events, and so is every row of another table and every column "
-            "that is not known.\n",
+            "The latest root names the messages, in order; each is a blob. The `role` `tool` "
+            "becomes `user`. If the root names a blob again, the repetition is an entry without "
+            "content, with the blob's id in `vacr.repeats`. Unfinished messages are marked "
+            "`vacr.pending`. All other blobs, rows of other tables and unknown columns become "
+            "events.\n",
             "## The session\n",
-            table(
+            render_table(
                 ("canonical", "from"),
                 [
                     (
-                        code("session-id"),
-                        "the id of the database's conversation; the name of a transcript's "
-                        "file where it is a UUID; else the SHA-256 "
-                        "of the file. In a sub-agent's own file `<parent>/<child>`, by the folder",
+                        quote("session-id"),
+                        "the id of the conversation in a database; the name of a transcript if it "
+                        "is a UUID, otherwise the SHA-256 of the file; `<parent>/<child>`, from "
+                        "the folder, for the file of a sub-agent",
                     ),
                     (
-                        code("session-start", "session-end"),
-                        "`createdAt`, `lastUpdatedAt` and the bubbles' times, where there are any",
+                        quote("session-start", "session-end"),
+                        "`createdAt`, `lastUpdatedAt` and the times of the bubbles, if present",
                     ),
                     (
-                        code("agent-meta.models"),
+                        quote("agent-meta.models"),
                         "`modelInfo.modelName`, `modelConfig.modelName`, `lastUsedModel`, "
                         "`providerOptions.cursor.modelName`; "
-                        "`unknown` where none is said",
+                        "`unknown` if none of them exists",
                     ),
                     (
-                        code("environment.working-dir"),
+                        quote("environment.working-dir"),
                         "`workspaceIdentifier`, `workspaceUris`, or the root's folder",
                     ),
-                    (code("vacr.parent"), "`subagentInfo.parentComposerId`, or the folder"),
-                    (code("vacr.secrets"), f"pointers of {code(*CURSOR_SECRET_MEMBERS)}"),
+                    (quote("vacr.parent"), "`subagentInfo.parentComposerId`, or the folder"),
+                    (quote("vacr.secrets"), f"pointers of {quote(*CURSOR_SECRET_MEMBERS)}"),
                 ],
             ),
         )

@@ -1,8 +1,15 @@
-"""Gemini CLI."""
+"""The page about the reader of Gemini CLI."""
 
 from __future__ import annotations
 
-from pages.markdown import code, head, members, parts, sums, table
+from pages.markdown import (
+    format_moves,
+    quote,
+    render_head,
+    render_part_views,
+    render_table,
+    render_usage_sums,
+)
 from vacr.agents.gemini import reader as gemini_cli
 from vacr.agents.gemini.messages import (
     FATE_DROPPED,
@@ -26,100 +33,100 @@ from vacr.agents.gemini.reader import (
 )
 
 
-def page() -> str:
-    """Describe the reader of Gemini CLI."""
+def render_page() -> str:
+    """Return the page about Gemini CLI."""
     roles = ", ".join(
-        f"{code(native)} → {code(entry)}" for native, entry in GEMINI_ENTRY_TYPES.items()
+        f"{quote(native)} → {quote(entry)}" for native, entry in GEMINI_ENTRY_TYPES.items()
     )
     events = ", ".join(
-        f"{code(native)} → {code(name)}" for native, name in GEMINI_EVENT_NAMES.items()
+        f"{quote(native)} → {quote(name)}" for native, name in GEMINI_EVENT_NAMES.items()
     )
     return "\n".join(
         (
-            head(gemini_cli, "Gemini CLI"),
+            render_head(gemini_cli, "Gemini CLI"),
             "## Messages\n",
-            f"By `type`: {roles}; the native type stays in `vacr.native.type` where it differs. "
-            f"{code(*sorted(GEMINI_EVENT_TYPES))} and unknown types are events.\n",
-            table(
+            f"`type` determines the entry: {roles}. If the native type differs, it stays in "
+            "`vacr.native.type`. "
+            f"{quote(*sorted(GEMINI_EVENT_TYPES))} and unknown types are events.\n",
+            render_table(
                 ("native", "entry", "members"),
                 [
-                    (code("user"), code("user"), members(GEMINI_USER_SHAPE)),
-                    (code("gemini"), code("assistant"), members(GEMINI_ANSWER_SHAPE)),
+                    (quote("user"), quote("user"), format_moves(GEMINI_USER_SHAPE)),
+                    (quote("gemini"), quote("assistant"), format_moves(GEMINI_ANSWER_SHAPE)),
                     (
-                        code("thoughts[]"),
-                        f"{code('reasoning')}, a child",
-                        members(GEMINI_THOUGHT_SHAPE),
+                        quote("thoughts[]"),
+                        f"{quote('reasoning')}, a child",
+                        format_moves(GEMINI_THOUGHT_SHAPE),
                     ),
                     (
-                        code("toolCalls[]"),
-                        f"{code('tool-call')}, a child",
-                        members(GEMINI_CALL_SHAPE),
+                        quote("toolCalls[]"),
+                        f"{quote('tool-call')}, a child",
+                        format_moves(GEMINI_CALL_SHAPE),
                     ),
                     (
-                        "the same, with a `result`",
-                        f"{code('tool-result')}, the next child",
+                        "`toolCalls[]` with a `result`",
+                        f"{quote('tool-result')}, the next child",
                         (
-                            f"{members(GEMINI_RESULT_MOVES)}; `is-error` where the status is "
-                            f"{code(*sorted(GEMINI_FAILED_STATUSES))}"
+                            f"{format_moves(GEMINI_RESULT_MOVES)}; `is-error` if the status is "
+                            f"{quote(*sorted(GEMINI_FAILED_STATUSES))}"
                         ),
                     ),
                 ],
             ),
             "## The log (since 0.39)\n",
-            f"Lines that change what was written before become events: {events}; a second "
-            "header becomes "
-            f"{code(GEMINI_HEADER_EVENT)}. All messages stay, in the order they were written. "
-            "Those that Gemini would not show any more "
-            "are marked `vacr.superseded`:\n",
-            table(
+            f"Lines that change earlier lines become events: {events}. A second header becomes "
+            f"{quote(GEMINI_HEADER_EVENT)}. All messages stay, in the order they were written. "
+            "Messages that Gemini would no longer show are marked `vacr.superseded`:\n",
+            render_table(
                 ("mark", "meaning"),
                 [
                     (
-                        code(FATE_REPLACED),
-                        "written again under the same id, which the later one has; its model, "
-                        "tokens, thoughts and calls stay as "
-                        "they were, so that nothing counts twice",
+                        quote(FATE_REPLACED),
+                        "written again with the same id; the later message has the id, and this "
+                        "one keeps its model, tokens, thoughts and calls in their native form, so "
+                        "that they do not count twice",
                     ),
                     (
-                        code(FATE_REWOUND),
-                        "taken back by `$rewindTo`; it did happen, and its calls and tokens count",
+                        quote(FATE_REWOUND),
+                        "taken back by `$rewindTo`; it happened, so its calls and tokens count",
                     ),
                     (
-                        code(FATE_DROPPED),
-                        "no longer among the messages that `$set` or `$patch` left",
+                        quote(FATE_DROPPED),
+                        "removed by `$set` or `$patch`",
                     ),
                 ],
             ),
             "Messages inside `$set.messages` follow its event and are marked `vacr.from`.\n",
             "## Saved chats\n",
-            f"An array of turns, or an object that holds one in {code(*GEMINI_HISTORY_MEMBERS)}: "
-            "a turn is a message, by `role`; "
-            f"{members(GEMINI_TURN_SHAPE)}. Roles other than the entry's type stay.\n",
-            parts(),
+            "A saved chat is an array of turns, or an object with such an array in "
+            f"{quote(*GEMINI_HISTORY_MEMBERS)}. A turn becomes a message of the type that its "
+            f"`role` names: {format_moves(GEMINI_TURN_SHAPE)}. A role that differs from the type "
+            "of the entry stays.\n",
+            render_part_views(),
             "## Token usage\n",
-            "From `tokens`, which stays as it is.\n",
-            sums(GEMINI_USAGE_SUMS),
+            "The counts come from `tokens`, a member that stays unchanged.\n",
+            render_usage_sums(GEMINI_USAGE_SUMS),
             "## The session\n",
-            table(
+            render_table(
                 ("canonical", "from"),
                 [
                     (
-                        code("session-id"),
-                        "`sessionId`; of a saved chat without one, the SHA-256 of the file",
+                        quote("session-id"),
+                        "`sessionId`; for a saved chat without one, the SHA-256 of the file",
                     ),
-                    (code("session-start"), "`startTime`"),
-                    (code("session-end"), "the latest of the timestamps and `lastUpdated`"),
-                    (code("format"), "`autonomous` where `kind` is `subagent`, else left out"),
-                    (code("agent-meta.model-provider"), "`google`"),
-                    (code("agent-meta.models"), "`model` of the messages, in order of appearance"),
+                    (quote("session-start"), "`startTime`"),
+                    (quote("session-end"), "the latest of the timestamps and `lastUpdated`"),
+                    (quote("format"), "`autonomous` if `kind` is `subagent`, otherwise left out"),
+                    (quote("agent-meta.model-provider"), "`google`"),
+                    (quote("agent-meta.models"), "`model` of the messages, in order of appearance"),
                     (
-                        code("vacr.parent"),
-                        "of a sub-agent, the name of the folder its file lies in",
+                        quote("vacr.parent"),
+                        "for a sub-agent, the name of the folder that holds its file",
                     ),
                     (
                         "native members of `session`",
                         (
-                            "all others of the header: `projectHash`, `summary`, `directories`, "
+                            "all other members of the header: `projectHash`, `summary`, `directories`, "
                             "`kind`, …"
                         ),
                     ),

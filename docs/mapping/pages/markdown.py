@@ -1,4 +1,4 @@
-"""What the pages have in common: Markdown, tables of moves, and how content blocks are seen."""
+"""The parts that all pages share: Markdown tables, moves of members, views of content blocks."""
 
 from __future__ import annotations
 
@@ -9,119 +9,122 @@ from vacr.agents.lift import Lift
 from vacr.model import CANONICAL_ENTRY_MEMBERS
 from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
 
-HEAD = """# {title}
+_HEAD = """# {title}
 
 Made from the tables of the reader by `make docs`; do not edit. Trace format id: {formats}.
 
-A native member that no table below names stays in its entry, under its native name, at its native place. A member whose
-name has another meaning in an entry ({canonical}) stays in `vacr.native`, and so does a timestamp outside the schema's
-pattern. Members that are null are left out, but never inside content, input, output or data. Bytes that cannot be decoded
-become an event of type `undecodable` that holds them in base64; a line that could be read but for something in it is
-marked `vacr.repaired` and followed by such an event.
+If no table below names a native member, it stays in its entry, with its native name and place. Two kinds of members move to `vacr.native`: members whose
+name has another meaning in an entry ({canonical}), and timestamps that do not match the schema's pattern.
+Null members are left out, except inside content, input, output and data. Bytes that cannot be decoded become an event of type `undecodable`, which holds them
+in base64. A line that is readable except for some detail is marked `vacr.repaired`, and such an event follows it.
 
-## Where sessions are looked for
+## Where vacr looks for sessions
 
 {stores}"""
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Write a Markdown table."""
+def render_head(reader: object, title: str) -> str:
+    """Return the opening of a page: its title, the rules for all agents, the session stores."""
+    return _HEAD.format(
+        title=title,
+        formats=quote(*reader.formats),  # type: ignore[attr-defined]
+        canonical=quote(*sorted(CANONICAL_ENTRY_MEMBERS)),
+        stores=_render_stores(reader.STORES),
+    )
+
+
+def render_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines) + "\n"
 
 
-def code(*names: str) -> str:
-    """Write names as code."""
+def quote(*names: str) -> str:
+    """Return names as Markdown code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
-def moves(lift: Lift, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Give the rows of a table of moves."""
+def list_move_rows(lift: Lift, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield a table row for each member that a lift moves."""
     for move in lift.moves:
         yield (
-            code(f"{place}{move.native}"),
-            code(move.canonical),
+            quote(f"{prefix}{move.native}"),
+            quote(move.canonical),
             "any" if move.kind is None else "text",
         )
 
 
-def views(kinds: dict[str, BlockView] = BLOCK_VIEWS) -> str:
-    """Describe how content blocks are seen."""
+def format_moves(lift: Lift) -> str:
+    """Return the members that a lift moves, in one line."""
+    return ", ".join(f"{quote(move.canonical)} ← {quote(move.native)}" for move in lift.moves)
+
+
+def render_block_views(kinds: dict[str, BlockView] = BLOCK_VIEWS) -> str:
+    """Return a table of the child entries that content blocks become."""
     rows = (
         (
-            code(kind),
-            code(view.entry_type),
-            ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members),
+            quote(kind),
+            quote(view.entry_type),
+            ", ".join(f"{quote(name)} ← {quote(native)}" for name, native, _ in view.members),
         )
         for kind, view in kinds.items()
     )
-    return table(("block", "child", "members"), rows)
+    return render_table(("block", "child", "members"), rows)
 
 
-def parts() -> str:
-    """Describe how parts without a type are seen."""
+def render_part_views() -> str:
+    """Return a table of the child entries that parts without a type become."""
     return (
-        views(UNTYPED_PART_VIEWS)
-        + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
+        render_block_views(UNTYPED_PART_VIEWS)
+        + "\nA part with `thought` becomes `reasoning`, with its `text` as the content.\n"
     )
 
 
-def members(lift: Lift) -> str:
-    """Write a table of moves in one line."""
-    return ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in lift.moves)
+def render_usage_sums(sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    """Return a table of canonical counters as sums of native ones."""
+    rows = ((quote(name), " + ".join(map(quote, counters))) for name, counters in sums)
+    return render_table(("canonical", "native"), rows)
 
 
-def sums(table_of_sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
-    """Describe canonical counters as sums of native ones."""
-    return table(
-        ("canonical", "native"),
-        ((code(name), " + ".join(map(code, parts))) for name, parts in table_of_sums),
-    )
-
-
-def head(reader: object, title: str) -> str:
-    """Open a page."""
-    return HEAD.format(
-        title=title,
-        formats=code(*reader.formats),  # type: ignore[attr-defined]
-        canonical=code(*sorted(CANONICAL_ENTRY_MEMBERS)),
-        stores=stores(reader.STORES),
-    )
-
-
-def stores(found: Iterable[SessionStore]) -> str:
-    """Say where an agent keeps its sessions."""
+def _render_stores(stores: Iterable[SessionStore]) -> str:
+    """Return a table of the folders in which an agent keeps its sessions."""
     rows = (
-        (_place(store), _instead(store), code(*filter(None, store.sessions)) or "it is one")
-        for store in found
+        (
+            _format_folder(store),
+            _format_variables(store),
+            quote(*filter(None, store.sessions)) or "the file itself",
+        )
+        for store in stores
     )
-    return table(("folder", "environment variable that names another", "sessions in it"), rows)
+    return render_table(("folder", "variable for another folder", "sessions in it"), rows)
 
 
-def _place(store: SessionStore) -> str:
-    places = {
+def _format_folder(store: SessionStore) -> str:
+    """Return the default folder, and the folders of systems that differ."""
+    folders = {
         "": store.default,
-        **{system: place for system, place in store.systems.items() if place != store.default},
+        **{system: folder for system, folder in store.systems.items() if folder != store.default},
     }
-    named = [
-        f"{code(_joined(place, store.under))}{f' ({system})' if system else ''}"
-        for system, place in places.items()
-        if place
+    by_system = [
+        f"{quote(_join(folder, store.under))}{f' ({system})' if system else ''}"
+        for system, folder in folders.items()
+        if folder
     ]
-    return ", ".join(named) or "–"
+    return ", ".join(by_system) or "–"
 
 
-def _instead(store: SessionStore) -> str:
+def _format_variables(store: SessionStore) -> str:
+    """Return the environment variables that name another folder."""
     variables = {"": store.variable, **store.variables}
-    named = [
-        f"{code(name)}{f' ({system})' if system else ''}"
+    by_system = [
+        f"{quote(name)}{f' ({system})' if system else ''}"
         for system, name in variables.items()
         if name
     ]
-    follows = f", then {code(store.under)}" if named and store.under else ""
-    unless = f"; not where {code(store.unless)} is set" if store.unless else ""
-    return (", ".join(named) + follows + unless) or "–"
+    below = f", then {quote(store.under)}" if by_system and store.under else ""
+    exception = f"; unless {quote(store.unless)} is set" if store.unless else ""
+    return (", ".join(by_system) + below + exception) or "–"
 
 
-def _joined(place: str, under: str) -> str:
-    return f"{place}/{under}" if under else place
+def _join(folder: str, under: str) -> str:
+    return f"{folder}/{under}" if under else folder

@@ -1,8 +1,8 @@
-"""OpenCode."""
+"""The page about the reader of OpenCode."""
 
 from __future__ import annotations
 
-from pages.markdown import code, head, members, sums, table
+from pages.markdown import format_moves, quote, render_head, render_table, render_usage_sums
 from vacr.agents.opencode import reader as opencode
 from vacr.agents.opencode.parts import (
     OPENCODE_CALL_MOVES,
@@ -28,124 +28,119 @@ from vacr.agents.opencode.samples import (
 from vacr.agents.opencode.stores import OPENCODE_SESSION_TABLES, OPENCODE_SKIPPED_TABLES
 
 
-def page() -> str:
-    """Describe the reader of OpenCode."""
+def render_page() -> str:
+    """Return the page about OpenCode."""
     return "\n".join(
         (
-            head(opencode, "OpenCode"),
-            "Read are `opencode export`, the database (as the rows of one session), the "
-            "storage folder (as its files), dumps of "
-            "these in any order and of several sessions, and samples with `tool_calls`. Each "
-            "session is a record.\n",
+            render_head(opencode, "OpenCode"),
+            "vacr reads the output of `opencode export`, the database (as the rows of one "
+            "session), the storage folder (as its files), dumps of these in any order and with "
+            "several sessions, and samples with `tool_calls`. Each session becomes a record.\n",
             "## Messages\n",
-            table(
+            render_table(
                 ("native", "entry", "members"),
                 [
                     (
-                        code("info"),
-                        f"{code('user')} or {code('assistant')}, by `role`",
-                        members(OPENCODE_MESSAGE_MOVES),
+                        quote("info"),
+                        f"{quote('user')} or {quote('assistant')}, by `role`",
+                        format_moves(OPENCODE_MESSAGE_MOVES),
                     ),
                     (
-                        code("info.time.created"),
-                        code("timestamp"),
-                        "epoch milliseconds, as they are",
+                        quote("info.time.created"),
+                        quote("timestamp"),
+                        "milliseconds since 1970, unchanged",
                     ),
-                    (f"parts {code(*OPENCODE_CONTENT_MEMBERS)}", code("content"), "as they are"),
+                    (f"parts {quote(*OPENCODE_CONTENT_MEMBERS)}", quote("content"), "unchanged"),
                     (
-                        f"part {code('reasoning')}",
-                        f"{code('reasoning')}, a child",
-                        members(OPENCODE_REASONING_MOVES),
+                        f"part {quote('reasoning')}",
+                        f"{quote('reasoning')}, a child",
+                        format_moves(OPENCODE_REASONING_MOVES),
                     ),
                     (
-                        f"part {code('tool')}",
-                        f"{code('tool-call')}, a child",
+                        f"part {quote('tool')}",
+                        f"{quote('tool-call')}, a child",
                         (
-                            f"{members(OPENCODE_CALL_MOVES)}, `input` ← `state.input`, `timestamp` "
+                            f"{format_moves(OPENCODE_CALL_MOVES)}, `input` ← `state.input`, `timestamp` "
                             "← `state.time.start`"
                         ),
                     ),
                     (
-                        "the same, with an output or an error",
-                        f"{code('tool-result')}, the next child",
+                        "part `tool` with an output or an error",
+                        f"{quote('tool-result')}, the next child",
                         "`output` ← "
-                        f"{code(*(f'state.{name}' for name in OPENCODE_OUTPUT_MEMBERS))}, "
+                        f"{quote(*(f'state.{name}' for name in OPENCODE_OUTPUT_MEMBERS))}, "
                         "`status`, `is-error`, "
-                        "`timestamp` ← `state.time.end`; what is left of `state` stays here",
+                        "`timestamp` ← `state.time.end`; the rest of `state` stays here",
                     ),
                     (
-                        f"parts {code(*sorted(OPENCODE_EVENT_MEMBERS))}",
-                        f"{code('system-event')}, a child",
+                        f"parts {quote(*sorted(OPENCODE_EVENT_MEMBERS))}",
+                        f"{quote('system-event')}, a child",
                         "`data`",
                     ),
                 ],
             ),
-            "Parts stand in the order of their ids; where they did not, `vacr.order` tells "
-            "where each went. Messages that the user took "
-            f"back (`revert`) are marked `vacr.superseded`: {code(FATE_REVERTED)}.\n",
+            "Parts are sorted by their ids. If the source has another order, `vacr.order` notes "
+            "where each part went. Messages that the user took back (`revert`) are marked "
+            f"`vacr.superseded`: {quote(FATE_REVERTED)}.\n",
             "## Token usage\n",
-            "From `info.tokens` of a message, which stays as it is, and `info.cost`. The steps "
-            "(`step-finish`) repeat them and keep theirs "
-            "in `data`.\n",
-            sums(OPENCODE_USAGE_SUMS),
+            "The counts come from `info.tokens` of a message, a member that stays unchanged, and "
+            "`info.cost`. Steps (`step-finish`) repeat them, and keep their counts in `data`.\n",
+            render_usage_sums(OPENCODE_USAGE_SUMS),
             "## The database\n",
-            "The rows of `session`, its `project`, `message`, `part` and every other table "
-            "that names the session, never those of "
-            f"{code(*sorted(OPENCODE_SKIPPED_TABLES))}. The ids that OpenCode leaves out of "
-            "`data` are put back. Rows of "
-            f"{code(*sorted(OPENCODE_LATER_MESSAGE_TABLES))} are messages where a session has no "
-            "others, else events.\n",
-            "Every session that a table names is one, whatever its id is: a number is written "
-            "in digits, bytes that are no text in "
-            f"hexadecimal (`0x…`). Rows of {code(*sorted(OPENCODE_SESSION_TABLES))} that "
-            "name none are of one session without a "
-            "name. The tables themselves are read, not their indexes, which may lack rows. A "
-            "table that is damaged is told of by an "
-            f"event, {code(OPENCODE_DAMAGE_TABLE)}. A project goes with every session of "
-            "it; one of more than "
-            f"{MAX_SHARED_PROJECT_BYTES >> 10} KiB with the first alone, and the others "
-            "name that (`kept-with-session`).\n",
+            "A session consists of its rows in `session`, `message`, `part` and every other table "
+            "that names the session, and the row of its `project`. Rows of "
+            f"{quote(*sorted(OPENCODE_SKIPPED_TABLES))} are never read. vacr puts the ids back that "
+            f"OpenCode leaves out of `data`. Rows of {quote(*sorted(OPENCODE_LATER_MESSAGE_TABLES))} "
+            "are messages if a session has no others; otherwise they are events.\n",
+            "Every session id that occurs in a table counts as a session. An id that is a number is "
+            "written in digits; one of bytes that are not text is written in hexadecimal (`0x…`). "
+            f"Rows of {quote(*sorted(OPENCODE_SESSION_TABLES))} without a session id form one "
+            "session without a name. vacr reads the tables themselves, because an index may lack "
+            f"rows. An event {quote(OPENCODE_DAMAGE_TABLE)} reports a damaged table. The row of a "
+            "project goes into the record of each of its sessions. If it has more than "
+            f"{MAX_SHARED_PROJECT_BYTES >> 10} KiB, only the first session gets it, and the others "
+            "name that session (`kept-with-session`).\n",
             "## Samples\n",
-            f"A list of messages under {code(*SAMPLE_MESSAGE_LISTS)}: "
-            f"{members(SAMPLE_MESSAGE_MOVES)}; from `metadata` "
-            f"{members(SAMPLE_METADATA_MOVES)} and `thinking` as reasoning; `tool_calls` "
-            f"({members(SAMPLE_CALL_MOVES)}, "
-            "`function.name`, `function.arguments` parsed) and `tool_responses` "
-            f"({members(SAMPLE_RESPONSE_MOVES)}) as children.\n",
+            f"A sample has a list of messages under {quote(*SAMPLE_MESSAGE_LISTS)}. Members of a "
+            f"message: {format_moves(SAMPLE_MESSAGE_MOVES)}; from its `metadata`, "
+            f"{format_moves(SAMPLE_METADATA_MOVES)}, and `thinking` as reasoning. Its children come "
+            f"from `tool_calls` ({format_moves(SAMPLE_CALL_MOVES)}, `function.name`, the parsed "
+            "`function.arguments`) and from `tool_responses` "
+            f"({format_moves(SAMPLE_RESPONSE_MOVES)}).\n",
             "## The session\n",
-            table(
+            render_table(
                 ("canonical", "from"),
                 [
-                    (code("session-id"), "`info.id`"),
+                    (quote("session-id"), "`info.id`"),
                     (
-                        code("session-start", "session-end"),
-                        "`time.created`, and the latest time there is",
+                        quote("session-start", "session-end"),
+                        "`time.created`, and the latest time in the session",
                     ),
-                    (code("format"), "`autonomous` for a sub-agent, else left out"),
-                    (code("agent-meta.cli-version"), "`version`"),
+                    (quote("format"), "`autonomous` for a sub-agent, otherwise left out"),
+                    (quote("agent-meta.cli-version"), "`version`"),
                     (
-                        code("agent-meta.models"),
+                        quote("agent-meta.models"),
                         (
                             "`modelID` of the messages; `model-provider` is the most frequent "
                             "`providerID`"
                         ),
                     ),
                     (
-                        code("environment.working-dir"),
-                        "`directory`, else `path.cwd` of the first message that has one",
+                        quote("environment.working-dir"),
+                        "`directory`, or `path.cwd` of the first message that has it",
                     ),
-                    (code("environment.sandboxes"), "`sandboxes` of the project"),
-                    (code("vacr.parent"), "`parentID`"),
+                    (quote("environment.sandboxes"), "`sandboxes` of the project"),
+                    (quote("vacr.parent"), "`parentID`"),
                     (
-                        code("vacr.secrets"),
+                        quote("vacr.secrets"),
                         (
-                            "the pointer of the secret of a shared session, which is carried and "
-                            "told of"
+                            "a pointer to the secret of a shared session; the record contains the "
+                            "secret, and vacr reports it"
                         ),
                     ),
                     (
                         "native members of `session`",
-                        "all others of `info`; `project`, `todo`, `session_diff`, `session_share`",
+                        "all other members of `info`; `project`, `todo`, `session_diff`, `session_share`",
                     ),
                 ],
             ),
