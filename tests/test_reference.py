@@ -1,5 +1,6 @@
-"""The reference of the command line is what the commands say, the same on every machine, and found
-out when it is not.
+"""The reference of the command line matches the commands, in every environment.
+
+A page that is out of date is reported.
 """
 
 import os
@@ -17,7 +18,7 @@ from vacr.errors import VacrError
 pytestmark = pytest.mark.component
 
 PAGES = ROOT / "docs" / "reference"
-ELSEWHERE = {
+UNUSUAL_ENVIRONMENT = {
     "COLUMNS": "40",
     "TERM": "dumb",
     "HOME": "/nowhere",
@@ -29,29 +30,32 @@ ELSEWHERE = {
 
 @pytest.fixture
 def reference(tmp_path):
+    """Return a copy of the reference."""
     return shutil.copytree(
         PAGES, tmp_path / "reference", ignore=shutil.ignore_patterns("__pycache__")
     )
 
 
-def generate(folder, *arguments, env=None):
+def run_generator(folder, *arguments, env=None):
     command = [sys.executable, "-B", str(folder / "generate.py"), *arguments]
     return subprocess.run(
         command, env=os.environ | (env or {}), capture_output=True, text=True, check=False
     )
 
 
-def contexts(over):
-    for name in over.command.list_commands(over):
-        found = click.Context(over.command.get_command(over, name), info_name=name, parent=over)
-        yield found
-        if isinstance(found.command, click.Group):
-            yield from contexts(found)
+def walk_commands(parent):
+    """Yield the context of every command below a group."""
+    for name in parent.command.list_commands(parent):
+        command = parent.command.get_command(parent, name)
+        context = click.Context(command, info_name=name, parent=parent)
+        yield context
+        if isinstance(command, click.Group):
+            yield from walk_commands(context)
 
 
-@pytest.mark.parametrize("env", [{}, ELSEWHERE], ids=["here", "elsewhere"])
-def test_the_pages_are_current_whatever_the_environment(env):
-    done = generate(PAGES, "--check", env=env)
+@pytest.mark.parametrize("env", [{}, UNUSUAL_ENVIRONMENT], ids=["usual", "unusual"])
+def test_pages_are_current_in_any_environment(env):
+    done = run_generator(PAGES, "--check", env=env)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -64,47 +68,48 @@ def test_the_pages_are_current_whatever_the_environment(env):
         lambda folder: (folder / "record.md").unlink(),
         lambda folder: (folder / "gone.md").write_text("# vacr gone\n", "utf-8"),
     ],
-    ids=["changed", "missing", "of a verb that is gone"],
+    ids=["changed", "missing", "of a removed verb"],
 )
-def test_a_page_that_is_not_current_is_found_out_and_written_again(reference, damage):
+def test_stale_page_is_reported_and_written_again(reference, damage):
     damage(reference)
-    done = generate(reference, "--check")
+    done = run_generator(reference, "--check")
     assert done.returncode == 1
     assert "out of date" in done.stderr
-    assert generate(reference).returncode == 0
-    assert generate(reference, "--check").returncode == 0
+    assert run_generator(reference).returncode == 0
+    assert run_generator(reference, "--check").returncode == 0
 
 
-def test_every_option_of_every_verb_is_there_with_a_variable_that_is_read():
+def test_every_option_is_listed_with_its_variable():
     root = click.Context(group, info_name="vacr", **group.context_settings)
-    seen = 0
-    for context in contexts(root):
+    count = 0
+    for context in walk_commands(root):
         verb = context.command_path.split()[1]
         text = (PAGES / f"{verb}.md").read_text("utf-8")
         for option in context.command.params:
             if not isinstance(option, click.Option):
                 continue
-            name = f"{context.auto_envvar_prefix}_{option.name.upper()}"
-            row = next(line for line in text.splitlines() if f"`{name}`" in line)
-            assert all(f"`{spelled}" in row for spelled in option.opts), row
-            os.environ[name] = "x"
+            variable = f"{context.auto_envvar_prefix}_{option.name.upper()}"
+            row = next(line for line in text.splitlines() if f"`{variable}`" in line)
+            assert all(f"`{spelling}" in row for spelling in option.opts), row
+            os.environ[variable] = "x"
             try:
                 assert option.resolve_envvar_value(context) == "x"
             finally:
-                del os.environ[name]
-            seen += 1
-    assert seen > 300
+                del os.environ[variable]
+            count += 1
+    assert count > 300
 
 
-def test_several_files_in_a_variable_are_separated_as_paths_are_and_others_by_spaces(monkeypatch):
+def test_variables_separate_files_like_paths_and_other_values_by_spaces(monkeypatch):
     root = click.Context(group, info_name="vacr", **group.context_settings)
-    given = {True: ["a b", "c"], False: ["a", "b"]}
-    seen = 0
-    for context in contexts(root):
+    files, others = ["a b", "c"], ["a", "b"]
+    count = 0
+    for context in walk_commands(root):
         for option in context.command.params:
             if isinstance(option, click.Option) and option.multiple and option.nargs == 1:
-                expected = given["FILE" in (option.metavar or "")]
-                separator = os.pathsep if expected is given[True] else " "
+                takes_files = "FILE" in (option.metavar or "")
+                expected = files if takes_files else others
+                separator = os.pathsep if takes_files else " "
                 monkeypatch.setenv(
                     f"{context.auto_envvar_prefix}_{option.name.upper()}", separator.join(expected)
                 )
@@ -112,25 +117,25 @@ def test_several_files_in_a_variable_are_separated_as_paths_are_and_others_by_sp
                     context.command_path,
                     option.name,
                 )
-                seen += 1
-    assert seen > 20
+                count += 1
+    assert count > 20
 
 
 @pytest.mark.parametrize(
-    ("verb", "below"),
+    ("verb", "subcommands"),
     [
         ("endorse", ["request", "challenge", "answer", "confirm"]),
         ("key", ["generate", "show"]),
         ("schema", ["show", "generate"]),
     ],
 )
-def test_verbs_of_a_verb_are_listed_in_the_order_of_use(verb, below):
+def test_subcommands_are_listed_in_the_order_of_use(verb, subcommands):
     text = (PAGES / f"{verb}.md").read_text("utf-8")
     assert [
         line.split()[-1] for line in text.splitlines() if line.startswith(f"## vacr {verb} ")
-    ] == below
+    ] == subcommands
 
 
-def test_the_exit_codes_are_those_of_the_errors():
+def test_exit_code_of_every_error_is_listed():
     families = {VacrError, *VacrError.__subclasses__()}
     assert {family.exit_code for family in families} <= EXIT_CODES.keys()

@@ -13,9 +13,9 @@ from tests.discovery import homes
 from tests.discovery.cursor_databases import editor
 from tests.discovery.opencode_database import OpenCode
 
-GEMINI = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
-EDITED = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"
-MAY = 1_777_709_700
+GEMINI_ID = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
+EDITED_ID = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"
+MAY_2026 = 1_777_709_700
 """The modification time of files whose sessions contain no time."""
 
 
@@ -31,14 +31,14 @@ def fill_home(home: Path) -> Path:
     homes.put(EXAMPLES / "codex-cli.jsonl", home / ".codex/sessions/2026/03/14" / rollout)
     chats = home / ".gemini/tmp/invoice/chats"
     homes.put(EXAMPLES / "gemini-cli.jsonl", chats / "session-2026-05-02T08-15-b6b1f0f4.jsonl")
-    homes.put(FIXTURES / "gemini" / GEMINI, chats / GEMINI)
-    _opencode(home / ".local/share/opencode")
+    homes.put(FIXTURES / "gemini" / GEMINI_ID, chats / GEMINI_ID)
+    _fill_opencode_database(home / ".local/share/opencode")
     transcripts = home / ".cursor/projects/home-mira-invoice/agent-transcripts"
     homes.put(FIXTURES / "cursor/nested" / homes.CURSOR, transcripts / homes.CURSOR)
     shutil.copy(EXAMPLES / "cursor.jsonl", transcripts / homes.CURSOR / f"{homes.CURSOR}.jsonl")
     for transcript in transcripts.rglob("*.jsonl"):
-        os.utime(transcript, (MAY, MAY))
-    _cursor_editor(home / ".config/Cursor/User/globalStorage")
+        os.utime(transcript, (MAY_2026, MAY_2026))
+    _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
     (home / ".gitconfig").write_text(
         "[user]\nname = Mira\nemail = mira@example.org\n[init]\ndefaultBranch = main\n"
     )
@@ -47,67 +47,67 @@ def fill_home(home: Path) -> Path:
     return clone
 
 
-def _cursor_editor(folder: Path) -> None:
+def _fill_cursor_database(folder: Path) -> None:
     """Write a conversation into the database of Cursor's editor."""
     folder.mkdir(parents=True)
-    said = [
+    bubbles = [
         {
             "bubbleId": "b1",
             "type": 1,
-            "text": "Say what total() gives for no lines.",
+            "text": "What does total() return for no lines?",
             "workspaceUris": ["file:///home/mira/invoice"],
         },
         {
             "bubbleId": "b2",
             "type": 2,
-            "text": "Nothing is added up, so it is 0.",
+            "text": "It returns 0, because the sum is empty.",
             "modelInfo": {"modelName": "gpt-5.2"},
         },
     ]
-    times = {"createdAt": MAY * 1000, "lastUpdatedAt": MAY * 1000 + 9000}
+    times = {"createdAt": MAY_2026 * 1000, "lastUpdatedAt": MAY_2026 * 1000 + 9000}
     order = {
         "fullConversationHeadersOnly": [
-            {"bubbleId": one["bubbleId"], "type": one["type"]} for one in said
+            {"bubbleId": bubble["bubbleId"], "type": bubble["type"]} for bubble in bubbles
         ]
     }
     rows = {
-        f"composerData:{EDITED}": {
+        f"composerData:{EDITED_ID}": {
             "_v": 10,
-            "composerId": EDITED,
+            "composerId": EDITED_ID,
             "name": "An invoice without lines",
         }
         | times
         | order
     }
-    rows |= {f"bubbleId:{EDITED}:{one['bubbleId']}": {"_v": 3} | one for one in said}
+    rows |= {f"bubbleId:{EDITED_ID}:{bubble['bubbleId']}": {"_v": 3} | bubble for bubble in bubbles}
     editor(folder / "state.vscdb", rows, journal="delete")
 
 
-def _opencode(folder: Path) -> None:
+def _fill_opencode_database(folder: Path) -> None:
     """Write OpenCode's example and the session of a sub-agent into a database."""
     folder.mkdir(parents=True)
     database = OpenCode(folder / "opencode.db", journal="delete")
     session = json.loads((EXAMPLES / "opencode.json").read_text("utf-8"))
-    _add(database, session["info"])
+    _add_session(database, session["info"])
     for message in session["messages"]:
         about = message["info"]
         database.add_message(
-            about["id"], about["sessionID"], about["time"]["created"], _data(about)
+            about["id"], about["sessionID"], about["time"]["created"], _drop_columns(about)
         )
         for part in message["parts"]:
-            database.add_part(part["id"], part["messageID"], part["sessionID"], _data(part))
+            database.add_part(part["id"], part["messageID"], part["sessionID"], _drop_columns(part))
     parent = session["info"]
     child = parent | {
         "id": "ses_1e8f3c2b1a0ffeChild",
         "parentID": parent["id"],
         "title": "Look around (@explore subagent)",
     }
-    _add(database, child)
+    _add_session(database, child)
     database.add_message(
         "msg_c1",
         child["id"],
-        MAY * 1000,
-        {"role": "user", "time": {"created": MAY * 1000}, "agent": "explore"},
+        MAY_2026 * 1000,
+        {"role": "user", "time": {"created": MAY_2026 * 1000}, "agent": "explore"},
     )
     database.add_part(
         "prt_c1", "msg_c1", child["id"], {"type": "text", "text": "Where is the total computed?"}
@@ -115,14 +115,16 @@ def _opencode(folder: Path) -> None:
     database.close()
 
 
-def _add(database: OpenCode, info: dict) -> None:
+def _add_session(database: OpenCode, info: dict) -> None:
     """Add the row of a session."""
     columns = {name: info[name] for name in ("slug", "directory", "title", "version")}
     columns |= {"project_id": info["projectID"], "parent_id": info.get("parentID")}
-    times = {f"time_{name}": of for name, of in info["time"].items()}
+    times = {f"time_{name}": time for name, time in info["time"].items()}
     database.add_session(info["id"], **columns, **times)
 
 
-def _data(value: dict) -> dict:
+def _drop_columns(value: dict) -> dict:
     """Return a value without the members that have columns of their own."""
-    return {name: of for name, of in value.items() if name not in ("id", "sessionID", "messageID")}
+    return {
+        name: item for name, item in value.items() if name not in ("id", "sessionID", "messageID")
+    }

@@ -10,8 +10,8 @@ from tests.docs.shell import run_steps
 
 PAGE = """
 ```console
-$ for one in 1 2; do
-> first $one
+$ for number in 1 2; do
+> first $number
 > done
 one
 two
@@ -40,7 +40,7 @@ def run_commands(tmp_path):
 
 def test_commands_and_outputs_are_separated():
     assert [(step.command, step.shown) for step in parse_steps(PAGE)] == [
-        ("for one in 1 2; do\nfirst $one\ndone", "one\ntwo"),
+        ("for number in 1 2; do\nfirst $number\ndone", "one\ntwo"),
         ("second   # a remark", ""),
         ("third", ""),
     ]

@@ -32,7 +32,7 @@ def clone(tmp_path):
     return home.fill_home(tmp_path / "home")
 
 
-def list_names(pages):
+def list_page_names(pages):
     return [page.relative_to(README.parent).as_posix() for page in pages]
 
 
@@ -49,15 +49,15 @@ def list_needed_programs(page):
 def check_output(result):
     step = result.step
     assert matches_shown_output(step.shown, result.printed), (
-        f"$ {step.command}\n{result.printed}\nis not\n{step.shown}"
+        f"$ {step.command}\n{result.printed}\nThe page shows:\n{step.shown}"
     )
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=list_names(GUIDES))
+@pytest.mark.parametrize("page", GUIDES, ids=list_page_names(GUIDES))
 def test_guide_can_be_followed(page, clone):
     programs = list_needed_programs(page)
     if missing := [program for program in programs if shutil.which(program) is None]:
-        pytest.skip(f"the page needs {missing[0]}, which is not installed")
+        pytest.skip(f"{missing[0]} is not installed, but the page needs it")
     results = run_steps(read_steps(page), clone.parent, clone)
     for result in results:
         assert result.exit_code == 0, f"$ {result.step.command}\n{result.printed}"
@@ -76,7 +76,7 @@ def test_the_readme_shows_the_main_job():
 
 def test_commands_print_the_output_in_the_readme(clone):
     if shutil.which("jq") is None:
-        pytest.skip("the page needs jq, which is not installed")
+        pytest.skip("jq is not installed, but the page needs it")
     shown = [step for step in read_steps(README) if step.shown]
     results = run_steps(shown, clone.parent, clone, after_failures=True)
     for result in results:

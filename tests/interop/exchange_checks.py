@@ -13,7 +13,7 @@ PYTHON = HERE / ".venv" / "bin" / "python"
 def check_exports(requests):
     """Return the answers of the other libraries, in the order of the requests."""
     if not PYTHON.exists():
-        pytest.skip("NO PEERS HERE: make peers installs them")
+        pytest.skip("other libraries are not installed: make peers")
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run(
         [PYTHON, HERE / "exchange_peer.py"], input=lines, capture_output=True, text=True

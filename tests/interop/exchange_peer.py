@@ -1,4 +1,4 @@
-"""Check exports with other libraries, in an environment of their own.
+"""Check exports with other libraries, in a separate environment.
 
 Read one JSON request per line, and write one JSON answer per line.
 """
@@ -7,36 +7,36 @@ import json
 import sys
 
 
-def json_schema(asked):
+def check_json_schema(request):
     """Check a document against a JSON Schema, and return the errors, or None."""
     from jsonschema import Draft202012Validator
 
-    found = [
+    errors = [
         f"{error.json_path}: {error.message}"
-        for error in Draft202012Validator(asked["schema"]).iter_errors(asked["document"])
+        for error in Draft202012Validator(request["schema"]).iter_errors(request["document"])
     ]
-    return found or None
+    return errors or None
 
 
-def otlp(asked):
-    """Read a trace by the protocol's own message types, and summarise its spans."""
+def summarise_otlp(request):
+    """Parse a trace with the protocol's own message types, and return a summary of each span."""
     from base64 import b64encode
 
     from google.protobuf.json_format import ParseDict
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-    document = asked["document"]
+    document = request["document"]
     for resource in document["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:
-                # OTLP writes ids in hexadecimal, where the usual mapping to JSON has base64.
+                # OTLP writes ids in hexadecimal; the usual JSON mapping expects base64.
                 for name in ("traceId", "spanId", "parentSpanId"):
                     if name in span:
                         span[name] = b64encode(bytes.fromhex(span[name])).decode()
-    found = ParseDict(document, TracesData())
+    traces = ParseDict(document, TracesData())
     spans = [
         span
-        for resource in found.resource_spans
+        for resource in traces.resource_spans
         for scope in resource.scope_spans
         for span in scope.spans
     ]
@@ -53,8 +53,8 @@ def otlp(asked):
     ]
 
 
-def dsse(asked):
-    """Verify an envelope by a public key, and return its payload, or None."""
+def verify_dsse(request):
+    """Verify an envelope with a public key, and return its payload, or None."""
     from base64 import b64decode
 
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -62,9 +62,9 @@ def dsse(asked):
     from securesystemslib.exceptions import VerificationError
     from securesystemslib.signer import SSlibKey
 
-    envelope = asked["envelope"]
+    envelope = request["envelope"]
     key = SSlibKey.from_crypto(
-        load_pem_public_key(asked["key"].encode()), keyid=envelope["signatures"][0]["keyid"]
+        load_pem_public_key(request["key"].encode()), keyid=envelope["signatures"][0]["keyid"]
     )
     payload = b64decode(envelope["payload"], validate=True).decode()
     try:
@@ -74,6 +74,9 @@ def dsse(asked):
     return payload
 
 
+OPERATIONS = {"json_schema": check_json_schema, "otlp": summarise_otlp, "dsse": verify_dsse}
+
 for line in sys.stdin:
     request = json.loads(line)
-    print(json.dumps(globals()[request.pop("op")](request)))
+    answer = OPERATIONS[request.pop("op")](request)
+    print(json.dumps(answer))

@@ -1,4 +1,4 @@
-"""Sign and verify COSE_Sign1 with other Python libraries, in an environment of their own.
+"""Sign and verify COSE_Sign1 with other Python libraries, in a separate environment.
 
 Read a JSON request from standard input, and write a JSON answer to standard output.
 """
@@ -6,20 +6,20 @@ Read a JSON request from standard input, and write a JSON answer to standard out
 import json
 import sys
 
-ASK = json.load(sys.stdin)
-PAYLOAD = bytes.fromhex(ASK.get("payload", ""))
+REQUEST = json.load(sys.stdin)
+PAYLOAD = bytes.fromhex(REQUEST.get("payload", ""))
 
 
-def _pycose_key(pem):
+def load_pycose_key(pem):
     from cryptography.hazmat.primitives import serialization
     from pycose.keys import EC2Key, OKPKey
 
-    if ASK["op"] == "sign":
+    if REQUEST["op"] == "sign":
         private = serialization.load_pem_private_key(pem, None)
         public = private.public_key()
     else:
         private, public = None, serialization.load_pem_public_key(pem)
-    if ASK["alg"] == "ES256":
+    if REQUEST["alg"] == "ES256":
         numbers = public.public_numbers()
         d = private.private_numbers().private_value.to_bytes(32, "big") if private else b""
         return EC2Key(
@@ -32,58 +32,66 @@ def _pycose_key(pem):
     )
 
 
-def pycose_sign():
+def sign_with_pycose():
     from pycose.algorithms import EdDSA, Es256
     from pycose.headers import Algorithm
     from pycose.messages import Sign1Message
 
-    message = Sign1Message(phdr={Algorithm: EdDSA if ASK["alg"] == "EdDSA" else Es256})
-    message.key = _pycose_key(ASK["key"].encode())
-    if ASK["form"] == "detached":
+    message = Sign1Message(phdr={Algorithm: EdDSA if REQUEST["alg"] == "EdDSA" else Es256})
+    message.key = load_pycose_key(REQUEST["key"].encode())
+    if REQUEST["form"] == "detached":
         return message.encode(detached_payload=PAYLOAD).hex()
     message.payload = PAYLOAD
     return message.encode().hex()
 
 
-def pycose_verify():
+def verify_with_pycose():
     from pycose.messages import CoseMessage
 
-    message = CoseMessage.decode(bytes.fromhex(ASK["statement"]))
-    message.key = _pycose_key(ASK["key"].encode())
-    detached = {"detached_payload": bytes.fromhex(ASK["detached"])} if "detached" in ASK else {}
+    message = CoseMessage.decode(bytes.fromhex(REQUEST["statement"]))
+    message.key = load_pycose_key(REQUEST["key"].encode())
+    detached = (
+        {"detached_payload": bytes.fromhex(REQUEST["detached"])} if "detached" in REQUEST else {}
+    )
     if not message.verify_signature(**detached):
-        raise ValueError("not this key's")
+        raise ValueError("not signed by this key")
     return True
 
 
-def cwt_sign():
+def sign_with_cwt():
     from cwt import COSE, COSEKey
 
-    key = COSEKey.from_pem(ASK["key"], alg=ASK["alg"])
+    key = COSEKey.from_pem(REQUEST["key"], alg=REQUEST["alg"])
     return (
         COSE.new()
-        .encode(PAYLOAD, key, protected={1: {"EdDSA": -8, "ES256": -7}[ASK["alg"]]}, unprotected={})
+        .encode(
+            PAYLOAD, key, protected={1: {"EdDSA": -8, "ES256": -7}[REQUEST["alg"]]}, unprotected={}
+        )
         .hex()
     )
 
 
-def cwt_verify():
+def verify_with_cwt():
     from cwt import COSE, COSEKey
 
     key = COSEKey.from_pem(
-        ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"])
-    )  # it looks for the key by its name
-    detached = {"detached_payload": bytes.fromhex(ASK["detached"])} if "detached" in ASK else {}
-    COSE.new().decode(bytes.fromhex(ASK["statement"]), key, **detached)
+        REQUEST["key"], alg=REQUEST["alg"], kid=bytes.fromhex(REQUEST["kid"])
+    )  # The library finds the key by its id.
+    detached = (
+        {"detached_payload": bytes.fromhex(REQUEST["detached"])} if "detached" in REQUEST else {}
+    )
+    COSE.new().decode(bytes.fromhex(REQUEST["statement"]), key, **detached)
     return True
 
 
-def cwt_token():
+def verify_token_with_cwt():
     """Verify a CWT, and return some of its claims."""
     import cwt
 
-    key = cwt.COSEKey.from_pem(ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"]))
-    claims = cwt.decode(bytes.fromhex(ASK["statement"]), key)
+    key = cwt.COSEKey.from_pem(
+        REQUEST["key"], alg=REQUEST["alg"], kid=bytes.fromhex(REQUEST["kid"])
+    )
+    claims = cwt.decode(bytes.fromhex(REQUEST["statement"]), key)
     return {
         "profile": claims[265],
         "nonce": claims.get(10, b"").hex(),
@@ -91,32 +99,37 @@ def cwt_token():
     }
 
 
-def scitt_cose_check():
-    """Verify receipts, each in a statement; `entry` is the statement's log entry."""
+def check_receipts_with_scitt_cose():
+    """Verify the receipt in each statement; `entry` is the log entry of the statement."""
     from scitt_cose import extract_receipts, verify_receipt
 
     answers = []
-    for one in ASK["all"]:
-        (receipt,) = extract_receipts(bytes.fromhex(one["statement"]))
-        found = verify_receipt(receipt, leaf_entry_hex=one["entry"], log_public_key_pem=ASK["key"])
-        answers.append(found.ok or "; ".join(found.errors))
+    for item in REQUEST["all"]:
+        (receipt,) = extract_receipts(bytes.fromhex(item["statement"]))
+        result = verify_receipt(
+            receipt, leaf_entry_hex=item["entry"], log_public_key_pem=REQUEST["key"]
+        )
+        answers.append(result.ok or "; ".join(result.errors))
     return answers
 
 
-def scitt_cose_check_consistency():
-    """Verify consistency receipts, by their parts: a signature over a root, and a proof.
+def check_consistency_with_scitt_cose():
+    """Verify consistency receipts.
 
-    The library has no function for the whole.
+    The library has no function for a whole receipt, so check the signature over the root and the
+    proof separately.
     """
     import cbor2
     from scitt_cose import CoseError, verify_consistency, verify_sign1
 
     answers = []
-    for one in ASK["all"]:
-        receipt = bytes.fromhex(one["receipt"])
+    for item in REQUEST["all"]:
+        receipt = bytes.fromhex(item["receipt"])
         try:
             verify_sign1(
-                receipt, public_key_pem=ASK["key"], detached_payload=bytes.fromhex(one["newer"])
+                receipt,
+                public_key_pem=REQUEST["key"],
+                detached_payload=bytes.fromhex(item["newer"]),
             )
         except CoseError as error:
             answers.append(str(error))
@@ -125,36 +138,48 @@ def scitt_cose_check_consistency():
         older, newer, path = cbor2.loads(proof)
         answers.append(
             verify_consistency(
-                one["older"], one["newer"], older, newer, [node.hex() for node in path]
+                item["older"], item["newer"], older, newer, [node.hex() for node in path]
             )
         )
     return answers
 
 
-def scitt_cose_issue():
-    """Make statements with receipts, for trees of the entries of statements."""
+def issue_receipts_with_scitt_cose():
+    """Return statements with receipts; each receipt is for a tree of log entries."""
     from scitt_cose import attach_receipts, build_receipt
 
-    made = []
-    for one in ASK["all"]:
+    statements = []
+    for item in REQUEST["all"]:
         receipt = build_receipt(
-            leaf_entry_hex=one["entries"][one["index"]],
-            leaf_index=one["index"],
-            tree_entries_hex=one["entries"],
-            alg=ASK["alg"],
-            log_private_key_pem=ASK["key"],
+            leaf_entry_hex=item["entries"][item["index"]],
+            leaf_index=item["index"],
+            tree_entries_hex=item["entries"],
+            alg=REQUEST["alg"],
+            log_private_key_pem=REQUEST["key"],
             iss="https://log.example",
             sub="log.example",
-            kid=bytes.fromhex(ASK["kid"]),
+            kid=bytes.fromhex(REQUEST["kid"]),
             iat=1_700_000_000,
         )
-        made.append(
-            attach_receipts(bytes.fromhex(one["statements"][one["index"]]), [receipt]).hex()
+        statements.append(
+            attach_receipts(bytes.fromhex(item["statements"][item["index"]]), [receipt]).hex()
         )
-    return made
+    return statements
 
+
+OPERATIONS = {
+    ("pycose", "sign"): sign_with_pycose,
+    ("pycose", "verify"): verify_with_pycose,
+    ("cwt", "sign"): sign_with_cwt,
+    ("cwt", "verify"): verify_with_cwt,
+    ("cwt", "token"): verify_token_with_cwt,
+    ("scitt_cose", "check"): check_receipts_with_scitt_cose,
+    ("scitt_cose", "check_consistency"): check_consistency_with_scitt_cose,
+    ("scitt_cose", "issue"): issue_receipts_with_scitt_cose,
+}
 
 try:
-    print(json.dumps({"result": globals()[f"{ASK['peer']}_{ASK['op']}"]()}))
-except Exception as error:  # noqa: BLE001 - whatever they raise is their answer
+    operation = OPERATIONS[REQUEST["peer"], REQUEST["op"]]
+    print(json.dumps({"result": operation()}))
+except Exception as error:  # noqa: BLE001 - any error of a library is its answer
     print(json.dumps({"error": f"{type(error).__name__}: {error}"}))

@@ -1,6 +1,6 @@
-"""Send a request to a service with pyscitt's client, in an environment of its own.
+"""Send a request to a service with pyscitt's client, in a separate environment.
 
-Read a request in JSON, and answer in JSON.
+Read a JSON request from standard input, and write a JSON answer to standard output.
 """
 
 import json

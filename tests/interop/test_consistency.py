@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.interop.test_peers import ask
+from tests.interop.test_peers import ask_peer
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statements
@@ -18,7 +18,7 @@ from vacr.transparency.tree import compute_root, make_node_lookup
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12)
 PEERS = ("transmute", "scitt_cose")
-GIVEN = statements(max(SIZES) - 1)
+STATEMENTS = statements(max(SIZES) - 1)
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,13 @@ def served(tmp_path_factory):
     """Register statements one by one in a service; return the log and its responses."""
     log = create_log(str(tmp_path_factory.mktemp("served") / "log"))
     with Running(log.path) as service:
-        at_once = [add_receipt(one, service.post(one)[2]) for one in GIVEN]
+        at_once = [add_receipt(one, service.post(one)[2]) for one in STATEMENTS]
         later = [service.get(f"/entries/{number}/statement")[2] for number in range(max(SIZES))]
     return log, at_once, later
 
 
 def make_log_verifier(log):
-    """Return the log's key in the form that `ask` needs."""
+    """Return the log's key in the form that `ask_peer` needs."""
     (key,) = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     return SimpleNamespace(algorithm=-7, public_key=key)
 
@@ -42,19 +42,19 @@ def test_peers_verify_the_receipts_of_a_service(served, peer):
     log, at_once, later = served
     good = [*at_once, *later]
     bad = [
-        add_receipt(GIVEN[number - 1], parse_sign1(one).unprotected[394][0])
+        add_receipt(STATEMENTS[number - 1], parse_sign1(one).unprotected[394][0])
         for number, one in enumerate(at_once)
     ]
 
-    def answers(found):
-        asked = [
+    def check_receipts(statements):
+        items = [
             {"statement": one.hex(), "entry": build_log_entry(parse_sign1(one)).hex()}
-            for one in found
+            for one in statements
         ]
-        return ask(peer, "check", make_log_verifier(log), all=asked)["result"]
+        return ask_peer(peer, "check", make_log_verifier(log), all=items)["result"]
 
-    assert answers(good) == [True] * len(good)
-    assert True not in answers(bad)
+    assert check_receipts(good) == [True] * len(good)
+    assert True not in check_receipts(bad)
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -71,23 +71,25 @@ def test_peers_verify_that_a_log_only_grew(served, peer):
             good.append({"older": roots[older], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[newer], "newer": roots[newer], "receipt": receipt})
             bad.append({"older": roots[older], "newer": roots[older], "receipt": receipt})
-    assert ask(peer, "check_consistency", make_log_verifier(log), all=good) == {
+    assert ask_peer(peer, "check_consistency", make_log_verifier(log), all=good) == {
         "result": [True] * len(good)
     }
-    assert True not in ask(peer, "check_consistency", make_log_verifier(log), all=bad)["result"]
+    assert (
+        True not in ask_peer(peer, "check_consistency", make_log_verifier(log), all=bad)["result"]
+    )
 
 
-def test_peers_verify_the_receipt_of_the_command(served, tmp_path):
+def test_peers_verify_the_receipt_of_log_prove(served, tmp_path):
     log, _, _ = served
     done = vacr("log", "prove", log.path, "--consistency", 3, 9, "-o", "3-9.cose", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with closing(log.reader()) as reading:
         node = make_node_lookup(TileCache(reading))
         older, newer = (compute_root(node, size).hex() for size in (3, 9))
-    asked = [
+    items = [
         {"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}
     ]
     for peer in PEERS:
-        assert ask(peer, "check_consistency", make_log_verifier(log), all=asked) == {
+        assert ask_peer(peer, "check_consistency", make_log_verifier(log), all=items) == {
             "result": [True]
         }

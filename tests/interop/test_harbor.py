@@ -17,36 +17,38 @@ PYTHON = HERE / ".venv-harbor" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
-def verdicts():
+def check_trajectories():
+    """Return a function that checks trajectories with Harbor's models."""
     if not PYTHON.exists():
         pytest.skip(
-            "NO HARBOR HERE: it needs Python 3.12 or newer; make peers installs its models "
-            "where there is one"
+            "Harbor's models are not installed: make peers installs them with Python 3.12 or newer"
         )
 
-    def asked(lines):
+    def run_models(lines):
         done = subprocess.run(
             [PYTHON, HERE / "harbor_models.py"], input=b"".join(lines), capture_output=True
         )
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    return asked
+    return run_models
 
 
 @pytest.mark.parametrize("version", [None, *ATIF_VERSIONS])
-def test_harbor_accepts_every_export(verdicts, version):
-    made = [(name, one.data) for name, _, one in export_all_records(export, version=version)]
-    told = verdicts([data for _, data in made])
+def test_harbor_accepts_every_export(check_trajectories, version):
+    exports = [
+        (name, result.data) for name, _, result in export_all_records(export, version=version)
+    ]
+    verdicts = check_trajectories([data for _, data in exports])
     assert [
         (name, verdict)
-        for (name, _), verdict in zip(made, told, strict=True)
+        for (name, _), verdict in zip(exports, verdicts, strict=True)
         if verdict is not None
     ] == []
-    assert len(made) >= 20
+    assert len(exports) >= 20
 
 
-def test_harbor_accepts_our_generated_trajectories(verdicts):
+def test_harbor_accepts_our_generated_trajectories(check_trajectories):
     drawn = []
 
     @settings(max_examples=100, database=None)
@@ -55,10 +57,10 @@ def test_harbor_accepts_our_generated_trajectories(verdicts):
         drawn.append(json.dumps(document).encode() + b"\n")
 
     draw()
-    assert {verdict for verdict in verdicts(drawn) if verdict is not None} == set()
+    assert {verdict for verdict in check_trajectories(drawn) if verdict is not None} == set()
 
 
-def test_harbor_refuses_trajectories_that_we_refuse(verdicts):
+def test_harbor_refuses_trajectories_that_we_refuse(check_trajectories):
     dangling = {
         "step_id": 1,
         "source": "user",
@@ -70,5 +72,5 @@ def test_harbor_refuses_trajectories_that_we_refuse(verdicts):
         "agent": {"name": "a", "version": "1"},
         "steps": [dangling],
     }
-    (verdict,) = verdicts([json.dumps(document).encode() + b"\n"])
+    (verdict,) = check_trajectories([json.dumps(document).encode() + b"\n"])
     assert "source_call_id" in verdict

@@ -18,10 +18,10 @@ RECEIVER = Path(__file__).parent / "receiver"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
+    """Start a receiver of traces, and return its URL."""
     if not shutil.which("node") or not (RECEIVER / "node_modules" / "@genkit-ai").is_dir():
         pytest.skip(
-            "NO RECEIVER OF TRACES HERE: make receiver installs it, with more than 100 MB of "
-            "packages"
+            "the receiver of traces is not installed: make receiver (more than 100 MB of packages)"
         )
     command = ["node", "serve.cjs", tmp_path_factory.mktemp("traces")]
     process = subprocess.Popen(command, cwd=RECEIVER, stdout=subprocess.PIPE, text=True)
@@ -33,10 +33,10 @@ def address(tmp_path_factory):
         process.communicate()
 
 
-def call(address, data=None):
+def send_request(address, data=None):
     request = urllib.request.Request(address, data, {"Content-Type": "application/json"})  # noqa: S310 - our own server
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
-        return json.load(answer)
+    with urllib.request.urlopen(request) as response:  # noqa: S310 - our own server
+        return json.load(response)
 
 
 def test_every_trace_is_accepted_and_kept(address):
@@ -47,13 +47,13 @@ def test_every_trace_is_accepted_and_kept(address):
             data = export(record, ExportRequest(digest)).data
         except InvalidRecord:
             continue
-        assert call(f"{address}/otlp/v1/traces", data) == {}
-        kept = call(f"{address}/traces/{make_trace_id(digest)}")["spans"]
+        assert send_request(f"{address}/otlp/v1/traces", data) == {}
+        kept = send_request(f"{address}/traces/{make_trace_id(digest)}")["spans"]
         written = json.loads(data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
         assert {span["spanId"]: span["name"] for span in written} == {
-            key: one["displayName"] for key, one in kept.items()
+            key: span["displayName"] for key, span in kept.items()
         }, name
-        root = next(one for one in kept.values() if not one.get("parentSpanId"))
+        root = next(span for span in kept.values() if not span.get("parentSpanId"))
         assert root["attributes"]["gen_ai.operation.name"] == "invoke_agent"
         sent += 1
     assert sent > 10

@@ -23,7 +23,7 @@ from vacr.verification.verifying import verify
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv" / "bin" / "python"
-PAYLOAD = b'{"what":"was signed"}'
+PAYLOAD = b'{"content":"signed"}'
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PEERS = ("auth0", "transmute", "pycose", "cwt")
 NO_DETACHED = ("auth0", "cwt")
@@ -38,16 +38,17 @@ def signer(request):
 def find_peer_command(peer):
     if peer in ("auth0", "transmute", "jose"):
         if not shutil.which("node") or not (HERE / "node_modules").is_dir():
-            pytest.skip("no node, or its packages are not installed: make peers")
+            pytest.skip("node or its packages are not installed: make peers")
         return ["node", "peer.mjs"]
     if not PYTHON.exists():
         pytest.skip("the other Python libraries are not installed: make peers")
     return [PYTHON, "peer.py"]
 
 
-def ask(peer, op, signer, **more):
+def ask_peer(peer, op, signer, **more):
+    """Run an operation of another library, and return its answer: a result or an error."""
     if peer == "transmute" and signer.algorithm != -7:
-        pytest.skip("it signs with ES256 only")
+        pytest.skip("transmute signs with ES256 only")
     key = (
         encode_private_pem(signer.key)
         if op in ("sign", "issue")
@@ -76,15 +77,17 @@ def ask(peer, op, signer, **more):
 def test_peers_verify_our_statements(peer, signer, profile):
     statement = sign(PAYLOAD, signer, profile=profile)
     detached = {"detached": PAYLOAD.hex()} if profile == "detached" else {}
-    assert ask(peer, "verify", signer, statement=statement.hex(), **detached) == {"result": True}
+    assert ask_peer(peer, "verify", signer, statement=statement.hex(), **detached) == {
+        "result": True
+    }
     broken = statement[:-1] + bytes([statement[-1] ^ 1])
-    assert "error" in ask(peer, "verify", signer, statement=broken.hex(), **detached)
+    assert "error" in ask_peer(peer, "verify", signer, statement=broken.hex(), **detached)
 
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("form", ["attached", "detached"])
 def test_we_verify_statements_of_peers(peer, signer, form):
-    answer = ask(peer, "sign", signer, payload=PAYLOAD.hex(), form=form)
+    answer = ask_peer(peer, "sign", signer, payload=PAYLOAD.hex(), form=form)
     assert "result" in answer, answer
     statement = bytes.fromhex(answer["result"])
     if form == "detached" and peer in NO_DETACHED:
@@ -102,12 +105,12 @@ def remove_payload(statement):
 
 
 def test_statement_in_the_form_of_the_draft_verifies():
-    """EdDSA, detached, only algorithm and content type in the header, canonical JSON."""
+    """The draft uses EdDSA, a detached payload, and a header with algorithm and content type."""
     signer = KeySigner(generate_key("eddsa"))
     head = encode_protected_header({1: -8, 3: "application/json"})
     statement = Sign1(head, {}, {}, None, signer.sign(encode_sig_structure(head, PAYLOAD))).encode()
     verified = verify(statement, Policy(keys=(signer.public_key,)), payload=PAYLOAD, now=NOW)
     assert (verified.profile, verified.issuer) == ("detached", None)
-    assert ask("pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()) == {
-        "result": True
-    }
+    assert ask_peer(
+        "pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()
+    ) == {"result": True}

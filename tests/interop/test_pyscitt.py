@@ -22,14 +22,12 @@ PYTHON = HERE / ".venv-pyscitt" / "bin" / "python"
 
 
 @pytest.fixture
-def ask():
+def run_client():
+    """Return a function that sends a request with pyscitt's client."""
     if not PYTHON.exists():
-        pytest.skip(
-            "NO PYSCITT HERE: it needs Python 3.12 or newer; make peers installs it where "
-            "there is one"
-        )
+        pytest.skip("pyscitt is not installed: make peers installs it with Python 3.12 or newer")
 
-    def asked(**request):
+    def send_request(**request):
         done = subprocess.run(
             [PYTHON, HERE / "pyscitt_client.py"],
             input=json.dumps(request),
@@ -38,35 +36,36 @@ def ask():
         )
         assert done.returncode == 0, done.stderr
         return {
-            name: bytes.fromhex(one) if isinstance(one, str) else one
-            for name, one in json.loads(done.stdout).items()
+            name: bytes.fromhex(value) if isinstance(value, str) else value
+            for name, value in json.loads(done.stdout).items()
         }
 
-    return asked
+    return send_request
 
 
-def test_pyscitt_registers_through_our_service(ask, tmp_path):
+def test_pyscitt_registers_through_our_service(run_client, tmp_path):
     log = create_log(str(tmp_path / "log"))
     certificate, key = TlsAuthority(tmp_path).certify("signer")
     signer = {
         "key": key.read_text(),
         "certificate": certificate.read_text(),
         "issuer": "https://example.org",
-        "subject": "it",
+        "subject": "a subject",
     }
-    known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
+    log_keys = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     with Running(log.path, "--async") as service:
         for position, answer in (
-            (1, ask(url=service.url, statement=statement().hex())),
-            (2, ask(url=service.url, sign=signer)),
+            (1, run_client(url=service.url, statement=statement().hex())),
+            (2, run_client(url=service.url, sign=signer)),
         ):
-            given = parse_sign1(answer["statement"])
+            registered = parse_sign1(answer["statement"])
             assert (
-                check_receipt(given, answer["receipt"], known, datetime.now(UTC)).index == position
+                check_receipt(registered, answer["receipt"], log_keys, datetime.now(UTC)).index
+                == position
             )
             transparent = parse_sign1(answer["transparent"])
-            assert build_log_entry(transparent) == build_log_entry(given)
+            assert build_log_entry(transparent) == build_log_entry(registered)
             (receipt,) = transparent.unprotected[394]
-            assert check_receipt(given, receipt, known, datetime.now(UTC)).index == position
+            assert check_receipt(registered, receipt, log_keys, datetime.now(UTC)).index == position
             assert answer["keys"] == 1
-    assert run_fsck(log).findings.found == []
+    assert run_fsck(log).findings.problems == []

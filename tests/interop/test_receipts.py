@@ -1,13 +1,11 @@
-"""Receipts go both ways between vacr and other implementations, for trees of many
-sizes.
-"""
+"""vacr and other implementations verify each other's receipts, for trees of many sizes."""
 
 from datetime import UTC, datetime
 
 import cbor2
 import pytest
 
-from tests.interop.test_peers import ask
+from tests.interop.test_peers import ask_peer
 from tests.transparency.logs import Log
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, generate_key
@@ -26,8 +24,7 @@ SIZES = (2, 3, 4, 5, 7, 8, 9, 16, 33)
 SIGNER = KeySigner(generate_key("es256"))
 PAYLOADS = [b"%d" % number for number in range(max(SIZES))]
 STATEMENTS = [sign(payload, SIGNER) for payload in PAYLOADS]
-BARE = [build_log_entry(parse_sign1(statement)) for statement in STATEMENTS]
-"""The statements as log entries."""
+LOG_ENTRIES = [build_log_entry(parse_sign1(statement)) for statement in STATEMENTS]
 PEERS = [
     ("transmute", "es256", ENTRY_RULE_STATEMENT),
     *(
@@ -38,12 +35,12 @@ PEERS = [
 ]
 
 
-def entry(statement, rule):
+def encode_entry(statement, rule):
     return build_log_entry(parse_sign1(statement), rule).hex()
 
 
 def list_positions():
-    """Yield tree sizes and positions in the trees."""
+    """Return tree sizes, each with some positions in a tree of that size."""
     return [(size, index) for size in SIZES for index in sorted({0, 1, size // 2, size - 1})]
 
 
@@ -60,27 +57,28 @@ def test_peers_verify_our_receipts(peer, kind, rule):
             statement = STATEMENTS[index]
             receipt = log.receipt(statement)
             good.append(add_receipt(statement, receipt))
-            bad.append(add_receipt(STATEMENTS[index - 1], receipt))  # another entry
+            bad.append(add_receipt(STATEMENTS[index - 1], receipt))  # wrong entry
             bad.append(
                 add_receipt(statement, log.head().inclusion(index ^ 1, log.path(index)))
-            )  # another place
+            )  # wrong position
             bad.append(add_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
 
-    def answers(found):
-        asked = [{"statement": one.hex(), "entry": entry(one, rule)} for one in found]
-        return ask(peer, "check", signer, all=asked)["result"]
+    def check_receipts(statements):
+        items = [{"statement": one.hex(), "entry": encode_entry(one, rule)} for one in statements]
+        return ask_peer(peer, "check", signer, all=items)["result"]
 
-    assert answers(good) == [True] * len(good)
-    assert [one for one in answers(bad) if one is True] == []
+    assert check_receipts(good) == [True] * len(good)
+    assert [answer for answer in check_receipts(bad) if answer is True] == []
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
     assert [find_verdict(one, policy) for one in good] == ["verified"] * len(good)
     assert "verified" not in [find_verdict(one, policy) for one in bad]
 
 
 def find_verdict(statement, policy):
+    """Return "verified", or the reason why verification failed."""
     payload = next(
         payload
-        for payload, one in zip(PAYLOADS, BARE, strict=True)
+        for payload, one in zip(PAYLOADS, LOG_ENTRIES, strict=True)
         if one == build_log_entry(parse_sign1(statement))
     )
     try:
@@ -93,19 +91,23 @@ def find_verdict(statement, policy):
 @pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
 def test_we_verify_receipts_of_peers(peer, kind, rule):
     signer = KeySigner(generate_key(kind))
-    asked = []
+    requests = []
     for size, index in list_positions():
-        entries = [entry(one, rule) for one in BARE[:size]]
-        asked.append(
-            {"statements": [one.hex() for one in BARE[:size]], "entries": entries, "index": index}
+        entries = [encode_entry(one, rule) for one in LOG_ENTRIES[:size]]
+        requests.append(
+            {
+                "statements": [one.hex() for one in LOG_ENTRIES[:size]],
+                "entries": entries,
+                "index": index,
+            }
         )
-    answer = ask(peer, "issue", signer, all=asked)
+    answer = ask_peer(peer, "issue", signer, all=requests)
     assert "result" in answer, answer
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
-    for (size, index), made in zip(list_positions(), answer["result"], strict=True):
-        transparent = bytes.fromhex(made)
-        found = verify(transparent, policy, payload=PAYLOADS[index], now=NOW)
-        (logged,) = found.receipts
+    for (size, index), statement in zip(list_positions(), answer["result"], strict=True):
+        transparent = bytes.fromhex(statement)
+        verified = verify(transparent, policy, payload=PAYLOADS[index], now=NOW)
+        (logged,) = verified.receipts
         assert (logged.index, logged.size, logged.issuer) == (index, size, "https://log.example")
         (receipt,) = parse_sign1(transparent).unprotected[394]
         elsewhere = add_receipt(STATEMENTS[(index + 1) % size], receipt)
@@ -117,7 +119,7 @@ def test_we_verify_receipts_of_peers(peer, kind, rule):
 
 def move_receipt(receipt, index):
     """Return the receipt with another position in the log."""
-    protected, beside, payload, signature = cbor2.loads(receipt).value
-    size, _, path = cbor2.loads(beside[396][-1][0])
+    protected, unprotected, payload, signature = cbor2.loads(receipt).value
+    size, _, path = cbor2.loads(unprotected[396][-1][0])
     proof = cbor2.dumps([size, index, path])
     return cbor2.dumps(cbor2.CBORTag(18, [protected, {396: {-1: [proof]}}, payload, signature]))
