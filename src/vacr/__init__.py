@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
     from vacr.agents import Source
     from vacr.attribution import BaseFiles, JointRecords
+    from vacr.cddl import Schema
     from vacr.errors import InvalidRecord as InvalidRecord
     from vacr.errors import InvalidSchema as InvalidSchema
     from vacr.errors import InvalidStatement as InvalidStatement
@@ -77,10 +78,10 @@ if TYPE_CHECKING:
     from vacr.errors import UsageError as UsageError
     from vacr.errors import VacrError as VacrError
     from vacr.model import Record as Record
+    from vacr.record import ValidationReport
     from vacr.record import convert as convert
     from vacr.record import decode as decode
     from vacr.record import encode as encode
-    from vacr.record import validate as validate
     from vacr.registration import register as register
     from vacr.signing import PublicKey
     from vacr.signing import Signer as Signer
@@ -120,6 +121,22 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
                 raise
     if first_error is not None:
         raise first_error
+
+
+def validate(
+    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
+) -> ValidationReport:
+    """Check a record, or a part of one, against its schema and for contradictions.
+
+    Findings make the record invalid, remarks do not. Without a schema, the value itself decides
+    about the rule and the version.
+
+    Raises:
+        InvalidSchema: the schema has no such rule.
+    """
+    from vacr.agents import validate_record
+
+    return validate_record(value, rule=rule, schema=schema, json=json)
 
 
 def _unshare_marks(entries: list[Any]) -> None:
@@ -253,7 +270,6 @@ _PACKAGES = {
     "encode": "record",
     "register": "registration",
     "sign": "signing",
-    "validate": "record",
 }
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from vacr.agents.registry import find_tool_effect as find_tool_effect
     from vacr.agents.registry import load_agents as load_agents
     from vacr.agents.registry import recognise_agent as recognise_agent
+    from vacr.agents.registry import validate_record as validate_record
     from vacr.agents.tool_calls import CALL_DONE as CALL_DONE
     from vacr.agents.tool_calls import CALL_FAILED as CALL_FAILED
     from vacr.agents.tool_calls import CALL_PENDING as CALL_PENDING
@@ -114,6 +115,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_tool_effect",
             "load_agents",
             "recognise_agent",
+            "validate_record",
         ),
         "tool_calls": (
             "CALL_DONE",

@@ -260,6 +260,11 @@ class Agent:
     formats: Sequence[str] = ()
     """The trace formats that it reads."""
 
+    separate_call_formats: Sequence[str] = ()
+    """The formats that also store calls or reasoning outside the content of a message.
+
+    In their records, further children may follow the children that repeat the content.
+    """
     # --- reading ---
 
     def recognises(self, sample: Sequence[Any]) -> float:

@@ -22,7 +22,10 @@ from typing import Any
 
 from vacr.agents.agent import Agent, Source
 from vacr.agents.tool_calls import ToolCall, ToolEffect
+from vacr.cddl import Schema
 from vacr.errors import NotASession, UnreadableInput, UsageError
+from vacr.model import JsonObject
+from vacr.record import ValidationReport, get_vacr_metadata, validate
 
 AGENT_ENTRY_POINT_GROUP = "vacr.agents"
 _BUILT_IN_FOLDERS = {
@@ -32,6 +35,9 @@ _BUILT_IN_FOLDERS = {
     "cursor": "cursor",
     "opencode": "opencode",
 }
+
+IMPORTED_FORMATS = frozenset(("atif",))
+"""Formats of `vacr import`, not of an agent, that store calls outside the content of messages."""
 
 _FIRST_SAMPLE_SIZE = 4
 _LARGER_SAMPLE_SIZE = 16
@@ -83,6 +89,37 @@ def find_agent(name: str) -> Agent:
     if name in _BUILT_IN_FOLDERS:
         return _load_built_in(name)
     return load_agents().get(name) or Agent()
+
+
+def validate_record(
+    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
+) -> ValidationReport:
+    """Check a record, or another value against a rule of a schema.
+
+    Without a schema, the value itself decides about the rule and the version. The agent of a record
+    decides which children its messages may have; an agent that is not installed causes a remark.
+
+    Raises:
+        InvalidSchema: the schema has no such rule.
+    """
+    return validate(
+        value, rule=rule, schema=schema, json=json, has_separate_calls=has_separate_calls
+    )
+
+
+def has_separate_calls(record: JsonObject) -> bool | None:
+    """Return whether a record's native format stores calls outside the content of messages.
+
+    Return None if no installed agent knows the format.
+    """
+    source = get_vacr_metadata(record).get("source")
+    native_format = source.get("format") if type(source) is dict else None
+    if native_format in IMPORTED_FORMATS:
+        return True
+    agent = find_record_agent(record)
+    if native_format not in agent.formats:
+        return None
+    return native_format in agent.separate_call_formats
 
 
 def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:

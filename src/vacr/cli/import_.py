@@ -17,14 +17,14 @@ from typing import Any
 
 import click
 
-from vacr.agents import Reading, Source, SourcePart
+from vacr.agents import Reading, Source, SourcePart, validate_record
 from vacr.cli.options import PATH, output_options, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange import EXCHANGE_FORMATS, detect_format
 from vacr.files import STDIN, hash_pieces, read_bytes
-from vacr.record import assign_record_id, validate
+from vacr.record import assign_record_id
 from vacr.workflows import (
     check_single_output,
     format_count,
@@ -159,7 +159,7 @@ def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:
 def _encode_valid_record(reading: Reading) -> bytes:
     """Assign the id of a record, validate it, and return its bytes."""
     data = b"".join(assign_record_id(reading.record))
-    validate(reading.record).raise_for_errors()
+    validate_record(reading.record).raise_for_errors()
     return data
 
 

@@ -122,22 +122,6 @@ _PLAIN_PART_MEMBERS = frozenset(
 )
 _UNTYPED_PART_MEMBERS = _PLAIN_PART_MEMBERS.union(UNTYPED_PART_VIEWS)
 
-FORMATS_WITH_SEPARATE_CALLS = frozenset(
-    (
-        "gemini-json",
-        "gemini-jsonl",
-        "opencode-json",
-        "opencode-export",
-        "opencode-sqlite",
-        "cursor-vscdb",
-        "atif",
-    )
-)
-"""The native formats that also store calls and reasoning outside the content of a message.
-
-There, further children follow the views.
-"""
-
 # Blocks without a view: they are part of the message's text.
 PLAIN_BLOCK_TYPES = frozenset(
     (

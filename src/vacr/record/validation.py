@@ -23,18 +23,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
 from vacr.cddl import CddlError, Finding, Schema, compile_cddl, describe_value
 from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.model import JsonObject
-from vacr.record.encoding import get_vacr_metadata, is_made_by_vacr
-from vacr.record.message_content import FORMATS_WITH_SEPARATE_CALLS, build_child_entries
+from vacr.record.encoding import is_made_by_vacr
+from vacr.record.message_content import build_child_entries
 from vacr.record.timestamps import are_sortable_timestamps, find_time_span, get_epoch_milliseconds
 
 SUPPORTED_MAJOR_VERSIONS = ("3", "2", "1")
@@ -56,6 +56,15 @@ _USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
 EntryPath = tuple[int, ...]
 """The indexes that lead from the session's entries to a child, level by level."""
 FindingsAndRemarks = tuple[list[Finding], list[Finding]]
+FormatQuestion = Callable[[JsonObject], bool | None]
+"""Returns whether the native format of a record stores calls outside the content of messages.
+
+The answer is None if no installed agent knows the format.
+"""
+
+
+def _know_no_format(record: JsonObject) -> None:
+    del record
 
 
 @dataclass(frozen=True)
@@ -92,11 +101,17 @@ class ValidationReport:
 
 
 def validate(
-    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
+    value: Any,
+    *,
+    rule: str | None = None,
+    schema: Schema | None = None,
+    json: bool = True,
+    has_separate_calls: FormatQuestion = _know_no_format,
 ) -> ValidationReport:
     """Check a value against a rule of a schema.
 
-    Without a schema, the value itself decides about the rule and the version.
+    Without a schema, the value itself decides about the rule and the version. Only agents know
+    which children their formats have: `vacr.validate` asks them.
 
     Raises:
         InvalidSchema: the schema has no such rule.
@@ -114,7 +129,8 @@ def validate(
         findings = checker.findings(value)
     remarks: list[Finding] = []
     if not findings and is_record_schema(schema):
-        findings, remarks = _check_semantics(value, checker.rule, schema, json=json)
+        question = has_separate_calls
+        findings, remarks = _check_semantics(value, checker.rule, schema, question, json=json)
     return ValidationReport(checker.rule, schema.name, findings, remarks)
 
 
@@ -203,7 +219,9 @@ def _read_cddl_file(major: str) -> str:
     return resources.files("vacr.record").joinpath(f"v{major}.cddl").read_text("utf-8")
 
 
-def _check_semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> FindingsAndRemarks:
+def _check_semantics(
+    value: Any, rule: str, schema: Schema, has_separate_calls: FormatQuestion, *, json: bool
+) -> FindingsAndRemarks:
     """Check a value beyond its schema, by its own kind and not by the rule it was checked with."""
     kind = choose_rule(value)
     if "entry" not in schema.rules:
@@ -214,7 +232,7 @@ def _check_semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> Fi
     match kind:
         case "verifiable-agent-record":
             if "session" in value:
-                return _check_record_session(value)
+                return _check_record_session(value, has_separate_calls)
         case "session-trace":
             return _check_session(value, SemanticCheck("/entries", strict_views=False), "")
         case "[* entry]":
@@ -223,16 +241,14 @@ def _check_semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> Fi
     return [], []
 
 
-def _check_record_session(record: JsonObject) -> FindingsAndRemarks:
+def _check_record_session(
+    record: JsonObject, has_separate_calls: FormatQuestion
+) -> FindingsAndRemarks:
     """Check the session of a record that its schema accepts."""
-    source = get_vacr_metadata(record).get("source")
-    more_children = (
-        type(source) is dict
-        and type(source.get("format")) is str
-        and source["format"] in FORMATS_WITH_SEPARATE_CALLS
-    )
     check = SemanticCheck(
-        "/session/entries", strict_views=is_made_by_vacr(record), more_children=more_children
+        "/session/entries",
+        strict_views=is_made_by_vacr(record),
+        allows_more_children=lambda: has_separate_calls(record),
     )
     return _check_session(record["session"], check, "/session")
 
@@ -253,15 +269,22 @@ def _check_session(session: JsonObject, check: SemanticCheck, base: str) -> Find
 class SemanticCheck:
     """One pass over the entries of a session, looking for contradictions between them."""
 
-    def __init__(self, base: str, *, strict_views: bool, more_children: bool = False) -> None:
+    def __init__(
+        self,
+        base: str,
+        *,
+        strict_views: bool,
+        allows_more_children: Callable[[], bool | None] = lambda: False,
+    ) -> None:
         """Start with nothing seen; `base` is the pointer of the entries.
 
         `strict_views` demands a child for every block that has a view, as vacr makes them.
-        `more_children` allows other children after those.
+        `allows_more_children` returns whether others may follow, or None if that is unknown. It is
+        called only for a session that has such children, because the answer may load an agent.
         """
         self._base = base
         self._strict_views = strict_views
-        self._more_children = more_children
+        self._allows_more_children = cache(allows_more_children)
         self.findings: list[Finding] = []
         self.remarks: list[Finding] = []
         # Where each id was seen first.
@@ -329,9 +352,14 @@ class SemanticCheck:
         views = [
             (child, index) for index, child in enumerate(children) if child["type"] in _VIEWED_TYPES
         ]
-        if self._strict_views and self._more_children:
-            views = views[: len(expected)]
         rule = "children agree with content"
+        if self._strict_views and len(views) > len(expected):
+            allowed = self._allows_more_children()
+            if allowed is None:
+                found = f"{len(views) - len(expected)} more children than the content has"
+                self._add_remark(path, "children", rule, found, "an agent that knows this format")
+            if allowed is not False:
+                views = views[: len(expected)]
         if self._strict_views and len(views) != len(expected):
             counts = f"{len(views)} views", f"{len(expected)} views"
             self._add_finding(path, "children", rule, *counts)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from vacr.agents import Source, SourcePart, recognise_agent
+from vacr.agents import Source, SourcePart, recognise_agent, validate_record
 from vacr.attribution import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
@@ -41,7 +41,6 @@ from vacr.record import (
     encode,
     is_made_by_vacr,
     parse_major_version,
-    validate,
 )
 from vacr.signing import (
     CLAIM_SUB,
@@ -202,7 +201,7 @@ def _check_valid_record(
 ) -> None:
     """Check a record's schema, version and id; `original` is in the version vacr recorded it."""
     version = record.get("version")
-    report = validate(record, json=encoding == "json")
+    report = validate_record(record, json=encoding == "json")
     if report.findings:
         first = report.findings[0]
         raise InvalidStatement(

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vacr.agents import validate_record
 from vacr.discovery import (
     NAME_JOINT,
     SessionPlace,
@@ -40,7 +41,6 @@ from vacr.record import (
     assign_record_id,
     convert_to_original_version,
     is_record_modified,
-    validate,
 )
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
 
@@ -246,7 +246,7 @@ def _build_checked_input(
     record, form = decoded
     is_json = form == "json"
     try:
-        validate(record, json=is_json).raise_for_errors()
+        validate_record(record, json=is_json).raise_for_errors()
     except InvalidRecord as error:
         hint = error.hint or "To see all findings: vacr validate FILE"
         raise InvalidRecord(

@@ -170,11 +170,12 @@ def write_output_file(
     *,
     overwrite: bool,
     also: Sequence[str] = (),
+    durable: bool = False,
 ) -> str:
     """Write a result; return "written", or "unchanged" if the file already has these bytes.
 
     The file becomes no more readable than its `source` and the files in `also`, and never replaces
-    one of the `inputs`.
+    one of the `inputs`. A `durable` file survives a power cut from then on.
 
     Raises:
         UsageError: the file exists with other content, and `overwrite` is false.
@@ -189,7 +190,7 @@ def write_output_file(
                 hint="Add --overwrite to replace it, or write elsewhere with -o.",
             )
     sources = (Path(name) for name in (source, *also) if name != STDIN)
-    write_file_atomically(target, [data], *sources)
+    write_file_atomically(target, [data], *sources, durable=durable)
     return "written"
 
 

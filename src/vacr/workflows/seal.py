@@ -39,7 +39,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from vacr.agents import Source
+from vacr.agents import Source, validate_record
 from vacr.attribution import BaseFiles, attribute_records
 from vacr.discovery import (
     NAME_JOINT,
@@ -59,7 +59,7 @@ from vacr.files import (
     sync_folder_and_parents,
 )
 from vacr.model import Record
-from vacr.record import assign_record_id, validate
+from vacr.record import assign_record_id
 from vacr.registration import (
     STATE_PENDING,
     STATE_REGISTERED,
@@ -193,7 +193,7 @@ def attribute_and_check(
         if session.inputs:
             record["vacr"]["inputs"] = {**record["vacr"].get("inputs", {}), **session.inputs}
         data = b"".join(assign_record_id(cast("Record", record)))
-        validate(record).raise_for_errors()
+        validate_record(record).raise_for_errors()
         checked.append(CheckedRecord(record, data))
     return checked
 
@@ -403,6 +403,8 @@ class Sealer:
     """Takes remarks for the user, such as tools whose effects are not known."""
     choose_target: Callable[[Path, bytes], Path] = _keep_target
     """Returns the file for a record, given the planned one and the bytes."""
+    durable: bool = False
+    """Whether each file survives a power cut before the next one is written."""
 
     def seal(self, group: Sequence[UnsealedSession]) -> list[SealResult]:
         """Seal a session together with its sub-agents.
@@ -442,7 +444,7 @@ class Sealer:
         if signed:
             file = make_signable_record(checked.record, checked.data)
             data = self.signing.sign_file(file)
-            write_output_file(statement, data, str(target), (), overwrite=self.overwrite)
+            self._write_file(statement, data, str(target), ())
         outcome = self.registrar.register(str(statement)) if self.registrar is not None else None
         log_keys = self._list_log_keys(outcome)
         verified = self._verify(read_bytes(statement), checked, log_keys=log_keys)
@@ -452,16 +454,25 @@ class Sealer:
         source, *others = [str(path) for path in session.files] or [STDIN]
         if session.native is not None:
             sealed_source = bytes(encode_sealed_source(session.native))
-            write_output_file(
-                build_sealed_source_path(target),
-                sealed_source,
-                source,
-                (),
-                overwrite=self.overwrite,
-                also=others,
-            )
+            self._write_file(build_sealed_source_path(target), sealed_source, source, (), others)
+        self._write_file(target, data, source, (session.name,), others)
+
+    def _write_file(
+        self,
+        target: Path,
+        data: bytes,
+        source: str,
+        inputs: tuple[str, ...],
+        also: Sequence[str] = (),
+    ) -> None:
         write_output_file(
-            target, data, source, (session.name,), overwrite=self.overwrite, also=others
+            target,
+            data,
+            source,
+            inputs,
+            overwrite=self.overwrite,
+            also=also,
+            durable=self.durable,
         )
 
     def _has_statement(self, statement: Path, checked: CheckedRecord) -> bool:
@@ -519,7 +530,7 @@ def make_copy_sealer(
     signing: SigningSettings, registrar: Registrar | None, output: Path
 ) -> CopySealer:
     """Return the function that seals the copy of a session into a folder."""
-    sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target)
+    sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target, durable=True)
 
     def seal(
         agent: str, path: Path, session: str | None, journals: Mapping[str, dict[str, Any]]
@@ -565,9 +576,20 @@ def make_pending_registration(
 
 
 def choose_unused_target(target: Path, data: bytes) -> Path:
-    """Return the first numbered file that does not exist, or already holds the same bytes."""
+    """Return the first numbered file that is free, or already holds the same bytes."""
     candidates = (name_generation(target, number) for number in count(1))
-    return next(path for path in candidates if not path.exists() or has_same_bytes(path, [data]))
+    return next(path for path in candidates if _can_hold_record(path, data))
+
+
+def _can_hold_record(path: Path, data: bytes) -> bool:
+    """Return whether a record can be written here without replacing another or its statement.
+
+    A statement that is there already must contain the digest of the record.
+    """
+    if path.exists() and not has_same_bytes(path, [data]):
+        return False
+    statement = path.with_name(path.name + STATEMENT_SUFFIX)
+    return not statement.exists() or hashlib.sha256(data).digest() in read_bytes(statement)
 
 
 def name_generation(target: Path, number: int) -> Path:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.agents import validate_record
 from vacr.cddl import CddlError, Finding, Schema, compile_cddl
 from vacr.errors import InvalidRecord, InvalidSchema, UnreadableInput, UsageError, VacrError
 from vacr.files import describe_file_error, read_bytes
@@ -37,7 +38,6 @@ from vacr.record import (
     read_schema_text,
     report_schema_errors,
     shorten_value,
-    validate,
 )
 from vacr.workflows.record_files import read_json_or_cbor
 
@@ -188,7 +188,7 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
     try:
         value, form = read_json_or_cbor(path)
         is_json = form == "json"
-        report = validate(value, rule=rule, schema=schema, json=is_json)
+        report = validate_record(value, rule=rule, schema=schema, json=is_json)
         findings, remarks = report.findings, report.remarks
         if not findings and (schema is None or is_record_schema(schema)):
             findings, more_remarks = _check_beyond_schema(value, json=is_json)
@@ -258,7 +258,7 @@ def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
     if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
         return []
     is_json = form == "json"
-    inner = validate(record, json=is_json)
+    inner = validate_record(record, json=is_json)
     findings = inner.findings or _compare_record_id(record, json=is_json)[0]
     return [
         Finding(

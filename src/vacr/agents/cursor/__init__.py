@@ -24,6 +24,7 @@ class Cursor(Agent):
 
     name = reader.name
     formats = reader.formats
+    separate_call_formats = ("cursor-vscdb",)
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED

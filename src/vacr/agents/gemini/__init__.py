@@ -24,6 +24,7 @@ class Gemini(Agent):
     name = reader.name
     short_name = "gemini"
     formats = reader.formats
+    separate_call_formats = reader.formats
     stores = reader.STORES
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED

@@ -25,6 +25,7 @@ class OpenCode(Agent):
 
     name = reader.name
     formats = reader.formats
+    separate_call_formats = reader.formats
     stores = reader.STORES
     databases = reader.DATABASES
     hooks = HOOKS
