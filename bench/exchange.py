@@ -9,12 +9,12 @@ from typing import Any
 from sessions import AGENTS, CORPUS, compare
 
 import vacr
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import VacrError
 from vacr.exchange.export import ExportRequest, format_losses
 from vacr.exchange.formats import EXCHANGE_FORMATS
 from vacr.record.encoding import assign_record_id, encode
-from vacr.record.validation import validate
 from vacr.signing.keys import KeySigner, generate_key
 
 

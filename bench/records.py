@@ -7,10 +7,11 @@ from functools import partial
 
 from sessions import AGENTS, Session, call_with_each, compare, load_sessions
 
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart, pause_garbage_collector
 from vacr.agents.registry import recognise_agent
 from vacr.record.encoding import assign_record_id
-from vacr.record.validation import load_record_schema, validate
+from vacr.record.validation import load_record_schema
 
 ROUNDS = 9
 MIN_TOTAL_SIZE = 40_000_000

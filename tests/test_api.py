@@ -109,10 +109,15 @@ def test_sealing_does_each_step_once(signer, monkeypatch):
 
         monkeypatch.setattr(sealing, name, counted)
 
-    for name in ("read_sessions", "attribute_records", "validate", "assign_record_id"):
+    for name in ("read_sessions", "attribute_records", "validate_record", "assign_record_id"):
         count(name)
     vacr.seal(SESSION, signer=signer)
-    assert calls == ["read_sessions", "attribute_records", "assign_record_id", "validate"]
+    assert calls == [
+        "read_sessions",
+        "attribute_records",
+        "assign_record_id",
+        "validate_record",
+    ]
 
 
 def test_sub_agents_are_sealed_with_their_session(signer):

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ PACKAGES = sorted(
     for path in ROOT.glob("*/__init__.py")
     if path.parent.name not in _WITHOUT_FACADE
 )
+
+
+AGENT_NAMES = re.compile(
+    r"(?i:\bclaude|codex|(?<!gcp\.)gemini|opencode|copilot)|[\"']cursor\b|\bCursor (?:CLI|writes|stores)"
+)
+"""Names of agents; `gcp.gemini` is the name of a provider in the conventions of OpenTelemetry."""
+_MAY_NAME_AGENTS = {"agents", "cli"}
+_HOOK = "capture/hook.py"  # Agents run it without the rest of vacr, so it has a table of its own.
 
 
 def _read_tree(path):
@@ -60,3 +69,13 @@ def test_packages_import_each_other_through_their_facades():
             if package in PACKAGES and package != own and deeper:
                 inside.append(f"{path.relative_to(ROOT)}: {node.module}")
     assert inside == []
+
+
+def test_no_module_outside_agents_names_an_agent():
+    naming = {
+        path.relative_to(ROOT).as_posix(): AGENT_NAMES.findall(path.read_text("utf-8"))
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.relative_to(ROOT).parts[0] not in _MAY_NAME_AGENTS
+    }
+    assert naming.pop(_HOOK)
+    assert {path: names for path, names in naming.items() if names} == {}

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from tests.conftest import jsonl, read_one, record_of
+from vacr import validate
 from vacr.agents.documents import MAX_NATIVE_DEPTH
 from vacr.errors import UnreadableInput
-from vacr.record.validation import validate
 
 FIRST = {
     "type": "user",

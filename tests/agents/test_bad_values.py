@@ -12,12 +12,12 @@ import pytest
 
 from tests.agents import rebuild
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, record_of, records_of
+from vacr import validate
 from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
 from vacr.agents.registry import load_agents
 from vacr.errors import UnreadableInput
 from vacr.record import canonical_json
 from vacr.record.json_text import format_pointer
-from vacr.record.validation import validate
 
 MESSAGE = b'{"id":"m1","timestamp":"2026-05-02T08:15:02.000Z","type":"user","content":CONTENT}'
 # Agent → a session with one message, as a whole value; CONTENT stands for the content of the message.

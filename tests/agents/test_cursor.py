@@ -4,9 +4,9 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
+from vacr import validate
 from vacr.agents.cursor.reader import CURSOR_JSON_PARAMETERS, CURSOR_TOOL_PARAMETERS
 from vacr.discovery.opening import read_sessions
-from vacr.record.validation import validate
 
 EXAMPLE = record_of((EXAMPLES / "cursor.jsonl").read_bytes())
 DRIFTED = record_of((FIXTURES / "cursor" / "drifted.jsonl").read_bytes())

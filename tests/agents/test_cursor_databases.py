@@ -18,8 +18,8 @@ from tests.agents.rebuild import comparable
 from tests.discovery.cursor_databases import digest, field
 from tests.discovery.leaves import lost
 from tests.discovery.recorded import read_all_sessions, record_bytes
+from vacr import validate
 from vacr.errors import NotASession
-from vacr.record.validation import validate
 from vacr.workflows.record_files import encode_sealed_source, unseal_source
 
 # Stands for a word that occurs nowhere else, so that its origin is certain.

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of, records_of
+from vacr import validate
 from vacr.discovery.opening import read_sessions
-from vacr.record.validation import validate
 
 EXAMPLE = record_of((EXAMPLES / "gemini-cli.jsonl").read_bytes())
 REWOUND = record_of((FIXTURES / "gemini" / "rewound.jsonl").read_bytes())

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.discovery.leaves import lost
 from tests.discovery.opencode_database import SCHEMAS
+from vacr import validate
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.session_stores import DatabaseFile
 from vacr.record.encoding import assign_record_id
-from vacr.record.validation import validate
 
 NEVER = {
     "permission",

@@ -62,6 +62,57 @@ def test_a_third_party_adds_a_reader_by_entry_point(tmp_path):
     assert "parrot" in run(tmp_path, "record", "session.txt", "--agent", "nobody").stderr
 
 
+SEPARATE_CALLS = """
+from vacr.agents import Agent, SessionBuilder
+
+class Parrot(Agent):
+    name = "parrot"
+    formats = ("parrot-json",)
+    separate_call_formats = formats
+
+    def recognises(self, sample):
+        return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
+
+    def read(self, source):
+        session = SessionBuilder("parrot-json", "parrot")
+        session.session_id = "cage"
+        call = {"type": "tool-call", "name": "fly", "call-id": "c1", "input": {}}
+        words = [{"type": "text", "text": "hello"}]
+        message = {"type": "assistant", "content": words, "children": [call]}
+        session.entries.append(message)
+        yield session.reading(source)
+"""
+
+
+def test_plugin_may_store_calls_outside_the_content(tmp_path):
+    install(tmp_path, "parrot", "parrot_reader:Parrot")
+    (tmp_path / "parrot_reader.py").write_text(SEPARATE_CALLS)
+    (tmp_path / "session.txt").write_text('{"squawk": "hello"}\n')
+    assert run(tmp_path, "record", "session.txt").returncode == 0
+    done = run(tmp_path, "validate", "session.acr.json", "-v")
+    assert (done.returncode, "an agent that knows this format" in done.stdout) == (0, False)
+    (tmp_path / "parrot_reader.py").write_text(
+        SEPARATE_CALLS.replace("    separate_call_formats = formats\n", "")
+    )
+    done = run(tmp_path, "validate", "session.acr.json")
+    assert done.returncode == 1
+    assert "children agree with content: 1 views, expected 0 views" in done.stdout
+
+
+def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_path):
+    install(tmp_path / "plugin", "parrot", "parrot_reader:Parrot")
+    (tmp_path / "plugin" / "parrot_reader.py").write_text(SEPARATE_CALLS)
+    (tmp_path / "plugin" / "session.txt").write_text('{"squawk": "hello"}\n')
+    assert run(tmp_path / "plugin", "record", "session.txt").returncode == 0
+    record = tmp_path / "plugin" / "session.acr.json"
+    done = run(tmp_path, "validate", record, "--format", "json")
+    assert done.returncode == 0, done.stdout
+    (verdict,) = json.loads(done.stdout)["results"]
+    assert "1 more children than the content has" in [
+        remark["found"] for remark in verdict["remarks"]
+    ]
+
+
 def test_reader_that_fails_to_load_is_named(tmp_path):
     install(tmp_path, "broken", "no_such_module")
     done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")

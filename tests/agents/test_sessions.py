@@ -7,7 +7,7 @@ import pytest
 
 from tests.agents import independent, rebuild
 from tests.conftest import AGENTS, CORPUS, native_files, records_of
-from vacr.record.validation import validate
+from vacr import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
 FILES = [

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.agents import natives, rebuild
 from tests.conftest import limit_examples, record_of, records_of
 from tests.record.value_strategies import JSON, TEXT
+from vacr import validate
 from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
 from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES
 from vacr.agents.codex.rollout import CODEX_TOOL_ITEMS
 from vacr.agents.registry import load_agents
 from vacr.model import CANONICAL_ENTRY_MEMBERS
-from vacr.record.validation import validate
 
 STAMPS = st.sampled_from(
     [

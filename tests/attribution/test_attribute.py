@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.attribution.claude_session import ROOT, ClaudeSession
+from vacr import validate
 from vacr.attribution.attribute import (
     ConversationLinks,
     attribute_records,
@@ -20,7 +21,6 @@ from vacr.attribution.check import (
 )
 from vacr.attribution.replay import BaseFiles
 from vacr.record.encoding import assign_record_id, encode
-from vacr.record.validation import validate
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 

@@ -289,7 +289,7 @@ def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
     )
     done = vacr("validate", "claude-code.acr.json")
     assert done.returncode == 1
-    assert "the id must match the content" in done.out
+    assert "the record was modified" in done.out
 
 
 def test_validate_parts_rules_and_schemas(vacr, tmp_path):

@@ -2,10 +2,10 @@
 
 import json
 
+from vacr import validate
 from vacr.discovery.opening import read_sessions
 from vacr.errors import VacrError
 from vacr.record.encoding import assign_record_id
-from vacr.record.validation import validate
 
 
 def read_all_sessions(path, **wish) -> list:

@@ -11,10 +11,10 @@ from tests.discovery.cursor_databases import START, composer_rows, editor
 from tests.discovery.leaves import lost
 from tests.discovery.recorded import read_all_sessions, record_bytes, shape
 from tests.discovery.test_cursor_editor import CID, FORMS
+from vacr import validate
 from vacr.agents.cursor import stores as cursor_stores
 from vacr.agents.cursor.stores import group_chats_by_id
 from vacr.errors import NotASession
-from vacr.record.validation import validate
 
 OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 CHATS = {

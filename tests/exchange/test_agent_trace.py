@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import vacr
 from tests.exchange.sessions import load_example, read_all_records
 from tests.interop.exchange_checks import check_exports
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.agent_trace import export, read
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.formats import detect_format
 from vacr.record.encoding import assign_record_id, encode
-from vacr.record.validation import validate
 
 REQUEST = ExportRequest("ab" * 32)
 SCHEMA = json.loads((Path(__file__).parent / "agent-trace.schema.json").read_text())

@@ -8,13 +8,13 @@ from hypothesis import given
 
 from tests.exchange.sessions import export_all_records, load_example
 from tests.exchange.trajectories import trajectories
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.atif import check_trajectory, read
 from vacr.exchange.atif_export import export
 from vacr.exchange.export import ExportRequest
 from vacr.record.encoding import assign_record_id, encode
-from vacr.record.validation import validate
 from vacr.viewer.rows import RowFilter
 
 REQUEST = ExportRequest("ab" * 32)

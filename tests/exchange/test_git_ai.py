@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import vacr
 from tests.exchange.sessions import load_example, read_all_records
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.export import ExportRequest
@@ -26,7 +27,6 @@ from vacr.exchange.git_ai import (
     read,
 )
 from vacr.record.encoding import assign_record_id
-from vacr.record.validation import validate
 
 REQUEST = ExportRequest("ab" * 32)
 NOTE = b"""src/main.rs

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from tests.exchange.sessions import load_example
 from tests.exchange.test_git_ai import NOTE
 from tests.exchange.trajectories import trajectories
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.errors import VacrError
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.formats import EXCHANGE_FORMATS, detect_format
 from vacr.model import SCHEMA_VERSION
 from vacr.record.encoding import assign_record_id, encode
-from vacr.record.validation import load_record_schema, validate
+from vacr.record.validation import load_record_schema
 from vacr.signing.keys import KeySigner, generate_key
 
 SIGNER = KeySigner(generate_key("eddsa"))

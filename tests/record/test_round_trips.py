@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from tests.conftest import limit_examples, native_files, read_one
 from tests.record.record_strategies import FORMS
+from vacr import validate
 from vacr.errors import InvalidRecord
 from vacr.record.conversion import FORMAT_VERSIONS, convert
 from vacr.record.encoding import assign_record_id, compute_record_id, decode, encode
-from vacr.record.validation import load_record_schema, validate
+from vacr.record.validation import load_record_schema
 from vacr.record.version_maps import find_conversion_mark
 
 RULES = {

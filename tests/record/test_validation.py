@@ -6,10 +6,11 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES, record_of
+from vacr import validate
 from vacr.cddl import CddlError, compile_cddl
 from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.record.encoding import decode, encode
-from vacr.record.validation import SemanticCheck, choose_rule, load_record_schema, validate
+from vacr.record.validation import SemanticCheck, choose_rule, load_record_schema
 
 RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
+from vacr import validate
 from vacr.errors import UsageError
 from vacr.record.cbor import decode_cbor, encode_deterministic_cbor
-from vacr.record.validation import validate
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import (
     KeySigner,

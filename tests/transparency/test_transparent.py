@@ -6,8 +6,8 @@ import cbor2
 import pytest
 
 from tests.transparency.logs import Log
+from vacr import validate
 from vacr.errors import InvalidStatement
-from vacr.record.validation import validate
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import sign

@@ -233,8 +233,9 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
         return [Finding(error.where, rule, error.message, expectation)], []
     if record["id"] == expected:
         return [], []
-    modified = f"{shorten_value(record['id'])}: the record was modified"
-    return [Finding("/id", rule, modified, f"{expected!r}, the id of this content")], []
+    found = f"its id is {shorten_value(record['id'])}"
+    wanted = f"{expected!r}, computed from its content"
+    return [Finding("/id", "the record was modified", found, wanted)], []
 
 
 def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
