@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -968,3 +969,13 @@ def test_an_error_about_any_name_is_told_to_programs(vacr, tmp_path):
     done = vacr("record", f"{name}.jsonl", "--format", "json")
     assert done.returncode == 2
     assert "a\ufffd.acr.json exists" in json.loads(done.out)["errors"][0]["error"]
+
+
+def test_help_groups_the_options_of_a_verb_with_many(vacr):
+    text = vacr("verify", "--help").out
+    headings = ["Options:", "Signature:", "Log:", "Evidence:", "General:"]
+    assert sorted(headings, key=text.index) == headings
+    assert text.index("Signature:") < text.index("--trust FILE") < text.index("Log:")
+    every_option = {name for name in re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE)}
+    assert {"--trust", "--source", "--log-key", "--nonce", "--format", "--help"} <= every_option
+    assert "Signature:" not in vacr("list", "--help").out

@@ -20,6 +20,7 @@ import click
 from vacr.cli.options import (
     PATH,
     OutputTarget,
+    Verb,
     key_options,
     load_signer_from_options,
     output_options,
@@ -72,7 +73,7 @@ _HINTS_BY_REASON = {
 }
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("evidence", metavar="EVIDENCE", type=PATH)
 @click.option("--policy", required=True, metavar="FILE", type=PATH, help="Appraisal policy (TOML).")
 @click.option("--nonce", required=True, metavar="HEX", help="Nonce that the evidence must contain.")

@@ -20,6 +20,7 @@ import click
 from vacr.cli.options import (
     PATH,
     OutputTarget,
+    Verb,
     key_options,
     load_signer_from_options,
     output_options,
@@ -75,7 +76,7 @@ from vacr.workflows import (
 _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence is about.")
 @click.option(
     "--nonce",

@@ -26,7 +26,7 @@ from vacr.attribution import (
     replay_records,
 )
 from vacr.blame import load_git_base
-from vacr.cli.options import PATH, output_options, voice_options
+from vacr.cli.options import PATH, Verb, output_options, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN
@@ -50,7 +50,7 @@ from vacr.workflows import (
 _EXIT_FAILED = 1
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "--base",

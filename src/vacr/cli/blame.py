@@ -21,7 +21,7 @@ from vacr.blame import (
     blame_file,
     find_repository_file,
 )
-from vacr.cli.options import PATH, voice_options
+from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice, align_columns
 from vacr.errors import NotASession, UsageError, VacrError
 from vacr.workflows import (
@@ -40,7 +40,7 @@ _MAX_PROMPT_WIDTH = 40
 _SHORT_COMMIT_LENGTH = 12
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("file", required=False, type=PATH)
 @click.option(
     "--records",

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import click
 
-from vacr.cli.options import PATH, output_options, voice_options
+from vacr.cli.options import PATH, Verb, output_options, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, hash_pieces
@@ -38,7 +38,7 @@ _DEFAULT_VERSION = "v3"
 _VERSION_SUFFIX = re.compile(r"\.v[123]$")
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "--to",

@@ -24,6 +24,7 @@ import click
 
 from vacr.cli.options import (
     PATH,
+    Verb,
     build_filter,
     filter_options,
     key_options,
@@ -60,7 +61,7 @@ _COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.writer]
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
 @click.option("--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="Format to write.")
 @click.option(

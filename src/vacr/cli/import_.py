@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from vacr.agents import Reading, Source, SourcePart, validate_record
-from vacr.cli.options import PATH, output_options, voice_options
+from vacr.cli.options import PATH, Verb, output_options, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
@@ -38,7 +38,7 @@ _READABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
 _DOCUMENT_SUFFIXES = tuple(EXCHANGE_FORMATS[name].ending for name in _READABLE_FORMATS)
 
 
-@click.command("import", no_args_is_help=True)
+@click.command("import", no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
     "--from",

@@ -16,7 +16,7 @@ from typing import Any
 import cbor2
 import click
 
-from vacr.cli.options import PATH, voice_options
+from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError, escape_unprintable
 from vacr.evidence import (
@@ -91,7 +91,7 @@ _TOKEN_CLAIM_NAMES = {
 _SUBMODULES = "submods"
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @voice_options
 def command(

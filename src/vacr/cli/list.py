@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 from vacr.agents import load_agents
-from vacr.cli.options import EXIT_NO_SESSION, complete_agent, streaming_voice_options
+from vacr.cli.options import EXIT_NO_SESSION, Verb, complete_agent, streaming_voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
@@ -38,7 +38,7 @@ _UNKNOWN = "–"
 SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.option(
     "--agent",
     metavar="NAME",

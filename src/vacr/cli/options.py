@@ -43,6 +43,42 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 
 
+_OPTION_GROUPS = {
+    "Filters": "entry only tool grep errors",
+    "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust eku "
+    "timestamp-trust require-timestamp",
+    "Log": "service log-key entry-rule patience token-file ca client-cert client-key",
+    "Evidence": "require-evidence evidence evidence-policy verifier-key nonce require-hardware",
+    "Output": "output overwrite seal-source cbor",
+    "General": "format quiet verbose help",
+}
+"""The headings that the help of a verb with many options has, in this order."""
+_MAX_UNGROUPED_OPTIONS = 9
+
+
+class Verb(click.Command):
+    """A verb whose help groups the options, if there are many."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under headings; options of this verb alone come first."""
+        rows = {
+            option.opts[-1].lstrip("-"): row
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option) and (row := option.get_help_record(ctx)) is not None
+        }
+        if len(rows) <= _MAX_UNGROUPED_OPTIONS:
+            super().format_options(ctx, formatter)
+            return
+        groups = {heading: names.split() for heading, names in _OPTION_GROUPS.items()}
+        grouped_names = {name for names in groups.values() for name in names}
+        own_names = [name for name in rows if name not in grouped_names]
+        for heading, names in {"Options": own_names, **groups}.items():
+            group = [row for name, row in rows.items() if name in names]
+            if group:
+                with formatter.section(heading):
+                    formatter.write_dl(group)
+
+
 class _NonEmptyPath(click.Path):
     """A path that the shell completes. An empty one, from an unset variable, is refused."""
 

@@ -36,6 +36,7 @@ from vacr.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SESSION,
     PATH,
+    Verb,
     complete_agent,
     streaming_voice_options,
 )
@@ -68,7 +69,7 @@ _MAX_SESSIONS_SHOWN = 20
 _CANCEL_ANSWERS = ("", "q")
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
 @click.option(
     "-o",

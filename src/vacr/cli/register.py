@@ -17,6 +17,7 @@ import click
 
 from vacr.cli.options import (
     PATH,
+    Verb,
     load_service_settings,
     output_options,
     service_options,
@@ -44,7 +45,7 @@ from vacr.workflows import (
 )
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
 @click.option("--service", metavar="URL", help="Address of the service.")
 @click.option("--pending", is_flag=True, help="Register the statements in the outbox.")

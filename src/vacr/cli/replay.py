@@ -13,14 +13,14 @@ import click
 
 from vacr.attribution import list_changed_files, replay_records
 from vacr.blame import load_git_base
-from vacr.cli.options import PATH, voice_options
+from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import UsageError
 from vacr.files import has_same_bytes, write_file_atomically
 from vacr.workflows import drop_duplicate_recordings, read_input_records
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "--base",

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, voice_options
+from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.files import STDIN, write_file_atomically
@@ -28,7 +28,7 @@ from vacr.workflows import build_sealed_source_path, format_size, read_json_or_c
 _MAX_PART_BYTES = 1 << 40
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("record", metavar="RECORD", type=PATH)
 @click.option(
     "-o",

@@ -23,6 +23,7 @@ from vacr.blame import load_git_base
 from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
+    Verb,
     complete_agent,
     load_service_settings,
     load_signing_settings,
@@ -48,7 +49,7 @@ from vacr.workflows import (
 )
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @signing_options
 @click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")

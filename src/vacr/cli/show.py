@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, build_filter, filter_options, streaming_voice_options
+from vacr.cli.options import PATH, Verb, build_filter, filter_options, streaming_voice_options
 from vacr.console import Voice, print_text
 from vacr.errors import VacrError
 from vacr.record import format_timestamp
@@ -54,7 +54,7 @@ _ANSI_STYLES = {
 _EXIT_NO_MATCH = 1
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
 @click.option(
     "--detail",

@@ -10,6 +10,7 @@ import click
 
 from vacr.cli.options import (
     PATH,
+    Verb,
     load_signing_settings,
     output_options,
     signing_options,
@@ -36,7 +37,7 @@ from vacr.workflows import (
 )
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @signing_options
 @click.option(

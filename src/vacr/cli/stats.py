@@ -20,7 +20,7 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
-from vacr.cli.options import EXIT_NO_SESSION, PATH, voice_options
+from vacr.cli.options import EXIT_NO_SESSION, PATH, Verb, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
 from vacr.viewer import BY_AGENT, COUNTED_TOKENS, GROUPINGS, SessionGroups, Totals, sum_tokens
@@ -46,7 +46,7 @@ _DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls"
 """The columns that a narrow terminal drops, in this order; the bars have no name."""
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
 @click.option(
     "--by",

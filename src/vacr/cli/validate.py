@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from vacr.cli.options import EXIT_FINDINGS, PATH, complete_rule, schema_option, voice_options
+from vacr.cli.options import EXIT_FINDINGS, PATH, Verb, complete_rule, schema_option, voice_options
 from vacr.console import Voice
 from vacr.workflows import (
     SIGNED_RECORD_RULE,
@@ -18,7 +18,7 @@ from vacr.workflows import (
 )
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
     "--rule",

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import voice_options
+from vacr.cli.options import Verb, voice_options
 from vacr.console import Voice, print_text
 from vacr.errors import UsageError
 
@@ -89,7 +89,7 @@ class OrderedVerbGroup(click.Group):
         return list(self.commands)
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("shell", type=click.Choice(list(_INSTALL_HINTS)))
 @voice_options
 def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, log_key_option, voice_options
+from vacr.cli.options import PATH, Verb, log_key_option, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
@@ -45,7 +45,7 @@ from vacr.workflows import (
 _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"}
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
     "--trust",

@@ -12,6 +12,7 @@ import click
 
 from vacr.cli.options import (
     PATH,
+    Verb,
     build_filter,
     filter_options,
     log_key_option,
@@ -26,7 +27,7 @@ from vacr.viewer import RowFilter
 from vacr.workflows import PageRun, VerificationOptions, format_count
 
 
-@click.command(no_args_is_help=True)
+@click.command(no_args_is_help=True, cls=Verb)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
 @click.option(
     "--trust",

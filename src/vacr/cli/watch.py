@@ -43,6 +43,7 @@ from vacr.capture import (
 from vacr.cli.options import (
     PATH,
     NumberRange,
+    Verb,
     complete_agent,
     load_service_settings,
     load_signing_settings,
@@ -75,7 +76,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
 """Ages from which minutes, and hours, are shown."""
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.option(
     "--agent",
     metavar="NAME",

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, F, voice_options
+from vacr.cli.options import PATH, F, Verb, voice_options
 from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError
 from vacr.log import (
@@ -42,7 +42,7 @@ def log_options(function: F) -> F:
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
-@click.command("init", no_args_is_help=True)
+@click.command("init", no_args_is_help=True, cls=Verb)
 @click.argument("folder", metavar="FOLDER", type=PATH)
 @click.option("--origin", metavar="NAME", help="Name of the log, such as log.example.org/agents.")
 @click.option(
@@ -93,7 +93,7 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
 _EXIT_DAMAGED = 1
 
 
-@click.command("fsck", no_args_is_help=True)
+@click.command("fsck", no_args_is_help=True, cls=Verb)
 @log_options
 @voice_options
 def fsck_command(
@@ -139,7 +139,7 @@ def fsck_command(
     return _EXIT_DAMAGED if problems else 0
 
 
-@click.command("rotate", no_args_is_help=True)
+@click.command("rotate", no_args_is_help=True, cls=Verb)
 @log_options
 @voice_options
 def rotate_command(

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, certificate_options, voice_options
+from vacr.cli.options import PATH, Verb, certificate_options, voice_options
 from vacr.console import Voice
 from vacr.errors import Unreachable, UsageError
 from vacr.log import (
@@ -37,7 +37,7 @@ from vacr.transparency import VerifierKey, parse_verifier_key
 from vacr.workflows import format_count
 
 
-@click.command("monitor", no_args_is_help=True)
+@click.command("monitor", no_args_is_help=True, cls=Verb)
 @click.argument("url", metavar="URL")
 @click.option(
     "--state",

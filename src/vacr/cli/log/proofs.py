@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from vacr.cli.log.folder import log_options, open_log
-from vacr.cli.options import PATH, log_key_option, voice_options
+from vacr.cli.options import PATH, Verb, log_key_option, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import InvalidStatement, UsageError
 from vacr.files import STDIN, read_bytes
@@ -35,7 +35,7 @@ from vacr.verification import check_consistency_receipt, check_receipt
 from vacr.workflows import write_output_file
 
 
-@click.command("prove", no_args_is_help=True)
+@click.command("prove", no_args_is_help=True, cls=Verb)
 @log_options
 @click.option(
     "--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log."
@@ -120,7 +120,7 @@ def _build_receipt_document(receipt: bytes) -> dict[str, Any]:
 _MAX_INPUT_BYTES = 1 << 18
 
 
-@click.command("verify", no_args_is_help=True)
+@click.command("verify", no_args_is_help=True, cls=Verb)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
 @log_key_option(required=True, help="Public key of the log, or its folder; repeatable.")
 @click.option(

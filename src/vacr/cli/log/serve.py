@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from vacr.cli.log.folder import build_log_document, log_options, open_log, print_log_summary
-from vacr.cli.options import PATH, F, NumberRange, voice_options
+from vacr.cli.options import PATH, F, NumberRange, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.log import (
@@ -89,7 +89,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     return add
 
 
-@click.command("serve")
+@click.command("serve", cls=Verb)
 @log_options
 @_listening_options(8080)
 @click.option(
@@ -283,7 +283,7 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
             raise UsageError(f"{address} is not an IP address or network", hint=hint) from error
 
 
-@click.command("witness", no_args_is_help=True)
+@click.command("witness", no_args_is_help=True, cls=Verb)
 @click.argument("folder", metavar="FOLDER", type=PATH)
 @click.option(
     "--log",
