@@ -4,15 +4,30 @@ from vacr.agents.agent import HookSettings
 
 _PLUGIN = """\
 // Written by `vacr hook install`; `vacr hook uninstall` removes it.
-// It appends the events of a session to the spool of vacr. It never changes the behaviour of OpenCode, and never waits.
+// It appends the events of a session to the spool of vacr.
+// It never changes the behaviour of OpenCode, and never waits.
 import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = $command
+const [PROGRAM, ...ARGUMENTS] = COMMAND
+const STDIO = ["pipe", "ignore", "ignore"]
 const MOST_RUNNING = 4
 const MOST_WAITING = 10000
 const LAST_MS = 2000
-const KEPT =
-  /^(session\\.(created|deleted|idle|error|compacted)|message\\.(updated|removed)|message\\.part\\.(updated|removed)|permission\\..*|todo\\.updated|file\\.edited|command\\.executed)$$/
+const REPORTED_EVENTS = new Set([
+  "session.created",
+  "session.deleted",
+  "session.idle",
+  "session.error",
+  "session.compacted",
+  "message.updated",
+  "message.removed",
+  "message.part.updated",
+  "message.part.removed",
+  "todo.updated",
+  "file.edited",
+  "command.executed",
+])
 
 const waiting = []
 let running = 0
@@ -28,7 +43,7 @@ function start(text) {
     if (waiting.length) start(waiting.shift())
   }
   try {
-    const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "ignore", "ignore"], detached: true })
+    const child = spawn(PROGRAM, ARGUMENTS, { stdio: STDIO, detached: true })
     child.on("error", next)
     child.on("exit", next)
     child.stdin.on("error", () => {})
@@ -39,9 +54,10 @@ function start(text) {
   }
 }
 
-function tell(session, type, data) {
+function report(session, type, data) {
   try {
-    const text = JSON.stringify({ sessionID: session(), type, number: number++, time: Date.now(), data })
+    const event = { sessionID: session(), type, number: number++, time: Date.now(), data }
+    const text = JSON.stringify(event)
     if (running < MOST_RUNNING) start(text)
     else if (waiting.length < MOST_WAITING) waiting.push(text)
   } catch {}
@@ -52,7 +68,8 @@ process.on("exit", () => {
   const until = Date.now() + LAST_MS
   while (waiting.length && Date.now() < until) {
     try {
-      spawnSync(COMMAND[0], COMMAND.slice(1), { input: waiting.shift(), stdio: ["pipe", "ignore", "ignore"], timeout: LAST_MS })
+      const input = waiting.shift()
+      spawnSync(PROGRAM, ARGUMENTS, { input, stdio: STDIO, timeout: LAST_MS })
     } catch {}
   }
 })
@@ -62,24 +79,38 @@ function sessionOf({ type, properties }) {
   return id ?? (type.startsWith("session.") ? properties?.info?.id : undefined)
 }
 
+function isReported(type) {
+  return REPORTED_EVENTS.has(type) || type.startsWith("permission.")
+}
+
 // Messages and parts are reported once they are complete.
 function isDone({ type, properties }) {
   const { info, part } = properties ?? {}
-  if (type === "message.updated") return info?.role !== "assistant" || info?.time?.completed !== undefined
+  if (type === "message.updated") {
+    return info?.role !== "assistant" || info?.time?.completed !== undefined
+  }
   if (type !== "message.part.updated") return true
-  if (part?.type === "tool") return part.state?.status === "completed" || part.state?.status === "error"
-  return (part?.type !== "text" && part?.type !== "reasoning") || part.time?.end !== undefined || part.time === undefined
+  if (part?.type === "tool") {
+    return part.state?.status === "completed" || part.state?.status === "error"
+  }
+  const grows = part?.type === "text" || part?.type === "reasoning"
+  return !grows || part.time === undefined || part.time?.end !== undefined
+}
+
+function reportCall(type) {
+  return async (input, output) => report(() => input.sessionID, type, { input, output })
 }
 
 export const VacrPlugin = async () => ({
   event: async ({ event }) => {
     try {
-      if (KEPT.test(event.type) && isDone(event)) tell(() => sessionOf(event), event.type, event.properties)
+      const { type, properties } = event
+      if (isReported(type) && isDone(event)) report(() => sessionOf(event), type, properties)
     } catch {}
   },
-  "chat.message": async (input, output) => tell(() => input.sessionID, "chat.message", { input, output }),
-  "tool.execute.before": async (input, output) => tell(() => input.sessionID, "tool.execute.before", { input, output }),
-  "tool.execute.after": async (input, output) => tell(() => input.sessionID, "tool.execute.after", { input, output }),
+  "chat.message": reportCall("chat.message"),
+  "tool.execute.before": reportCall("tool.execute.before"),
+  "tool.execute.after": reportCall("tool.execute.after"),
 })
 """
 
