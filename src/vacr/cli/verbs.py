@@ -103,12 +103,11 @@ def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> No
     """
     from click.shell_completion import get_completion_class
 
-    from vacr.cli import group
-
     kind = get_completion_class(shell)
     if kind is None:
         raise UsageError(f"completion does not support {shell}")
-    script = kind(group, {}, "vacr", "_VACR_COMPLETE").source()
+    main_group = click.get_current_context().find_root().command
+    script = kind(main_group, {}, "vacr", "_VACR_COMPLETE").source()
     voice = Voice(format, quiet, verbose)
     voice.data({"shell": shell, "script": script, "how": _INSTALL_HINTS[shell]})
     voice.notice(f"vacr: {_INSTALL_HINTS[shell]}", 1)
