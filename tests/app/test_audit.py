@@ -427,7 +427,11 @@ def test_files_of_the_repository_are_not_overwritten(audit, pull):
         {"pages": "./site"},
     ):
         ran = audit(**asked)
-        assert (ran.code, "must not be overwritten" in ran.list_annotations("error")[0][1]) == (
+        assert (
+            ran.code,
+            "is a file of the repository, and must not be overwritten"
+            in ran.list_annotations("error")[0][1],
+        ) == (
             2,
             True,
         ), ran.log
@@ -455,7 +459,7 @@ def test_force_push_gets_a_hint(audit, pull):
     pull.add_by_hand()
     ran = audit({"event": {"before": "1" * 40}, "sha": git(pull.repo, "rev-parse", "HEAD")})
     ((_, message),) = ran.list_annotations("error")
-    assert (ran.code, "force push" in message) == (3, True), message
+    assert (ran.code, "After a force push, choose another commit" in message) == (3, True), message
 
 
 def test_code_of_the_repository_is_not_run(audit, pull, runner):

@@ -66,7 +66,7 @@ def test_database_is_captured_while_it_is_written(machine, how):
         for row in rows
         if row.get("table") == "message" and row["row"]["id"].startswith("msg_0")
     ]
-    assert titles == {str(len(messages))}, "no row moment of the database"
+    assert titles == {str(len(messages))}, "title and messages are from different moments"
     assert machine.check_intact()["notices"] == []
 
 

@@ -231,7 +231,7 @@ def test_deleted_transcript_is_a_finding(machine, ways):
     watching.wait_until(lambda: machine.state_of(machine.name_of(path)).parts[0].is_gone)
     watching.stop()
     (found,) = machine.verify()["findings"]
-    assert "is missing" in found
+    assert f"{path.name} is missing" in found
     assert machine.first_seen(path) == {path.name: lines(5)}
     # It comes back unchanged, and continues.
     add(path, lines(6))

@@ -81,7 +81,10 @@ def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
     vacr("sign", "s.jsonl", "--key", "keys/signing.pem")
     before = (ready / "s.jsonl.cose").read_bytes()
     done = attest("--into", "s.jsonl.cose")
-    assert (done.returncode, "about different files" in done.err) == (1, True)
+    assert (
+        done.returncode,
+        "the statement and the evidence are about different files" in done.err,
+    ) == (1, True)
     assert (ready / "s.jsonl.cose").read_bytes() == before
 
 

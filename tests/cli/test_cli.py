@@ -587,7 +587,7 @@ def test_a_changed_record_is_not_restored(vacr, tmp_path):
     )
     done = vacr("restore", "claude-code.acr.json", "-o", "back/")
     assert done.returncode == 1
-    assert "was modified" in done.err
+    assert "the record was modified: its id does not match its content" in done.err
     assert not (tmp_path / "back").exists()
 
 
@@ -804,7 +804,8 @@ def test_many_bad_lines_are_told_in_few(vacr, tmp_path):
     (tmp_path / "abc.jsonl").write_bytes(CLAUDE.read_bytes() + b"x\n" * 500)
     done = vacr("record", "abc.jsonl")
     assert len(done.err.splitlines()) == 21
-    assert "480 more lines" in done.err
+    more = "abc.jsonl: 480 more lines with notices; --format json lists all of them"
+    assert more in done.err
 
 
 def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(vacr, tmp_path):

@@ -70,7 +70,7 @@ def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
     assert not (folder / "endorsement.cbor").exists()
     assert vacr("endorse", "confirm", "answer.cbor", *confirm).returncode == 0
     again = vacr("endorse", "confirm", "answer.cbor", *confirm)
-    assert (again.returncode, "already exists" in again.err) == (2, True)
+    assert (again.returncode, "endorsement.cbor already exists" in again.err) == (2, True)
 
 
 def test_messages_in_each_others_places(vacr, folder):

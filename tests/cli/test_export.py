@@ -63,13 +63,13 @@ def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
     done = vacr("export", path, "--to", "atif")
     assert done.returncode == 1
-    assert "was modified" in done.err
+    assert "the record was modified: its id does not match its content" in done.err
 
 
 def test_several_do_not_go_into_one_file(vacr, tmp_path):
     done = vacr("export", CLAUDE, CODEX, "--to", "atif", "-o", "one.json")
     assert done.returncode == 2
-    assert "Add a slash" in done.err
+    assert "Add a slash to make it a folder: -o" in done.err
     assert not (tmp_path / "one.json").exists()
     assert vacr("export", EXAMPLES, "--to", "atif", "-o", "one.json").returncode == 2
     assert not (tmp_path / "one.json").exists()

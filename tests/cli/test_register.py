@@ -311,7 +311,7 @@ def test_a_service_that_is_certified(vacr, signed):
         done = vacr(
             "register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON
         )
-        assert (done.returncode, "must start with https:" in done.err) == (4, True)
+        assert (done.returncode, "its address must start with https:." in done.err) == (4, True)
         assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--again").returncode == 4
         assert vacr(*asked, "--ca", "none.pem").returncode == 4
 

@@ -83,7 +83,7 @@ def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
         "view", str(CLAUDE), "-o", "a.html", "--trust", "keys/signing.pub.pem", "--overwrite"
     )
     assert done.returncode == 1
-    assert "unsigned" in done.out
+    assert "not verified: unsigned" in done.out
 
 
 def test_a_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):

@@ -76,7 +76,7 @@ def test_key_from_the_service_is_marked(service):
     service.asked.clear()
     assert not client(service).register(STATEMENT, [service.log.key]).has_unpinned_key
     assert service.asked == [("POST", "/entries")]
-    with pytest.raises(InvalidStatement, match="invalid receipt") as caught:
+    with pytest.raises(InvalidStatement, match="returned an invalid receipt") as caught:
         client(service).register(STATEMENT, [Log().key])
     assert caught.value.reason == "receipt-signature"
     assert "--log-key is not a key of this service" in caught.value.hint
@@ -178,7 +178,7 @@ def go(place, status=303, **headers):
 )
 def test_redirects_to_another_host_are_refused(service, place):
     service.plan = [go(place)]
-    with pytest.raises(Unreachable, match="unusable location"):
+    with pytest.raises(Unreachable, match="with an unusable location of the receipt"):
         client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
     assert service.asked == [("POST", "/entries")]
 
@@ -315,7 +315,7 @@ def test_invalid_addresses_are_refused(url):
 
 def test_unreachable_service_is_reported():
     for url in ("http://127.0.0.1:1/", "http://" + "a" * 80 + ".example/"):
-        with pytest.raises(Unreachable, match="cannot reach"):
+        with pytest.raises(Unreachable, match="cannot reach the transparency service"):
             client(url).register(STATEMENT)
 
 

@@ -645,7 +645,7 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
         "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
     )
     try:
-        assert "first check" in process.stdout.readline()
+        assert "first check; its key from now on: " in process.stdout.readline()
         watched.add(1)
         watched.publish()
         while "302 entries" not in (line := process.stdout.readline()):

@@ -25,7 +25,7 @@ def test_results_come_by_ticket(log):
     assert {ticket: placed.position for ticket, placed in found.items()} == {
         ticket: ticket + 1 for ticket in range(20)
     }
-    with pytest.raises(LogBusy, match="shutting down"):
+    with pytest.raises(LogBusy, match="the log is shutting down"):
         sequencer.submit(entries(1)[0], 0)
 
 

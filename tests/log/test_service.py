@@ -468,7 +468,7 @@ def test_beyond_loopback_only_when_asked(log):
 
     done = tried()
     assert done.returncode == 2
-    assert "could register" in done.stderr
+    assert "everyone who can reach 0.0.0.0 could register" in done.stderr
     assert "--anyone" in done.stderr
     with Running(log.path, "--host", "0.0.0.0", "--anyone") as service:  # noqa: S104
         service.url = service.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104

@@ -463,7 +463,9 @@ def test_the_client(running, log):
         (other.note(9), 9, []),
         (other.note(12), 9, build_consistency_path(other.node, 9, 12)),
     ):
-        with pytest.raises(InvalidStatement, match="a different history") as refused:
+        with pytest.raises(
+            InvalidStatement, match="has seen a different history of this log"
+        ) as refused:
             request_cosignature(*given, running.url, running.vkey)
         assert refused.value.reason == "witness-refused"
     with pytest.raises(Unreachable, match="404"):
@@ -589,7 +591,7 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
             with pytest.raises((OSError, http.client.HTTPException)):
                 status(who)
         # A client that does not know the authority does not believe the server.
-        with pytest.raises(Unreachable, match="does not answer"):
+        with pytest.raises(Unreachable, match="the witness does not answer"):
             request_cosignature(log.note(9), 5, [], url, parse_verifier_key(process.told["key"]))
 
 
