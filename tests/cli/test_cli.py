@@ -977,6 +977,6 @@ def test_help_groups_the_options_of_a_verb_with_many(vacr):
     headings = ["Options:", "Signature:", "Log:", "Evidence:", "General:"]
     assert sorted(headings, key=text.index) == headings
     assert text.index("Signature:") < text.index("--trust FILE") < text.index("Log:")
-    every_option = {name for name in re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE)}
+    every_option = set(re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE))
     assert {"--trust", "--source", "--log-key", "--nonce", "--format", "--help"} <= every_option
     assert "Signature:" not in vacr("list", "--help").out

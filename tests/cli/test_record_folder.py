@@ -288,7 +288,7 @@ def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gate
     with suppress(OSError):
         while more := os.read(mine, 1 << 16):
             shown += more
-            if b"stopping when" in shown:
+            if b"stopping after" in shown:
                 (tmp_path / "gate").touch()
     os.close(mine)
     assert run.wait(WAIT) == 130

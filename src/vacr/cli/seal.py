@@ -124,7 +124,7 @@ def command(
     sealer = Sealer(signing, git_base, registrar, overwrite, voice.notice)
     named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112 - a user's path
     recording = RecordingOptions(
-        seal=seal_source, agent=agent, named=named, not_in_stores=output == "."
+        seal=seal_source, agent=agent, named=named, not_in_stores=Path(output) == Path()
     )
     report = RecordingReport(voice, folder=len(named) < len(paths))
     groups = plan_sealing(paths, Path(output), recording, report.add)

@@ -33,7 +33,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -314,9 +314,7 @@ def _plan_tasks(
     yield from plan_file_tasks(list(options.named), str(output), options)
     folders = [Path(path) for path in paths if path not in options.named]
     # In a folder, the files of sub-agents are places of their own.
-    alone = RecordingOptions(
-        seal=options.seal, agent=options.agent, sub_agents=False, named=options.named
-    )
+    alone = replace(options, sub_agents=False)
     for folder, target in assign_output_folders(folders, output, options.named) if folders else ():
         yield from plan_folder_tasks(folder, target, output, alone)
 
