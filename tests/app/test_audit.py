@@ -398,7 +398,7 @@ WRONG = [
     ({"fail_on": "sometimes"}, 2, "invalid value of the input fail-on: sometimes"),
     ({"require_timestamp": "yes"}, 2, "Choose one of: false, true."),
     ({"require_evidence": "much"}, 2, "Choose one of: affirming, warning."),
-    ({"require_evidence": "affirming"}, 2, "need each other"),
+    ({"require_evidence": "affirming"}, 2, "require-evidence needs verifier-key"),
     ({"trust": "missing.pem"}, 4, "missing.pem"),
     ({"base": "missing"}, 3, "no such commit: missing"),
     ({"report": "missing/found.json"}, 3, "No such file"),

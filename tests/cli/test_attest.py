@@ -280,7 +280,7 @@ def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
         "text": (b"Some words.\n", "not a wrapped message (CMW)"),
         "token": (b"eyJ.x.y", "a part of the JWT"),
         "record": ((ready / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),
-        "statement": ((ready / "s.acr.json.cose").read_bytes(), "not a token"),
+        "statement": ((ready / "s.acr.json.cose").read_bytes(), "not an attestation token"),
         "result": (
             (ready / "s.acr.json.result.cbor").read_bytes(),
             "this is a result, not evidence",

@@ -192,7 +192,7 @@ def test_what_needs_no_conversion_is_told(vacr, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["claude-code.acr.json"]
     done = vacr("convert", "claude-code.acr.json", "--to", "json")
     assert done.out.endswith("kB, unchanged\n")
-    assert done.err == "claude-code.acr.json: already in JSON\n"
+    assert done.err == "claude-code.acr.json: already JSON; written again in canonical form\n"
 
 
 def test_a_record_without_a_version_says_so(vacr):

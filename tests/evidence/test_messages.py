@@ -74,7 +74,7 @@ def test_profile_defines_the_kind_of_a_bare_message():
     assert parse_messages(JWT) == RatsMessages(result=JWT)
     assert parse_messages(ENDORSED) == RatsMessages(endorsements=(ENDORSED,))
     assert RatsMessages(result=JWT).encode("jwt") == JWT
-    with pytest.raises(UsageError, match="holds only one message"):
+    with pytest.raises(UsageError, match="holds only one token"):
         ALL.encode("cwt")
 
 

@@ -383,7 +383,7 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
     ("arguments", "exit_code", "told"),
     [
         ((), 2, "--log"),
-        (("--log", "x"), 2, "not a verifier key"),
+        (("--log", "x"), 2, "not the key of a log or witness"),
         (("--log", "KEY", "--name", "a b"), 2, "cannot be the name of a key"),
         (("--log", "KEY", "--tls-key", "k.pem"), 2, "--tls-cert"),
         (("--log", "KEY", "--tls-key", "k.pem", "--tls-cert", "c.pem"), 3, "c.pem"),

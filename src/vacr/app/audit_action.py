@@ -232,10 +232,16 @@ def _read_verification_options(keys: InputKeys) -> VerificationOptions:
     """Return the requirements on statements from the inputs."""
     tier = read_choice_input("require-evidence", _EVIDENCE_TIERS)
     verifiers = keys.files("verifier-key")
-    if bool(tier) != bool(read_input("verifier-key")):
+    has_verifier_key = bool(read_input("verifier-key"))
+    if tier and not has_verifier_key:
         raise UsageError(
-            "require-evidence and verifier-key need each other",
-            hint="Set verifier-key to the key of a verifier that you trust.",
+            "input require-evidence needs verifier-key",
+            hint="Set verifier-key to the public key of an evidence verifier that you trust.",
+        )
+    if has_verifier_key and not tier:
+        raise UsageError(
+            "input verifier-key needs require-evidence",
+            hint=f"Set require-evidence to {' or '.join(filter(None, _EVIDENCE_TIERS))}.",
         )
     return VerificationOptions(
         trust=keys.files("trust"),

@@ -77,7 +77,11 @@ def attribute_records(
 def replay_records(
     records: Sequence[dict[str, Any]], base: BaseFiles | None = None
 ) -> tuple[Replay, list[str]]:
-    """Replay records over a base; return the replay, and the root of each record's paths."""
+    """Replay the sessions of records over a base.
+
+    Return the replay and, for each record, the folder on its machine that its paths are relative
+    to (see `find_session_root`).
+    """
     walked = [locate_session_steps(record) for record in records]
     roots = [
         find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
@@ -93,7 +97,11 @@ def replay_records(
 def find_session_root(
     record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
 ) -> str:
-    """Return the root of a record's paths: the base's root, or else the session's folder."""
+    """Return the folder on the session's machine that corresponds to the root of the base.
+
+    Without a base, return the session's own folder. With a base, also store the file actions of
+    each call in its `events`, because the names of the files decide; the replay uses them again.
+    """
     agent = find_record_agent(record)
     folder = agent.project_folder(record)
     if base is None:

@@ -257,7 +257,10 @@ def _has_work_tree(repository: Repository) -> bool:
 
 
 def _format_path_hint(path: str, names: Iterable[str]) -> str:
-    """Suggest the file that was likely meant: a sibling, or a file of this name elsewhere."""
+    """Suggest the file that was likely meant, or else how to list the files.
+
+    It is a file in the same folder, or a file of this name elsewhere.
+    """
     folder, _, name = path.rpartition("/")
     near = []
     for candidate in names:

@@ -402,9 +402,12 @@ def read_work_tree_file(place: RepositoryFile) -> bytes | None:
         UnreadableInput: it cannot be read, or is not a file.
     """
     full = place.repository.path / place.path
-    if full.is_symlink() or full.is_dir():
-        kind = "a link" if full.is_symlink() else "a folder"
-        raise UnreadableInput(f"cannot blame {kind}: it has no lines", where=str(full))
+    if full.is_symlink():
+        raise UnreadableInput(
+            "cannot blame a link", where=str(full), hint="Name the file that it leads to."
+        )
+    if full.is_dir():
+        raise UnreadableInput("cannot blame a folder: it has no lines", where=str(full))
     try:
         return full.read_bytes()
     except FileNotFoundError:

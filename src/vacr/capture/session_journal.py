@@ -71,7 +71,7 @@ _NOTE_MEMBERS: dict[str, dict[str, type]] = {
 
 
 def get_session_journal_path(folder: Path, name: str) -> Path:
-    """Return the path of a session's journal in the folder of the machine's journal."""
+    """Return the path of a session's journal; `folder` is the one of the machine's journal."""
     return folder / SESSIONS_FOLDER / f"{name}{_FRAMES_SUFFIX}"
 
 

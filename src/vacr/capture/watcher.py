@@ -402,7 +402,7 @@ class SealingQueue:
         retry_time = time.monotonic() + _SEAL_RETRY_SECONDS
         self.failed |= {request.journal: (request.head, retry_time) for request in group}
         if last_failed_head != main.head:
-            self._report(f"{main.journal}: not sealed: {error}")
+            self._report(f"{main.journal}: not sealed yet: {error}")
 
     def finish(self) -> None:
         """Wait for the sessions under way, and note their records."""

@@ -613,7 +613,11 @@ def _pick_repeat_count(random: Random, least: int, most: int | None) -> int:
 
 
 def _pick_character(random: Random, ranges: CharacterRanges) -> int:
-    """Pick a character, of printable ASCII if possible, never a surrogate."""
+    """Pick a code point, of printable ASCII if possible, never a surrogate.
+
+    Raises:
+        NoSampleError: none fits.
+    """
     for low, high in (_PRINTABLE_ASCII, _BELOW_SURROGATES, _ABOVE_SURROGATES):
         inside = [(max(low, a), min(high, b)) for a, b in ranges if a <= high and b >= low]
         if inside:

@@ -115,7 +115,7 @@ class MapMember:
 
     @property
     def takes_any_number(self) -> bool:
-        """Return whether any number of members fits."""
+        """Return whether the map may have any number of members that match this entry."""
         return self.least == 0 and self.most is None and self.share is None
 
 

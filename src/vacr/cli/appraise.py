@@ -234,7 +234,7 @@ def _report_appraisal(
 
 
 def _find_failure_reason(appraisal: Appraisal) -> str | None:
-    """Return the reason code of evidence that is not affirmed."""
+    """Return the reason code of evidence that is not affirmed; `None` if it is."""
     if appraisal.status is Tier.AFFIRMING:
         return None
     worst = appraisal.worst_check

@@ -245,7 +245,7 @@ def command(
             "no agent. Add --journal-head and --agent to name them."
         )
     elif subject.journal is None:
-        voice.notice(f"{record}: recorded without a journal, so the evidence names none")
+        voice.notice(f"{record}: recorded without a journal, so the evidence names no journal")
     evidence = create_evidence(
         subject,
         parse_nonce(nonce),

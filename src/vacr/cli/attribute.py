@@ -55,7 +55,7 @@ _EXIT_FAILED = 1
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository with the files as they were before the session.",
+    help="Git repository, and the revision before the session.  [default revision: HEAD]",
 )
 @click.option(
     "--history",

@@ -122,7 +122,8 @@ def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[st
     json = form == "json"
     if to in _FORM_SUFFIXES:
         if form == to:
-            voice.notice(f"{path}: already in {to.upper()}")
+            kind = "canonical" if to == "json" else "deterministic"
+            voice.notice(f"{path}: already {to.upper()}; written again in {kind} form")
         return encode(record, cast("RecordEncoding", to)), to, {}, _derive_output_name(path, to, to)
     from vacr.record import FormatVersion, convert, list_lost_members
 

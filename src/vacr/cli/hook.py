@@ -76,9 +76,13 @@ def _agent_option(function: F) -> F:
 def _settings_change_options(function: F) -> F:
     """Add the options for changing settings to a verb."""
     for option in (
-        click.option("--local", is_flag=True, help="Use your personal settings for this project."),
         click.option(
-            "--project", is_flag=True, help="Use the settings of the project in this folder."
+            "--local",
+            is_flag=True,
+            help="Change the agent's settings for this project that only you use.",
+        ),
+        click.option(
+            "--project", is_flag=True, help="Change the agent's settings that the project shares."
         ),
         click.option("--dry-run", is_flag=True, help="Show the change without making it."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),

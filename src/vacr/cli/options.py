@@ -137,7 +137,9 @@ def _add_options(function: F, *options: Callable[[Any], Any]) -> F:
 
 def output_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes one file for each input."""
-    where = f"Output file, or a folder if it ends in /.  [default: {default}]"
+    where = (
+        f"Output file, a folder if it ends in /, or - for standard output.  [default: {default}]"
+    )
     return _add_options(
         function,
         click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where),
@@ -380,7 +382,7 @@ def service_options(function: F) -> F:
             type=click.Choice(ENTRY_RULES),
             default=ENTRY_RULE_STATEMENT,
             show_default=True,
-            help="Part of a statement that the log stores.",
+            help="What the log stores as the entry: the statement, or its SHA-256.",
         ),
         click.option(
             "--token-file",

@@ -76,7 +76,8 @@ _CANCEL_ANSWERS = ("", "q")
     "--output",
     metavar="FILE|FOLDER/|-",
     type=PATH,
-    help="Output file, or a folder if it ends in /.  [default: the current folder]",
+    help="Output file, a folder if it ends in /, or - for standard output.  "
+    "[default: the current folder]",
 )
 @click.option(
     "--session",

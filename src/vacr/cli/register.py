@@ -137,7 +137,10 @@ def report_registration(
 def _register_pending(
     services: ServiceSettings, service: str | None, voice: Voice, *, again: bool
 ) -> int:
-    """Register the items of the outbox, and return the exit code."""
+    """Register the items of the outbox, and return the exit code.
+
+    With `again`, also register statements that already have a receipt of the log.
+    """
     run = OutboxRun.load(services, service)
     exit_codes = []
     for error in run.unreadable:

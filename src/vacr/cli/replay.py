@@ -25,7 +25,7 @@ from vacr.workflows import drop_duplicate_recordings, read_input_records
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository with the files as they were before the sessions.",
+    help="Git repository, and the revision before the sessions.  [default revision: HEAD]",
 )
 @click.option("--out", metavar="FOLDER", type=PATH, help="Folder to write complete files to.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")

@@ -140,7 +140,7 @@ class RecordingReport:
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
 
     def summary(self) -> dict[str, Any]:
-        """Return the counts by agent for programs."""
+        """Return the totals for JSON output: counts by agent, drift, failed and skipped files."""
         agents = {
             agent: {name: counts[name] for name in COUNT_COLUMNS}
             for agent, counts in sorted(self.agents.items())

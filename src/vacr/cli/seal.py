@@ -57,7 +57,7 @@ from vacr.workflows import (
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository with the files as they were before the session.",
+    help="Git repository, and the revision before the session.  [default revision: HEAD]",
 )
 @click.option(
     "--agent",

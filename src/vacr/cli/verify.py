@@ -79,7 +79,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="Part of a statement that the log stores.",
+    help="What the log stores as the entry: the statement, or its SHA-256.",
 )
 @click.option(
     "--schema-version",
@@ -119,7 +119,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Public key of a verifier whose results you accept; repeatable.",
+    help="Public key of an evidence verifier whose results you accept; repeatable.",
 )
 @click.option("--nonce", metavar="HEX", help="Nonce that the evidence must contain.")
 @click.option(

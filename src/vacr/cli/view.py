@@ -42,7 +42,7 @@ from vacr.workflows import PageRun, VerificationOptions, format_count
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="Part of a statement that the log stores.",
+    help="What the log stores as the entry: the statement, or its SHA-256.",
 )
 @filter_options
 @partial(output_options, default="the current folder; for a FOLDER, site/")

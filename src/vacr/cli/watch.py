@@ -112,7 +112,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=10,
     show_default=True,
-    help="Time between two signed checkpoints.",
+    help="Time between two signed checkpoints of the journal.",
 )
 @click.option(
     "--epoch",

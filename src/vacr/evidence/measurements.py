@@ -121,7 +121,7 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
         version = versions[0][0] if versions else None
     except (UnreadableInput, LookupError, TypeError, ValueError) as error:
         raise InvalidStatement(
-            "cannot read a measured component", reason="evidence-malformed"
+            "the evidence contains a malformed measurement", reason="evidence-malformed"
         ) from error
     if algorithm != NAMED_INFO_SHA256:
         raise InvalidStatement(f"{name} was not measured with SHA-256", reason="evidence-malformed")
@@ -319,7 +319,8 @@ def _parse_reference_component(value: dict[str, Any]) -> Component:
     manifest = value.get("manifest")
     if manifest is not None and compute_manifest_digest(manifest) != value["digest"]:
         raise InvalidStatement(
-            f"the file list of {value['name']} does not match its digest",
+            f"reference values: the file list of component {value['name']} does not match its "
+            "digest",
             reason="reference-malformed",
         )
     return Component(value["name"], value["digest"], value.get("version"), manifest)

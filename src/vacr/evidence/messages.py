@@ -147,7 +147,7 @@ class RatsMessages:
         tokens = [token for token in candidates if token is not None]
         if len(tokens) > 1:
             raise UsageError(
-                f"a {form.upper()} holds only one message",
+                f"a {form.upper()} holds only one token: evidence, a result or an endorsement",
                 hint="For several, write .cbor or .json.",
             )
         return tokens[0]

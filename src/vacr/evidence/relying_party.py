@@ -134,14 +134,14 @@ def _check_result_validity(result: AttestationResult, now: datetime) -> None:
     """Check the expiry and the time of issue; a result without an expiry is never valid."""
     if result.expires_at is None or now.timestamp() >= result.expires_at:
         problem = (
-            "the result has no expiry"
+            "the attestation result has no expiry"
             if result.expires_at is None
-            else f"the result expired at {_format_time(result.expires_at)}"
+            else f"the attestation result expired at {_format_time(result.expires_at)}"
         )
         raise InvalidStatement(problem, reason="result-expired")
     if result.issued_at > now.timestamp() + MAX_CLOCK_SKEW:
         raise InvalidStatement(
-            f"the result is dated in the future: {_format_time(result.issued_at)}",
+            f"the attestation result is dated in the future: {_format_time(result.issued_at)}",
             reason="result-in-future",
         )
 
@@ -178,7 +178,8 @@ def _run_background_check(
         cause = f" ({worst.name}: {worst.finding})" if worst is not None else ""
         reason = worst.reason if worst is not None and worst.reason else f"evidence-{status.label}"
         raise InvalidStatement(
-            f"{status.label}{cause}; required: {requirement.tier.label}", reason=reason
+            f"the evidence is {status.label}{cause}, but {requirement.tier.label} is required",
+            reason=reason,
         )
     caveat = describe_storage_caveat(appraisal.key_storage, appraisal.vector)
     description = f"{status.label} by {appraisal.policy}{caveat}"

@@ -187,13 +187,15 @@ def parse_cwt(data: bytes) -> CborToken:
     """
     message = parse_sign1(data.removeprefix(CWT_PREFIX), _UNDERSTOOD_CWT_HEADERS)
     if not message.tagged:
-        raise InvalidStatement("the token has no COSE_Sign1 tag", reason="tag")
+        raise InvalidStatement("the CWT has no COSE_Sign1 tag", reason="tag")
     if message.protected.get(HEADER_TYP) != EAT_CWT_MEDIA_TYPE:
-        raise InvalidStatement(f"not a token: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ")
+        raise InvalidStatement(
+            f"not a CWT of vacr: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ"
+        )
     if message.unprotected:
-        raise InvalidStatement("the token has an unsigned header", reason="structure")
+        raise InvalidStatement("the CWT has an unsigned header", reason="structure")
     if not message.payload:
-        raise InvalidStatement("the token has no claims", reason="payload-missing")
+        raise InvalidStatement("the CWT has no claims", reason="payload-missing")
     return CborToken(message, parse_cwt_claims(message.payload))
 
 
@@ -284,7 +286,9 @@ def parse_jwt(data: bytes) -> JsonToken:
             "crit requires a header that vacr does not support", reason="crit-unknown"
         )
     if header.get("typ", EAT_JWT_MEDIA_TYPE) not in _JWT_TYPES:
-        raise InvalidStatement("not a token: its typ is another one", reason="typ")
+        raise InvalidStatement(
+            f"not an attestation token: its typ is not {EAT_JWT_MEDIA_TYPE}", reason="typ"
+        )
     return JsonToken(
         _JWT_ALGORITHM_NUMBERS[name], parts[0] + b"." + parts[1], _decode_jwt_part(parts[2]), claims
     )

@@ -156,11 +156,13 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
         key.key.verify(signature, submodule[CLAIM_QUOTE], ec.ECDSA(hashes.SHA256()))
     except InvalidSignature as error:
         raise InvalidStatement(
-            "the attestation key did not sign this quote", reason="quote-signature"
+            "the quote is not signed with the attestation key in the evidence",
+            reason="quote-signature",
         ) from error
     if quote.qualified_signer != key.qualified_name:
         raise InvalidStatement(
-            "the quote names a different key, or one with other attributes",
+            "the quote names another key than the attestation key in the evidence, or the same key "
+            "with other attributes",
             reason="attestation-key",
         )
     if quote.extra_data != compute_qualifying_data(claims):

@@ -141,19 +141,19 @@ def is_encrypted_reasoning(row: Row) -> bool:
 
 
 def count_encrypted_reasoning(kept: Iterable[Row], losses: ExportLosses) -> None:
-    """Count encrypted thoughts, even if a readable form is exported."""
+    """Add encrypted thoughts to the losses, even if a readable form is exported."""
     losses.update("sealed reasoning" for row in kept if "encrypted" in row.entry)
 
 
 def count_lost_events(events: Iterable[Row], losses: ExportLosses) -> None:
-    """Count events, each under its type."""
+    """Add events to the losses, each under its type."""
     losses.update(f"events ({row.summary})" for row in events)
 
 
 def count_lost_members(
     record: JsonObject, losses: ExportLosses, *canonical: str, about: frozenset[str]
 ) -> None:
-    """Count the members that a format of conversations leaves out.
+    """Add the members that a format of conversations leaves out to the losses.
 
     Native members and the file attribution are always left out. `canonical` are the members of
     entries that the format leaves out, too; `about` are the members of the session that it keeps.

@@ -115,7 +115,7 @@ _EXPORTED_SESSION_MEMBERS = frozenset(
 
 
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a record as a trace.
+    """Export a record as an OpenTelemetry trace (OTLP JSON).
 
     Raises:
         InvalidRecord: the record has no time, which spans need.

@@ -320,7 +320,7 @@ def _check_head_signature(
     claims = {CLAIM_ISS: log_identity, CLAIM_SUB: description.origin, CLAIM_IAT: stored.time}
     if protected.get(HEADER_CWT_CLAIMS) != claims:
         raise InvalidStatement(
-            "its signature covers another log or another time", reason="log-damaged"
+            "it was signed for another log or another time", reason="log-damaged"
         )
 
 

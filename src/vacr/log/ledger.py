@@ -471,7 +471,9 @@ class Sequencer(Generic[Ticket]):
         except VacrError as error:
             return [self._record_failure(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - waiting callers need an answer after any error
-            bug = Unreachable(f"a bug in vacr: {type(error).__name__}: {error}")
+            bug = Unreachable(
+                f"a bug in vacr: {type(error).__name__}: {error}", hint="Please report it."
+            )
             return [self._record_failure(bug)] * len(entries)
         if self.failure is not None:
             _log.warning("the log accepts entries again")

@@ -203,7 +203,7 @@ class PostgresStorage:
         return hashes
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (prefix, position) for every leaf with one of these index prefixes."""
+        """Return (prefix, position in the log) for each leaf hash with one of these prefixes."""
         with self._translate_errors():
             return self._fetch_rows(
                 "SELECT prefix, position FROM vacr.leaves WHERE prefix = ANY(%s::bigint[])",

@@ -139,7 +139,7 @@ class LogReader(Protocol):
         ...
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (prefix, position) for every leaf with one of these index prefixes."""
+        """Return (prefix, position in the log) for each leaf hash with one of these prefixes."""
         ...
 
     def count_rows(self) -> dict[str, int]:
@@ -359,7 +359,7 @@ class SqliteStorage:
         return hashes if type(hashes) is bytes else None
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (prefix, position) for every leaf with one of these index prefixes."""
+        """Return (prefix, position in the log) for each leaf hash with one of these prefixes."""
         marks = ",".join("?" * len(prefixes))
         with self._translate_errors():
             return self._fetch_rows(

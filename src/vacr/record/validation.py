@@ -205,7 +205,7 @@ def _check_supported_version(version: object) -> str:
         raise InvalidRecord(
             f"no schema for version {describe_value(version)}",
             where="/version",
-            hint=f"The versions are {supported}.",
+            hint=f"Supported versions: {supported}.",
         )
     return major
 

@@ -298,7 +298,7 @@ def check_registrable(statement: bytes) -> Sign1:
 
 
 def _encode_for_service(message: Sign1) -> bytes:
-    """Encode the signed part of a statement and its key, without the headers a service drops."""
+    """Encode a statement without its receipts and trace metadata, which a service drops."""
     kept = {
         label: value for label, value in message.unprotected.items() if label not in _UNSENT_LABELS
     }

@@ -71,7 +71,8 @@ class ServiceAccess:
             not self.token.isascii() or not self.token.isprintable() or " " in self.token.strip()
         ):
             raise UsageError(
-                "the token must be printable ASCII without spaces", hint="It is one line."
+                "the access token must be printable ASCII without spaces",
+                hint="The token file must hold one line, the token.",
             )
         if self.key is not None and self.certificate is None:
             raise UsageError("--client-key needs a certificate", hint="Add --client-cert.")

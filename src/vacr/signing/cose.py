@@ -164,7 +164,8 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
         or not isinstance(payload, bytes | None)
     ):
         raise InvalidStatement(
-            "the protected header, the payload and the signature must be byte strings",
+            "the protected header and the signature must be byte strings, the payload a byte "
+            "string or null",
             reason="structure",
         )
     protected: Any = {}

@@ -45,7 +45,7 @@ _KEY_ID_SIZE = 4
 _PUBLIC_KEY_SIZE = 32
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _KEY_NAME_PATTERN = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
-_VERIFIER_KEY_HINT = "A verifier key looks like example.org/log+0123abcd+AQ…"
+_VERIFIER_KEY_HINT = "The key of a log or witness looks like example.org/log+0123abcd+AQ…"
 
 MAX_TREE_SIZE = (1 << 63) - 1
 _DECIMAL_PATTERN = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -112,10 +112,13 @@ def parse_verifier_key(text: str) -> VerifierKey:
         data = decode_exact_base64(rest.partition("+")[2])
         key = VerifierKey(name, data[0], data[1:])
     except (ValueError, IndexError) as error:
-        raise UsageError(f"not a verifier key: {text!r}", hint=_VERIFIER_KEY_HINT) from error
+        raise UsageError(
+            f"not the key of a log or witness: {text!r}", hint=_VERIFIER_KEY_HINT
+        ) from error
     if str(key) != text:
         raise UsageError(
-            f"damaged verifier key: its id does not match its name and bytes: {text!r}",
+            "the key of a log or witness is damaged: its id does not match its name and bytes: "
+            f"{text!r}",
             hint=_VERIFIER_KEY_HINT,
         )
     return key
@@ -346,7 +349,9 @@ def parse_base64_hash(text: str) -> bytes:
     except ValueError:
         digest = b""
     if len(digest) != HASH_SIZE:
-        raise InvalidStatement(f"not a base64 hash: {text[:60]!r}", reason="checkpoint-form")
+        raise InvalidStatement(
+            f"not a SHA-256 hash in base64: {text[:60]!r}", reason="checkpoint-form"
+        )
     return digest
 
 
@@ -411,7 +416,7 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
         time = _decode_cosignature_time(blob)
         if time > MAX_TREE_SIZE:
             raise InvalidStatement(
-                "the time of a cosignature is out of range", reason="note-signature"
+                "the time of a cosignature is too large a number", reason="note-signature"
             )
         key.check(blob[_TIMESTAMP_SIZE:], _encode_cosigned_message(note.text, time))
     if not blobs:

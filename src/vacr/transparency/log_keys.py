@@ -106,10 +106,10 @@ def parse_first_description(entry: bytes) -> LogDescription:
 
 
 def parse_description(entry: bytes) -> LogDescription:
-    """Parse an entry that must be a description, without checking its signature.
+    """Parse an entry that must be a description of the log, without checking its signature.
 
     Raises:
-        InvalidStatement: it is not a description.
+        InvalidStatement: the entry is not a description of a log.
     """
     parsed = _parse_description_entry(entry)
     if parsed is None:

@@ -219,7 +219,7 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
     # 1, 1.0 and true are three labels in CBOR, and one in Python.
     if not all(type(label) in (int, str) for label in claims):
         raise InvalidStatement(
-            "the label of a claim is neither a number nor text", reason="claims-malformed"
+            "the label of a claim is neither an integer nor text", reason="claims-malformed"
         )
     for label, types in _CLAIM_TYPES.items():
         if label in claims and type(claims[label]) not in types:
@@ -232,7 +232,10 @@ def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
     """Check the times of issue, start and expiry (RFC 8392, section 3.1)."""
     times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):
-        raise InvalidStatement("a claimed time is out of range", reason="claims-malformed")
+        raise InvalidStatement(
+            "a claimed time (iat, nbf or exp) is before 1970 or after 9999",
+            reason="claims-malformed",
+        )
     latest = now.timestamp() + _MAX_CLOCK_SKEW
     earliest = now.timestamp() - _MAX_CLOCK_SKEW
     if times.get(CLAIM_IAT, 0) > latest:

@@ -252,11 +252,11 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
     if version != __version__:
         # The signer alone claims which program recorded it. Accepting their word would let
         # them escape this check.
+        recorder = (
+            f"vacr {version}, and this is vacr {__version__}" if version else "another program"
+        )
         raise InvalidStatement(
-            (
-                f"cannot convert the source again: the record is by another program or version "
-                f"({version}), and this is vacr {__version__}"
-            ),
+            f"cannot convert the source again: the record was recorded by {recorder}",
             reason="source-undecided",
             hint="Verify with the program that recorded it, or without --source.",
         )
@@ -270,7 +270,8 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         ]
     except VacrError as error:
         raise InvalidStatement(
-            f"cannot read the source: {error}", reason="source-unreadable"
+            f"cannot read the native session given with --source: {error}",
+            reason="source-unreadable",
         ) from error
     if not any(_encode_without_id(candidate) in expected for candidate in converted):
         raise InvalidStatement(

@@ -206,7 +206,9 @@ def _check_timestamps(
     if stamped_data and not policy.timestamp_roots:
         if policy.needs_timestamp:
             raise InvalidStatement(
-                "no trusted timestamp authority given", reason="timestamp-untrusted"
+                "no trusted timestamp authority given",
+                reason="timestamp-untrusted",
+                hint="Add --timestamp-trust FILE.",
             )
         checks.add_undecided("timestamp", "not checked: no trusted timestamp authority given")
         return None

@@ -170,7 +170,8 @@ def read_journal_head(text: str) -> JournalHead:
         return parse_journal_head({"identity": identity, "frames": int(frames), "head": head})
     if not Path(text).exists():
         raise UsageError(
-            f"{text} is not the head of a journal", hint=f"Expected: {JOURNAL_HEAD_FORM}"
+            f"{text} is neither the head of a journal nor an existing file",
+            hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     try:
         return parse_journal_head(json.loads(read_bytes(text, _MAX_JOURNAL_HEAD_BYTES)))

@@ -208,7 +208,10 @@ def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRe
 
 
 def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
-    """Yield the sessions of a place in a folder, named as their records would be."""
+    """Yield the sessions of a place found in a folder, under the names of their records.
+
+    Errors are yielded, not raised.
+    """
     folder, slash, name = place.name.rpartition("/")
     try:
         for session in read_sessions(place.path, session=place.session, sub_agents=False):

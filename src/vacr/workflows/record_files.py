@@ -261,8 +261,14 @@ def unseal_source(
     except FileNotFoundError as error:
         hint = "Record with --seal-source to create one, or name it with --source."
         raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError) as error:
-        raise UnreadableInput(f"not a sealed source: {error}", where=str(path)) from error
+    except OSError as error:
+        raise UnreadableInput(
+            f"cannot read the sealed source: {describe_file_error(error)}", where=str(path)
+        ) from error
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+        raise UnreadableInput(
+            f"not a sealed source (a zip file): {error}", where=str(path)
+        ) from error
 
 
 def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:

@@ -277,7 +277,10 @@ def _hash_file(path: str) -> bytes:
 
 
 def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Return the id and the metadata of a record; a native session has metadata only."""
+    """Return the id and the metadata of a record.
+
+    A native session has metadata only; anything else has neither.
+    """
     record = _parse_record_head(data)
     if record is not None:
         return record.get("id"), build_trace_metadata(record, get_trace_format(record["version"]))

@@ -398,7 +398,7 @@ def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordRef
 def _build_shown_record(
     item: InputRecord, options: VerificationOptions, beside: tuple[str, ...]
 ) -> PageRecord:
-    """Return the stored bytes of a record; encode a record that was just made from a session."""
+    """Return a record as the page shows it: its bytes, its statement and the verdict."""
     name = Path(item.path).name
     if not item.stored:
         return PageRecord(name, encode(item.record, item.form), None, _judge_unsigned(options))

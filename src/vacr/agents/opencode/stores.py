@@ -323,7 +323,7 @@ class _StorageFolder:
         return source.main.name.startswith(folders) and source.main.name.endswith(".json")
 
     def session_of(self, source: Source) -> str:
-        """Return the session of a source's files, or an empty text if no path names it."""
+        """Return the id of a source's session, or an empty text if no path names it."""
         kind, above, name = source.main.name.split("/")[:3]
         return {"session": name.removesuffix(".json"), "message": above}.get(kind, "")
 

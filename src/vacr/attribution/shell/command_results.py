@@ -408,7 +408,10 @@ class _OutputSplitter:
     # --- the end of a part ---
 
     def _find_end(self, number: int, part: _OutputPart, at: int) -> int | None:
-        """Return the place where the output of a part ends, or `None` where it is uncertain."""
+        """Return the index of the line after the output of one part of a shell command.
+
+        Return `None` if it is uncertain.
+        """
         following = self.parts[number + 1 :]
         remaining = len(self.lines) - at
         if not following:

@@ -146,7 +146,7 @@ _MAX_INPUT_BYTES = 1 << 18
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="Part of a statement that the log stores.",
+    help="What the log stores as the entry: the statement, or its SHA-256.",
 )
 @voice_options
 def verify_command(
