@@ -980,3 +980,15 @@ def test_help_groups_the_options_of_a_verb_with_many(vacr):
     every_option = set(re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE))
     assert {"--trust", "--source", "--log-key", "--nonce", "--format", "--help"} <= every_option
     assert "Signature:" not in vacr("list", "--help").out
+
+
+def test_folder_is_not_sealed_into_the_agents_own_store(vacr, tmp_path):
+    store = tmp_path / "home" / ".claude" / "projects" / "x"
+    store.mkdir(parents=True)
+    shutil.copy(CLAUDE, store / "abc.jsonl")
+    vacr("key", "generate", "-o", tmp_path / "keys")
+    key = ("--key", tmp_path / "keys" / "signing.pem")
+    for arguments in (("abc.jsonl",), (".",), (".", "-o", "./")):
+        done = vacr("seal", *arguments, *key, cwd=store)
+        assert "the session folder of the agent" in done.err
+        assert [path.name for path in store.iterdir()] == ["abc.jsonl"]

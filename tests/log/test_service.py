@@ -507,7 +507,10 @@ def test_a_proxy_in_front_names_the_caller(log):
             odd,
         ]
         done = subprocess.run(command, capture_output=True, text=True)
-        assert (done.returncode, "is not the address of a proxy" in done.stderr) == (2, True)
+        assert (done.returncode, f"{odd} is not an IP address or network" in done.stderr) == (
+            2,
+            True,
+        )
 
 
 def test_two_services_on_one_postgresql(database, tmp_path):

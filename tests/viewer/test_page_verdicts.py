@@ -193,7 +193,7 @@ def test_statement_with_another_key_fails_in_page_and_python(viewer, name, kind)
         for file in vector["policy"]["trust"]
         for key in parse_public_keys((FILES / file).read_bytes())
     ]
-    with pytest.raises(VerificationFailed, match="another key"):
+    with pytest.raises(VerificationFailed, match="a different key than its signer"):
         verify(statement, Policy(keys=tuple(trusted)), payload=payload, now=NOW)
     replies = viewer.open_records(
         payload, statements=[statement], keys=encode_keys(vector["policy"]["trust"])
