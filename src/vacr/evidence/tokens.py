@@ -190,7 +190,7 @@ def parse_cwt(data: bytes) -> CborToken:
         raise InvalidStatement("the CWT has no COSE_Sign1 tag", reason="tag")
     if message.protected.get(HEADER_TYP) != EAT_CWT_MEDIA_TYPE:
         raise InvalidStatement(
-            f"not a CWT of vacr: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ"
+            f"not an attestation token: its typ is not {EAT_CWT_MEDIA_TYPE}", reason="typ"
         )
     if message.unprotected:
         raise InvalidStatement("the CWT has an unsigned header", reason="structure")
