@@ -13,7 +13,7 @@ Read a session, check its record, name the lines that the agent wrote, sign, and
     >>> vacr.verify(statement, policy, payload=data).record["id"] == vacr.decode(data)["id"]
     True
 
-`vacr.seal` does all of this in one call, and with `log=` registers the statement too:
+`vacr.seal` reads, attributes, validates and signs in one call, and with `log=` also registers:
 
     >>> (sealed,) = vacr.seal("session.jsonl", signer=signer)
     >>> vacr.verify(sealed.statement, policy, payload=sealed.data).record["version"]
@@ -184,7 +184,7 @@ def seal(
     timestamp: str | None = None,
     now: datetime | None = None,
 ) -> list[SealedSession]:
-    """Seal the sessions in a native file, a database or a folder, as `vacr seal` does, in memory.
+    """Seal the sessions in a native file, a database or a folder, in memory.
 
     Each session is read, attributed, validated, encoded, signed and registered once; the validated
     bytes are the signed bytes. `log` and `timestamp` are the addresses of a transparency service

@@ -68,13 +68,10 @@ if TYPE_CHECKING:
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
     from vacr.workflows.seal import PlannedSession as PlannedSession
-    from vacr.workflows.seal import SealedCopy as SealedCopy
     from vacr.workflows.seal import SealedSession as SealedSession
     from vacr.workflows.seal import Sealer as Sealer
     from vacr.workflows.seal import SealResult as SealResult
     from vacr.workflows.seal import build_failure_documents as build_failure_documents
-    from vacr.workflows.seal import make_copy_sealer as make_copy_sealer
-    from vacr.workflows.seal import make_pending_registration as make_pending_registration
     from vacr.workflows.seal import plan_sealing as plan_sealing
     from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
@@ -99,6 +96,9 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
     from vacr.workflows.view import PageRun as PageRun
     from vacr.workflows.view import WrittenPage as WrittenPage
+    from vacr.workflows.watch import SealedCopy as SealedCopy
+    from vacr.workflows.watch import make_copy_sealer as make_copy_sealer
+    from vacr.workflows.watch import make_pending_registration as make_pending_registration
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -179,12 +179,9 @@ __getattr__, __dir__, __all__ = export_lazily(
         "seal": (
             "PlannedSession",
             "SealResult",
-            "SealedCopy",
             "SealedSession",
             "Sealer",
             "build_failure_documents",
-            "make_copy_sealer",
-            "make_pending_registration",
             "plan_sealing",
             "seal_sessions",
         ),
@@ -217,6 +214,11 @@ __getattr__, __dir__, __all__ = export_lazily(
         "view": (
             "PageRun",
             "WrittenPage",
+        ),
+        "watch": (
+            "SealedCopy",
+            "make_copy_sealer",
+            "make_pending_registration",
         ),
     },
 )

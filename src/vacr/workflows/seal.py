@@ -17,27 +17,16 @@ pipeline for `vacr.seal`:
 `Sealer` runs the pipeline on files for `vacr seal`. A record or statement that exists and is still
 correct stays as it is. A session and its sub-agents are attributed together, because they may edit
 the same files.
-
-For `vacr watch`, `make_copy_sealer` seals the journal's copy of a session once the session has
-ended, and the record names the journal in `vacr.inputs`. A session that continues after that is
-sealed again, under the next number:
-
-    >>> from pathlib import Path
-    >>> from vacr.workflows.seal import name_generation
-    >>> name_generation(Path("sealed/abc.acr.json"), 2)
-    PosixPath('sealed/abc.2.acr.json')
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from vacr.agents import Source, validate_record
 from vacr.attribution import BaseFiles, attribute_records
@@ -53,21 +42,14 @@ from vacr.errors import NotASession, UnreadableInput, VacrError
 from vacr.files import (
     STDIN,
     format_path,
-    has_same_bytes,
     read_bytes,
-    rewrite_and_sync,
-    sync_folder_and_parents,
 )
 from vacr.model import Record
 from vacr.record import assign_record_id
 from vacr.registration import (
-    STATE_PENDING,
-    STATE_REGISTERED,
-    OutboxItem,
     Registrar,
     RegistrationClient,
     RegistrationOutcome,
-    compute_entry_digest,
 )
 from vacr.signing import HEADER_X5CHAIN, PublicKey, compute_thumbprint_uri
 from vacr.transparency import ENTRY_RULE_STATEMENT, add_receipt
@@ -91,11 +73,10 @@ from vacr.workflows.record_files import (
 )
 from vacr.workflows.record_many import (
     assign_output_folders,
-    plan_file_task,
     plan_file_tasks,
     plan_folder_tasks,
 )
-from vacr.workflows.register import ServiceSettings, build_registration_document
+from vacr.workflows.register import build_registration_document
 from vacr.workflows.sign import SigningSettings, make_signable_record
 
 _MAX_HELD_BYTES = 1 << 28
@@ -507,118 +488,3 @@ class Sealer:
             record=checked.record,
             now=datetime.now(UTC),
         )
-
-
-class SealedCopy(NamedTuple):
-    """A sealed record: the journal of its session, the digests of record and entry, its file."""
-
-    journal: str
-    record: bytes
-    entry: bytes
-    path: Path
-
-
-CopySealer = Callable[[str, Path, str | None, Mapping[str, dict[str, Any]]], list[SealedCopy]]
-"""Seals the copy of an agent's session. The last argument maps the digests of native files to the
-description of their journal for the record.
-"""
-
-
-def make_copy_sealer(
-    signing: SigningSettings, registrar: Registrar | None, output: Path
-) -> CopySealer:
-    """Return the function that seals the copy of a session into a folder."""
-    sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target, durable=True)
-
-    def seal(
-        agent: str, path: Path, session: str | None, journals: Mapping[str, dict[str, Any]]
-    ) -> list[SealedCopy]:
-        opened: list[tuple[Path, OpenedSession]] = []
-        options = RecordingOptions(agent=agent)
-        task = plan_file_task(str(path), str(output / agent), None, options, session)
-        outcome = read_place(task, lambda target, session: opened.append((target, session)))
-        if outcome.errors:
-            raise UnreadableInput(outcome.errors[0]["error"], where=agent)
-        group, names = [], []
-        for target, copy in opened:
-            journal = _find_journal_input(copy, journals)
-            inputs = {"journal": journal} if journal else {}
-            record = cast("dict[str, Any]", copy.reading.record)
-            group.append(UnsealedSession(str(path), record, target, copy.files, inputs=inputs))
-            names.append(journal["session"] if journal else "")
-        return [
-            _persist_sealed_record(name, result.target)
-            for name, result in zip(names, sealer.seal(group), strict=True)
-            if name
-        ]
-
-    return seal
-
-
-def make_pending_registration(
-    services: ServiceSettings, url: str, tell: Callable[[str], None]
-) -> Callable[[], None]:
-    """Return the function that registers what waits in the outbox for a service."""
-
-    def register() -> None:
-        for item in services.outbox.items():
-            if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
-                continue
-            outcome = services.registrar(url).finish(item)
-            if outcome.state == STATE_REGISTERED:
-                tell(f"registered: {item.statement}")
-            if outcome.state == STATE_PENDING:
-                return  # The service is still unreachable.
-
-    return register
-
-
-def choose_unused_target(target: Path, data: bytes) -> Path:
-    """Return the first numbered file that is free, or already holds the same bytes."""
-    candidates = (name_generation(target, number) for number in count(1))
-    return next(path for path in candidates if _can_hold_record(path, data))
-
-
-def _can_hold_record(path: Path, data: bytes) -> bool:
-    """Return whether a record can be written here without replacing another or its statement.
-
-    A statement that is there already must contain the digest of the record.
-    """
-    if path.exists() and not has_same_bytes(path, [data]):
-        return False
-    statement = path.with_name(path.name + STATEMENT_SUFFIX)
-    return not statement.exists() or hashlib.sha256(data).digest() in read_bytes(statement)
-
-
-def name_generation(target: Path, number: int) -> Path:
-    """Return the file for the record of a session that was sealed for the n-th time."""
-    if number == 1:
-        return target
-    return target.with_name(target.name.replace(".acr", f".{number}.acr", 1))
-
-
-def _find_journal_input(
-    copy: OpenedSession, journals: Mapping[str, dict[str, Any]]
-) -> dict[str, Any] | None:
-    """Return the part of a record about the journal, by the digests of the record's files."""
-    parts = copy.reading.record["vacr"]["source"]["parts"]
-    digests = (part["sha-256"] for part in parts)
-    return next((journals[digest] for digest in digests if digest in journals), None)
-
-
-def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
-    """Force a record and its statement to the disk: the journal may be deleted after that.
-
-    Raises:
-        OSError: that failed.
-    """
-    statement = record.with_name(f"{record.name}{STATEMENT_SUFFIX}")
-    for path in (record, statement):
-        rewrite_and_sync(path)
-    sync_folder_and_parents(record.parent)
-    return SealedCopy(
-        journal,
-        hashlib.sha256(read_bytes(record)).digest(),
-        bytes.fromhex(compute_entry_digest(read_bytes(statement))),
-        record,
-    )
