@@ -68,7 +68,7 @@ def test_older_copy_is_found_over_http(machine):
         path.write_bytes(lines(5))
         machine.once("--no-seal", "--service", service.url)
         # The log publishes a little after it answers.
-        service.published(1 + len(read_coverage(machine.journal).anchors))
+        service.wait_for_checkpoint(1 + len(read_coverage(machine.journal).anchors))
         assert machine.run("journal", "verify", "--log", service.url).returncode == 0
         done = machine.run(
             "journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url

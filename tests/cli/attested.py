@@ -1,6 +1,4 @@
-"""A signed record with what it takes to attest and appraise it: what the tests of evidence begin
-with.
-"""
+"""Fixtures for the tests of evidence: a signed record, keys, reference values and a policy."""
 
 import json
 import shutil
@@ -30,7 +28,7 @@ PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signi
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """A signed record, keys, reference values and a policy, made once."""
+    """Return a folder with a signed record, keys, reference values and a policy."""
     folder = tmp_path_factory.mktemp("prepared")
     shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
     (folder / "policy.toml").write_text(POLICY)
@@ -49,7 +47,7 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture
 def ready(prepared, tmp_path):
-    """A copy of that, in the folder in which the command runs."""
+    """Return a copy of the prepared folder, in which the command runs."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""The command, run as a user runs it."""
+"""Run the command as a user does."""
 
 import os
 
@@ -11,7 +11,7 @@ from tests.cli.every_verb import folder, material  # noqa: F401 - fixtures
 
 @pytest.fixture
 def vacr(tmp_path):
-    """Run the command in an empty folder."""
+    """Return a function that runs the command in an empty folder."""
 
     def run(*arguments, stdin=b"", cwd=tmp_path, **variables):
         environment = {
@@ -31,7 +31,7 @@ def vacr(tmp_path):
 
 @pytest.fixture
 def terminals():
-    """Skip a test where no terminals can be made."""
+    """Skip a test if no terminal can be created."""
     try:
         for descriptor in os.openpty():
             os.close(descriptor)

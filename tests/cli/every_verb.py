@@ -117,7 +117,7 @@ def environment_in(folder):
 
 @pytest.fixture(scope="session")
 def material(tmp_path_factory):
-    """Make a folder with an input file of each kind."""
+    """Create a folder with an input file of each kind."""
     folder = tmp_path_factory.mktemp("material")
     shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
     (folder / "policy.toml").write_text(POLICY)

@@ -1,6 +1,4 @@
-"""A reader of a third party that waits at a gate, or ends its process: to stop a run in the middle
-without racing it.
-"""
+"""A third-party reader that waits at a gate or kills its process, to stop a run without a race."""
 
 READER = """
 import os, signal, time
@@ -28,7 +26,7 @@ class Gated(Agent):
 
 
 def install(folder):
-    """Install the reader into a folder, to be named in PYTHONPATH."""
+    """Install the reader into a folder for PYTHONPATH."""
     info = folder / "gated-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gated\nVersion: 1.0\n")

@@ -26,7 +26,7 @@ def claims_of(path):
     return parse_cwt(decode_cmw(path.read_bytes()).value).claims
 
 
-def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
+def test_evidence_next_to_a_record_is_used(vacr, ready, attest, appraise):
     done = attest("--format", "json")
     said = json.loads(done.out)
     assert (said["output"], said["attester"], said["journal"]) == (
@@ -66,7 +66,7 @@ def test_missing_evidence_fails(vacr):
     assert vacr("verify", "s.acr.json", *TRUST).returncode == 0
 
 
-def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
+def test_evidence_can_be_in_the_header_of_a_statement(vacr, ready, attest):
     assert attest("--into", "s.acr.json.cose", "-o", "elsewhere.cbor").returncode == 0
     assert vacr("verify", "s.acr.json", *TRUST, *BACKGROUND).returncode == 0
     assert (
@@ -88,7 +88,7 @@ def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
     assert (ready / "s.jsonl.cose").read_bytes() == before
 
 
-def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, ready, attest):
+def test_failed_attest_leaves_the_statement_unchanged(vacr, ready, attest):
     before = (ready / "s.acr.json.cose").read_bytes()
     (ready / "e.cbor").touch()
     given = (
@@ -111,7 +111,7 @@ def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, read
 
 
 @pytest.mark.usefixtures("ready")
-def test_what_is_no_record_is_told(attest):
+def test_attest_reports_files_that_are_not_records(attest):
     assert "s.jsonl: not a record, " in attest(record="s.jsonl").err
     assert "s.acr.json: recorded without a journal" in attest().err
 
@@ -120,7 +120,7 @@ def test_what_is_no_record_is_told(attest):
     ("rules", "named"),
     [("", "attester-keys"), ('attester-keys = ["keys/signing.pub.pem"]', "software-is-enough")],
 )
-def test_what_a_policy_lacks_is_named(ready, attest, appraise, rules, named):
+def test_missing_parts_of_a_policy_are_named(ready, attest, appraise, rules, named):
     attest()
     (ready / "policy.toml").write_text(f'id = "x"\nreferences = ["reference.cbor"]\n{rules}\n')
     done, _ = appraise()
@@ -142,7 +142,7 @@ def test_evidence_of_another_record_is_refused(vacr, ready, attest):
     assert done.returncode == 1
 
 
-def test_results_as_jwt_and_wrappers_as_json(vacr, ready, attest, appraise):
+def test_results_can_be_jwt_and_wrappers_json(vacr, ready, attest, appraise):
     assert attest("-o", "evidence.json").returncode == 0
     assert json.loads((ready / "evidence.json").read_bytes())[0].startswith(
         "application/eat+cwt; eat_profile="
@@ -173,7 +173,7 @@ def test_results_as_jwt_and_wrappers_as_json(vacr, ready, attest, appraise):
     )
 
 
-def test_the_journal_comes_from_the_record_or_from_options(ready, attest, appraise):
+def test_journal_comes_from_the_record_or_from_options(ready, attest, appraise):
     record = json.loads((ready / "s.acr.json").read_bytes())
     head = {"identity": "aa" * 32, "frames": 12, "head": "bb" * 32}
     record["vacr"]["inputs"] = {"journal": head}
@@ -196,7 +196,7 @@ def test_the_journal_comes_from_the_record_or_from_options(ready, attest, apprai
     assert (done.returncode, "journal head is incomplete" in done.err) == (3, True)
 
 
-def test_configuration_and_the_agent_are_measured(ready, vacr, attest, appraise):
+def test_configuration_and_agent_are_measured(ready, vacr, attest, appraise):
     (ready / "vacr.toml").write_text("a = 1\n")
     (ready / "agent").write_text("#!/bin/sh\n")
     (ready / "agent").chmod(0o755)
@@ -229,7 +229,7 @@ def test_configuration_and_the_agent_are_measured(ready, vacr, attest, appraise)
     assert appraise()[1]["reason"] == "measurement-changed"
 
 
-def test_reference_values_that_have_to_be_signed(ready, vacr, attest, appraise):
+def test_policy_can_require_signed_reference_values(ready, vacr, attest, appraise):
     attest()
     with (ready / "policy.toml").open("a") as file:
         file.write('reference-keys = ["verifier/signing.pub.pem"]\n')
@@ -248,7 +248,7 @@ def test_reference_values_that_have_to_be_signed(ready, vacr, attest, appraise):
         assert appraise()[0].returncode == code
 
 
-def test_replayed_evidence(ready, attest, appraise):
+def test_replayed_evidence_is_refused(ready, attest, appraise):
     attest()
     done, said = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
     assert (done.returncode, said["reason"], set(said["vector"].values())) == (1, "nonce", {99})
@@ -266,7 +266,7 @@ def test_replayed_evidence(ready, attest, appraise):
     assert (done.returncode, "maximum-age is 0" in done.err) == (3, True)
 
 
-def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
+def test_malformed_evidence_gets_no_verdict(ready, attest, appraise):
     attest()
     appraise("--key", "verifier/signing.pem")
     whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
@@ -297,7 +297,7 @@ def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
         assert told in done.err
 
 
-def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, appraise):
+def test_reference_values_of_an_agent_carry_its_name(ready, vacr, attest, appraise):
     (ready / "agent").write_text("#!/bin/sh\n")
     (ready / "agent").chmod(0o755)
     made = (
@@ -350,7 +350,7 @@ USAGE = {
         "--key",
         "keys/signing.pem",
     ),
-    "a nonce that is no number": (
+    "a nonce that is not a number": (
         "attest",
         "--record",
         "s.acr.json",
@@ -402,15 +402,15 @@ USAGE = {
 
 
 @pytest.mark.usefixtures("ready")
-def test_calls_that_are_wrong_say_what_to_do(vacr):
+def test_wrong_calls_get_a_hint(vacr):
     for name, arguments in USAGE.items():
         done = vacr(*arguments)
         assert (name, done.returncode) == (name, 2)
         assert len(done.err.splitlines()) >= 2, name
 
 
-def test_keys_of_this_machine_sign_where_none_is_named(ready, vacr, tmp_path):
-    """One for evidence, and another for what is made of it."""
+def test_keys_of_this_machine_are_the_default(ready, vacr, tmp_path):
+    """One key signs evidence, and another signs results."""
     done = vacr(
         "attest",
         "--record",
@@ -450,7 +450,7 @@ def test_keys_of_this_machine_sign_where_none_is_named(ready, vacr, tmp_path):
     assert (done.returncode, "--overwrite" in done.err) == (2, True)
 
 
-def test_a_policy_that_is_wrong_gives_no_verdict(ready, attest, appraise):
+def test_invalid_policy_gives_no_verdict(ready, attest, appraise):
     attest()
     (ready / "policy.toml").write_text('id = "x"\nsoftware-is-enuff = true\n')
     done, said = appraise()

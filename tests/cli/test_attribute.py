@@ -1,4 +1,4 @@
-"""`vacr attribute`: what is written, printed, compared and refused."""
+"""`vacr attribute`: written files, printed reports, checks and refusals."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def session(tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_session_and_its_record_give_the_same(vacr, tmp_path):
+def test_session_and_its_record_are_attributed_equally(vacr, tmp_path):
     assert vacr("record", "s.jsonl").returncode == 0
     done = vacr("attribute", "s.acr.json")
     assert (done.returncode, done.out) == (0, "s.attributed.acr.json: 1 file, lines: 1 ai\n")
@@ -37,7 +37,7 @@ def test_a_session_and_its_record_give_the_same(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_the_name_of_the_output_says_which_form_it_has(vacr, tmp_path):
+def test_name_of_the_output_selects_the_encoding(vacr, tmp_path):
     assert vacr("attribute", "s.jsonl", "-o", "s.acr.cbor").returncode == 0
     assert vacr("attribute", "s.acr.cbor", "-o", "s.acr.json").returncode == 0
     assert vacr("convert", "s.acr.json", "--to", "cbor", "-o", "again.acr.cbor").returncode == 0
@@ -46,7 +46,7 @@ def test_the_name_of_the_output_says_which_form_it_has(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_history(vacr):
+def test_history_lists_each_call(vacr):
     (line,) = vacr("attribute", "s.jsonl", "--history").out.splitlines()
     call = {
         "call-id": "s-call-2",
@@ -59,7 +59,7 @@ def test_history(vacr):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_changed_attribution_is_found(vacr, tmp_path):
+def test_changed_attribution_is_detected(vacr, tmp_path):
     vacr("attribute", "s.jsonl")
     assert vacr("attribute", "s.attributed.acr.json", "--check").returncode == 0
     path = tmp_path / "s.attributed.acr.json"
@@ -73,7 +73,7 @@ def test_a_changed_attribution_is_found(vacr, tmp_path):
     assert vacr("attribute", "s.acr.json", "--check").returncode == 1
 
 
-def test_a_base(vacr, tmp_path, session):
+def test_base_repository_supplies_file_contents(vacr, tmp_path, session):
     repository = tmp_path / "with space"
     repository.mkdir()
     (repository / "a.py").write_text(TEXT)
@@ -104,11 +104,11 @@ def test_a_base(vacr, tmp_path, session):
 
 
 @pytest.mark.usefixtures("session")
-def test_what_cannot_be_related_is_refused(vacr):
+def test_unknown_kind_of_related_link_is_refused(vacr):
     assert vacr("attribute", "s.jsonl", "--related", "issue").returncode == 2
 
 
-def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, session):
+def test_longer_of_two_recordings_counts(vacr, tmp_path, session):
     session.edit("a.py", "three", "3")
     (tmp_path / "longer.jsonl").write_bytes(session.native())
     done = vacr("attribute", "s.jsonl", "longer.jsonl", "--history")
@@ -117,7 +117,7 @@ def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, sessio
 
 
 @pytest.mark.usefixtures("session")
-def test_what_cannot_be_read_keeps_no_other_from_its_verdict(vacr, tmp_path):
+def test_unreadable_record_does_not_stop_the_checks_of_others(vacr, tmp_path):
     vacr("attribute", "s.jsonl")
     (tmp_path / "bad.acr.json").write_text("{")
     for names in (
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_keeps_no_other_from_its_verdict(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
+def test_every_record_of_a_folder_is_checked(vacr, tmp_path):
     vacr("attribute", "s.jsonl", "-o", "checked/")
     good = tmp_path / "checked/s.attributed.acr.json"
     forged = json.loads(good.read_bytes())
@@ -155,7 +155,7 @@ def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
     }
 
 
-def test_a_record_that_was_changed_proves_nothing(vacr, tmp_path, session):
+def test_modified_record_is_refused(vacr, tmp_path, session):
     session.line(type="user", message={"role": "user", "content": "Thank you"})
     (tmp_path / "s.jsonl").write_bytes(session.native())
     vacr("attribute", "s.jsonl")
@@ -175,7 +175,7 @@ def test_a_record_that_was_changed_proves_nothing(vacr, tmp_path, session):
 
 
 @pytest.mark.usefixtures("session")
-def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
+def test_records_are_checked_with_the_records_attributed_with_them(vacr, tmp_path):
     other = ClaudeSession("t", start=600)
     other.read("a.py", TEXT.replace("two", "2"))
     other.edit("a.py", "2", "second")
@@ -195,7 +195,7 @@ def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_what_a_check_needs_is_said(vacr, tmp_path):
+def test_check_reports_why_attributions_differ(vacr, tmp_path):
     path = tmp_path / "s.attributed.acr.json"
     for member, said in (
         ("version", "another version of vacr"),
@@ -210,7 +210,7 @@ def test_what_a_check_needs_is_said(vacr, tmp_path):
         assert said in vacr("attribute", "--check", path).out
 
 
-def test_sessions_in_a_database_have_results_named_as_their_records(vacr, tmp_path):
+def test_sessions_of_a_database_have_results_named_like_their_records(vacr, tmp_path):
     database = OpenCode(tmp_path / "opencode.db")
     conversation(database, "ses_one", "a")
     conversation(database, "ses_two", "b")
@@ -224,7 +224,7 @@ def test_sessions_in_a_database_have_results_named_as_their_records(vacr, tmp_pa
     assert vacr("attribute", "records", "-o", "out/").out.count(", unchanged") == 2
 
 
-def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, session):
+def test_sessions_of_a_folder_have_results_with_their_own_names(vacr, tmp_path, session):
     other = ClaudeSession("t", start=600)
     other.write("b.py", "b = 1\n")
     (tmp_path / "in/below").mkdir(parents=True)
@@ -247,7 +247,7 @@ def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, se
     assert (done.returncode, (tmp_path / "one.acr.json").exists()) == (2, False)
 
 
-def test_a_folder_without_sessions_is_told(vacr, tmp_path):
+def test_folder_without_sessions_is_reported(vacr, tmp_path):
     (tmp_path / "empty").mkdir()
     for verb in ("attribute", "replay"):
         done = vacr(verb, "empty")
@@ -263,7 +263,7 @@ def test_a_folder_without_sessions_is_told(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_record_by_another_name_is_one(vacr, tmp_path):
+def test_record_can_have_any_file_name(vacr, tmp_path):
     vacr("attribute", "s.jsonl", "-o", "proof.json")
     assert vacr("attribute", "proof.json", "--check").returncode == 0
     (tmp_path / "list.json").write_text("[1]")
@@ -274,13 +274,13 @@ def test_a_record_by_another_name_is_one(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_what_does_not_go_together_is_refused(vacr):
+def test_conflicting_options_are_refused(vacr):
     for arguments in (["--history", "--check"], ["--history", "-o", "x"], ["--check", "-o", "x"]):
         assert vacr("attribute", "s.jsonl", *arguments).returncode == 2, arguments
 
 
 @pytest.mark.usefixtures("session")
-def test_history_is_the_same_in_either_format(vacr):
+def test_history_is_the_same_in_both_formats(vacr):
     assert (
         vacr("attribute", "s.jsonl", "--history", "--format", "json").out
         == vacr("attribute", "s.jsonl", "--history").out
@@ -288,12 +288,12 @@ def test_history_is_the_same_in_either_format(vacr):
 
 
 @pytest.mark.usefixtures("session")
-def test_the_lines_are_listed_when_asked_for(vacr):
+def test_lines_are_listed_on_request(vacr):
     assert vacr("attribute", "s.jsonl", "-v").out.splitlines()[1:] == ["  a.py: 2 ai replayed"]
 
 
 @pytest.mark.usefixtures("session")
-def test_a_base_of_another_project_is_told(vacr, tmp_path):
+def test_base_of_another_project_is_reported(vacr, tmp_path):
     folder = repository(tmp_path / "other")
     (folder / "b.py").write_text("b\n")
     commit(folder)
@@ -303,7 +303,7 @@ def test_a_base_of_another_project_is_told(vacr, tmp_path):
     )
 
 
-def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
+def test_replay_writes_only_completely_known_files(vacr, tmp_path, session):
     session.call(
         "Edit",
         {
@@ -321,7 +321,7 @@ def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
 
 
 @pytest.fixture
-def two(vacr, tmp_path):
+def attribute_two_sessions(vacr, tmp_path):
     """Attribute two sessions that changed one line, each alone and both together."""
     for number, (name, old, new) in enumerate((("s", "two", "2"), ("t", "2", "II"))):
         told = ClaudeSession(name=name, start=number * 1000)
@@ -332,14 +332,14 @@ def two(vacr, tmp_path):
     assert vacr("attribute", "s.jsonl", "t.jsonl", "-o", "both/").returncode == 0
 
 
-@pytest.mark.usefixtures("two")
+@pytest.mark.usefixtures("attribute_two_sessions")
 @pytest.mark.parametrize("folder", ["alone", "both"])
-def test_each_record_is_checked_as_it_was_made(vacr, tmp_path, folder):
+def test_records_are_checked_like_they_were_attributed(vacr, tmp_path, folder):
     assert vacr("attribute", *sorted((tmp_path / folder).iterdir()), "--check").returncode == 0
 
 
 @pytest.mark.usefixtures("session")
-def test_a_base_that_a_record_was_made_without_does_not_count(vacr, tmp_path):
+def test_check_ignores_a_base_that_the_attribution_did_not_use(vacr, tmp_path):
     vacr("attribute", "s.jsonl")
     git = ["git", "-C", tmp_path, "-c", "user.name=m", "-c", "user.email=m@example.org"]
     (tmp_path / "a.py").write_text("other\n")
@@ -349,7 +349,7 @@ def test_a_base_that_a_record_was_made_without_does_not_count(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_one_is_not_true(vacr, tmp_path):
+def test_number_does_not_equal_a_boolean(vacr, tmp_path):
     vacr("attribute", "s.jsonl")
     path = tmp_path / "s.attributed.acr.json"
     record = json.loads(path.read_bytes())
@@ -359,7 +359,7 @@ def test_one_is_not_true(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_a_record_of_version_2_gives_what_it_gives_in_version_3(vacr, tmp_path):
+def test_records_of_versions_2_and_3_are_attributed_equally(vacr, tmp_path):
     vacr("record", "s.jsonl")
     vacr("convert", "s.acr.json", "--to", "v2", "-o", "old.acr.json")
     assert vacr("attribute", "s.acr.json", "-o", "new.acr.json").returncode == 0
@@ -371,7 +371,7 @@ def test_a_record_of_version_2_gives_what_it_gives_in_version_3(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
-def test_an_attribution_without_its_session_is_not_thrown_away(vacr):
+def test_attribution_without_its_session_is_not_replaced(vacr):
     vacr("attribute", "s.jsonl")
     vacr("convert", "s.attributed.acr.json", "--to", "v1", "-o", "old.acr.json")
     done = vacr("attribute", "old.acr.json", "-o", "-")
@@ -379,7 +379,7 @@ def test_an_attribution_without_its_session_is_not_thrown_away(vacr):
     assert "It may be a part of a record, or of version 1." in done.err
 
 
-def test_what_cannot_be_read_is_named(vacr, tmp_path):
+def test_unreadable_inputs_are_named(vacr, tmp_path):
     (tmp_path / "bad.acr.json").write_text("{")
     (tmp_path / "part.acr.json").write_text("[]")
     done = vacr("attribute", "bad.acr.json")
@@ -391,8 +391,8 @@ def test_what_cannot_be_read_is_named(vacr, tmp_path):
     )
 
 
-@pytest.mark.usefixtures("two")
-def test_two_results_of_one_name_do_not_replace_each_other(vacr, tmp_path):
+@pytest.mark.usefixtures("attribute_two_sessions")
+def test_results_with_the_same_name_do_not_overwrite_each_other(vacr, tmp_path):
     for folder, name in (("x", "s"), ("y", "t")):
         (tmp_path / folder).mkdir()
         (tmp_path / f"{name}.jsonl").rename(tmp_path / folder / "same.jsonl")

@@ -1,4 +1,4 @@
-"""The command as a user has it: files, exit codes, what goes where."""
+"""The command as a user sees it: files, exit codes and streams."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ COMMAND = f"{shlex.quote(sys.executable)} -m vacr"
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
-def test_version_loads_nothing_else(vacr):
+def test_version_option_imports_little(vacr):
     assert vacr("--version").out == f"vacr {__version__}\n"
     assert vacr("-V").out == f"vacr {__version__}\n"
     loaded = subprocess.run(
@@ -79,7 +79,7 @@ def test_record_writes_into_the_current_folder(vacr, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claude-code.acr.json"]
 
 
-def test_record_to_a_file_a_folder_and_standard_output(vacr, tmp_path):
+def test_record_writes_to_a_file_a_folder_or_standard_output(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "x/y.json")
     vacr("record", CLAUDE, CODEX, "-o", "records/")
     printed = vacr("record", CLAUDE, "-o", "-")
@@ -94,13 +94,13 @@ def test_record_to_a_file_a_folder_and_standard_output(vacr, tmp_path):
     ]
 
 
-def test_record_from_standard_input(vacr, tmp_path):
+def test_record_reads_standard_input(vacr, tmp_path):
     done = vacr("record", "-", stdin=CODEX.read_bytes())
     assert done.returncode == 0
     assert (tmp_path / "stdin.acr.json").exists()
 
 
-def test_record_in_cbor_is_what_convert_makes(vacr, tmp_path):
+def test_record_and_convert_write_the_same_cbor(vacr, tmp_path):
     vacr("record", CLAUDE, CODEX)
     vacr("record", CLAUDE, CODEX, "--cbor", "-o", "direct/")
     vacr("convert", "claude-code.acr.json", "codex-cli.acr.json", "--to", "cbor")
@@ -115,7 +115,7 @@ def test_record_in_cbor_is_what_convert_makes(vacr, tmp_path):
     assert vacr("validate", "claude-code.acr.cbor").returncode == 0
 
 
-def test_record_result_for_programs(vacr):
+def test_record_reports_its_result_as_json(vacr):
     done = vacr("record", CLAUDE, "nothing.jsonl", "--format", "json")
     assert done.returncode == 3
     result = json.loads(done.out)
@@ -127,7 +127,7 @@ def test_record_result_for_programs(vacr):
     assert result["errors"][0]["error"] == "there is no such file"
 
 
-def test_recording_again_changes_nothing_and_a_grown_session_replaces(vacr, tmp_path):
+def test_recording_again_rewrites_only_grown_sessions(vacr, tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
     vacr("record", session)
@@ -144,7 +144,7 @@ def test_recording_again_changes_nothing_and_a_grown_session_replaces(vacr, tmp_
     assert vacr("record", session, "--overwrite").returncode == 0
 
 
-def test_nothing_is_written_into_the_agents_own_store(vacr, tmp_path):
+def test_session_folder_of_the_agent_is_not_written_to(vacr, tmp_path):
     store = tmp_path / "home" / ".claude" / "projects" / "x"
     store.mkdir(parents=True)
     shutil.copy(CLAUDE, store / "abc.jsonl")
@@ -160,7 +160,7 @@ def test_nothing_is_written_into_the_agents_own_store(vacr, tmp_path):
     )
 
 
-def test_sub_agents_are_recorded_beside_the_session(vacr, tmp_path):
+def test_sub_agents_are_recorded_next_to_the_session(vacr, tmp_path):
     project = FIXTURES / "claude" / "project"
     main = next(project.glob("3*.jsonl"))
     vacr("record", main, "-o", "out/")
@@ -175,7 +175,7 @@ def test_sub_agents_are_recorded_beside_the_session(vacr, tmp_path):
     assert vacr("validate", *(tmp_path / "out").iterdir()).returncode == 0
 
 
-def test_restore_gives_the_native_bytes_again(vacr, tmp_path):
+def test_restore_returns_the_native_bytes(vacr, tmp_path):
     project = FIXTURES / "claude" / "project"
     main = next(project.glob("3*.jsonl"))
     vacr("record", main, "--seal-source")
@@ -253,7 +253,7 @@ def test_restore_compares_names_once_each(tmp_path):
             _check_part_paths(tmp_path, [*paths, clash])
 
 
-def test_restore_replaces_nothing_unasked(vacr, tmp_path):
+def test_restore_overwrites_only_on_request(vacr, tmp_path):
     vacr("record", CLAUDE, "--seal-source")
     (tmp_path / "back").mkdir()
     (tmp_path / "back" / "claude-code.jsonl").write_text("mine")
@@ -262,7 +262,7 @@ def test_restore_replaces_nothing_unasked(vacr, tmp_path):
     assert vacr("restore", "claude-code.acr.json", "-o", "back/", "--overwrite").returncode == 0
 
 
-def test_validate_says_what_is_wrong_where_and_which_rule(vacr, tmp_path):
+def test_validate_reports_problem_place_and_rule(vacr, tmp_path):
     vacr("record", CLAUDE)
     assert (
         vacr("validate", "claude-code.acr.json").out
@@ -282,7 +282,7 @@ def test_validate_says_what_is_wrong_where_and_which_rule(vacr, tmp_path):
     assert set(finding) == {"pointer", "rule", "found", "expected"}
 
 
-def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
+def test_validate_detects_a_modified_record(vacr, tmp_path):
     vacr("record", CLAUDE)
     text = (tmp_path / "claude-code.acr.json").read_text()
     (tmp_path / "claude-code.acr.json").write_text(
@@ -293,7 +293,7 @@ def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
     assert "the record was modified" in done.out
 
 
-def test_validate_parts_rules_and_schemas(vacr, tmp_path):
+def test_validate_supports_parts_rules_and_schemas(vacr, tmp_path):
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     (tmp_path / "session.json").write_text(json.dumps(record["session"]))
@@ -316,7 +316,7 @@ def test_validate_parts_rules_and_schemas(vacr, tmp_path):
     assert "broken.cddl:1" in broken.err
 
 
-def test_validate_remarks_are_told_when_asked_and_count_when_strict(vacr):
+def test_validate_shows_remarks_with_v_and_counts_them_with_strict(vacr):
     shapes = FIXTURES / "claude" / "shapes.jsonl"
     vacr("record", shapes)
     assert vacr("validate", "shapes.acr.json").out.endswith("3 remarks)\n")
@@ -324,7 +324,7 @@ def test_validate_remarks_are_told_when_asked_and_count_when_strict(vacr):
     assert vacr("validate", "shapes.acr.json", "--strict").returncode == 5
 
 
-def test_unreadable_input_is_no_verdict(vacr, tmp_path):
+def test_unreadable_input_gets_no_verdict(vacr, tmp_path):
     (tmp_path / "twice.json").write_text('{"version":"3.0.0-draft","version":"3.0.0-draft"}')
     (tmp_path / "empty.json").write_bytes(b"")
     for name in ("twice.json", "empty.json", "missing.json"):
@@ -333,7 +333,7 @@ def test_unreadable_input_is_no_verdict(vacr, tmp_path):
         assert "unreadable" in done.err
 
 
-def test_strict_makes_drift_and_undecodable_lines_count(vacr, tmp_path):
+def test_strict_fails_on_drift_and_undecodable_lines(vacr, tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes(CLAUDE.read_bytes())
     assert vacr("record", session, "--strict").returncode == 0
@@ -349,7 +349,7 @@ def test_strict_makes_drift_and_undecodable_lines_count(vacr, tmp_path):
     assert vacr("record", session, "-q").err == ""
 
 
-def test_paths_that_cannot_be_read(vacr, tmp_path):
+def test_unreadable_paths_are_reported(vacr, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for name, message in (
         ("loop", "symbolic links go in a circle"),
@@ -362,7 +362,7 @@ def test_paths_that_cannot_be_read(vacr, tmp_path):
         assert message in done.err
 
 
-def test_one_bad_file_does_not_stop_the_others(vacr, tmp_path):
+def test_bad_file_does_not_stop_the_others(vacr, tmp_path):
     done = vacr("record", "missing", CLAUDE, EXAMPLES.parent / "README.md", CODEX)
     assert done.returncode == 3
     assert sorted(path.name for path in tmp_path.glob("*.acr.json")) == [
@@ -371,7 +371,7 @@ def test_one_bad_file_does_not_stop_the_others(vacr, tmp_path):
     ]
 
 
-def test_a_place_that_cannot_be_written(vacr, tmp_path):
+def test_unwritable_output_is_reported(vacr, tmp_path):
     (tmp_path / "file").write_text("x")
     done = vacr("record", CLAUDE, "-o", "file/x.json")
     assert done.returncode == 3
@@ -394,17 +394,17 @@ def test_a_place_that_cannot_be_written(vacr, tmp_path):
         ("nothing",),
     ],
 )
-def test_usage_errors(vacr, arguments):
+def test_usage_errors_exit_with_2(vacr, arguments):
     assert vacr(*arguments).returncode == 2
 
 
-def test_the_agent_may_be_named(vacr):
+def test_agent_can_be_named(vacr):
     assert vacr("record", CODEX, "--agent", "claude-code", "-o", "-", "-q").returncode == 0
     done = vacr("record", CODEX, "--agent", "nobody")
     assert "Known agents: claude-code, codex-cli" in done.err
 
 
-def test_every_option_has_a_variable(vacr, tmp_path):
+def test_options_can_be_set_by_variables(vacr, tmp_path):
     done = vacr(
         "record",
         CLAUDE,
@@ -417,7 +417,7 @@ def test_every_option_has_a_variable(vacr, tmp_path):
     assert (tmp_path / "from-env" / "claude-code.acr.cbor").exists()
 
 
-def test_schema_show_and_generate(vacr, tmp_path):
+def test_schema_is_shown_and_instances_are_generated(vacr, tmp_path):
     assert "verifiable-agent-record = {" in vacr("schema", "show").out
     assert "vendor-extension" in vacr("schema", "show", "--schema", "v2").out
     rule = vacr("schema", "show", "--rule", "token-usage").out
@@ -442,7 +442,7 @@ def test_schema_show_and_generate(vacr, tmp_path):
     assert document["seed"] == 3
 
 
-def test_completion(vacr):
+def test_completion_scripts_are_printed(vacr):
     for shell in ("bash", "zsh", "fish"):
         assert "_VACR_COMPLETE" in vacr("completion", shell).out
     done = vacr(
@@ -451,7 +451,7 @@ def test_completion(vacr):
     assert (done.out, done.err, done.returncode) == ("plain,record\n", "", 0)
 
 
-def test_a_session_that_has_lost_entries_replaces_nothing(vacr, tmp_path):
+def test_session_that_lost_entries_does_not_replace_its_record(vacr, tmp_path):
     session = tmp_path / "s.jsonl"
     whole = CLAUDE.read_bytes()
     session.write_bytes(whole)
@@ -465,13 +465,13 @@ def test_a_session_that_has_lost_entries_replaces_nothing(vacr, tmp_path):
     assert vacr("record", session, "--overwrite").returncode == 0
 
 
-def test_the_name_of_the_output_says_its_form(vacr, tmp_path):
+def test_name_of_the_output_selects_the_encoding(vacr, tmp_path):
     assert vacr("record", CLAUDE, "-o", "x.acr.cbor").returncode == 0
     assert (tmp_path / "x.acr.cbor").read_bytes()[:1] != b"{"
     assert vacr("record", CLAUDE, "--cbor", "-o", "x.acr.json").returncode == 2
 
 
-def test_a_closed_pipe_is_no_error(tmp_path):
+def test_closed_pipe_is_not_an_error(tmp_path):
     command = f'{COMMAND} record "{CLAUDE}" "{CODEX}" -o - | head -c 10'
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
@@ -482,7 +482,7 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     assert done.stderr == b""
 
 
-def test_names_cannot_drive_the_terminal(vacr, tmp_path):
+def test_names_cannot_control_the_terminal(vacr, tmp_path):
     session = tmp_path / "a\x1b[31mb.jsonl"
     session.write_bytes(CLAUDE.read_bytes() + b'{"type":"\\u001b[2Jnew"}\n')
     done = vacr("record", session)
@@ -490,7 +490,7 @@ def test_names_cannot_drive_the_terminal(vacr, tmp_path):
     assert "\\x1b" in done.err
 
 
-def test_the_command_is_installed(tmp_path):
+def test_command_is_installed(tmp_path):
     command = shutil.which("vacr", path=str(Path(sys.executable).parent))
     assert command
     assert subprocess.run(
@@ -506,7 +506,7 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "vacr", "rec
 
 
 @pytest.mark.usefixtures("terminals")
-def test_progress_is_shown_on_a_terminal_only(tmp_path):
+def test_progress_is_shown_only_on_a_terminal(tmp_path):
     command = [sys.executable, "-c", SPAWN, str(CLAUDE), str(CODEX)]
     done = subprocess.run(
         command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -517,7 +517,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path):
     assert b"codex-cli.acr.json: codex-cli 0.121.0, 22 entries" in done.stdout
 
 
-def test_an_output_never_costs_another_file(vacr, tmp_path):
+def test_output_never_overwrites_another_file(vacr, tmp_path):
     session = tmp_path / "self.jsonl"
     session.write_bytes(CLAUDE.read_bytes())
     (tmp_path / "notes.txt").write_text("mine")
@@ -530,7 +530,7 @@ def test_an_output_never_costs_another_file(vacr, tmp_path):
     assert vacr("record", session, "-o", "self.jsonl", "--overwrite").returncode == 2
 
 
-def test_two_sessions_of_one_name_do_not_replace_each_other(vacr, tmp_path):
+def test_sessions_with_the_same_name_do_not_overwrite_each_other(vacr, tmp_path):
     for folder, session in (("a", CLAUDE), ("b", CODEX)):
         (tmp_path / folder).mkdir()
         shutil.copy(session, tmp_path / folder / "s.jsonl")
@@ -558,7 +558,7 @@ def test_pipes_and_links_are_written_through(vacr, tmp_path):
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_sub_agents_that_are_named_are_not_recorded_twice(vacr, tmp_path):
+def test_named_sub_agents_are_recorded_once(vacr, tmp_path):
     shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "project")
     vacr("record", *sorted((tmp_path / "project").glob("*.jsonl")), "-o", "out/")
     sessions = [
@@ -568,7 +568,7 @@ def test_sub_agents_that_are_named_are_not_recorded_twice(vacr, tmp_path):
     assert len(sessions) == len(set(sessions)) == 4
 
 
-def test_a_sealed_source_that_is_out_of_date_is_told(vacr, tmp_path):
+def test_outdated_sealed_source_is_reported(vacr, tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
     vacr("record", session, "--seal-source")
@@ -579,7 +579,7 @@ def test_a_sealed_source_that_is_out_of_date_is_told(vacr, tmp_path):
     assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 0
 
 
-def test_a_changed_record_is_not_restored(vacr, tmp_path):
+def test_modified_record_is_not_restored(vacr, tmp_path):
     vacr("record", CLAUDE, "--seal-source")
     text = (tmp_path / "claude-code.acr.json").read_text()
     (tmp_path / "claude-code.acr.json").write_text(
@@ -591,7 +591,7 @@ def test_a_changed_record_is_not_restored(vacr, tmp_path):
     assert not (tmp_path / "back").exists()
 
 
-def test_an_id_that_cannot_be_checked_is_a_remark(vacr, tmp_path):
+def test_uncheckable_id_is_a_remark(vacr, tmp_path):
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     del record["recording-agent"]
@@ -604,7 +604,7 @@ def test_an_id_that_cannot_be_checked_is_a_remark(vacr, tmp_path):
     assert "recorded by 'an unnamed tool'" in vacr("validate", "b.json", "-v").err
 
 
-def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
+def test_exit_code_carries_the_verdict_if_output_is_not_read(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     names = " ".join(["bad.json"] * 3000)
     command = f"{COMMAND} validate {names} | head -1"
@@ -622,13 +622,13 @@ def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
 @pytest.mark.parametrize(
     ("verb", "code"), [("validate nowhere", 3), ("nothing", 2), ("schema show", 3)]
 )
-def test_where_nothing_can_be_said_the_exit_code_tells_all_the_same(tmp_path, verb, code):
+def test_exit_code_is_kept_if_both_streams_are_full(tmp_path, verb, code):
     line = f"{COMMAND} {verb} > /dev/full 2> /dev/full"
     assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == code
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
+def test_full_disk_is_reported_with_a_reason(tmp_path):
     for verb in (f'record "{CLAUDE}" -o -', "schema show"):
         done = subprocess.run(
             ["bash", "-c", f"{COMMAND} {verb} > /dev/full"],
@@ -640,7 +640,7 @@ def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
         assert b"No space left" in done.stderr
 
 
-def test_names_may_be_any_bytes_and_any_length(vacr, tmp_path):
+def test_file_names_of_any_bytes_and_length_are_supported(vacr, tmp_path):
     odd = os.fsencode(tmp_path) + b"/a\xff b.jsonl"
     Path(os.fsdecode(odd)).write_bytes(CLAUDE.read_bytes())
     done = vacr("record", os.fsdecode(odd), "--format", "json")
@@ -654,7 +654,7 @@ def test_names_may_be_any_bytes_and_any_length(vacr, tmp_path):
     assert (tmp_path / "back" / long.name).read_bytes() == CLAUDE.read_bytes()
 
 
-def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
+def test_record_and_native_session_are_not_confused(vacr):
     done = vacr("validate", CLAUDE)
     assert done.returncode == 3
     assert "vacr record" in done.err
@@ -664,7 +664,7 @@ def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
     assert "already a record" in done.err
 
 
-def test_the_wrong_agent_shows_as_drift(vacr):
+def test_wrong_agent_shows_as_drift(vacr):
     assert (
         vacr("record", CLAUDE, "--agent", "codex-cli", "-o", "x.json", "--strict").returncode == 5
     )
@@ -719,15 +719,15 @@ def test_every_option_of_every_verb_reads_its_variable(vacr):
 
     from vacr.cli import group
 
-    def leaves(command, prefix):
+    def list_leaf_commands(command, prefix):
         if isinstance(command, click.Group):
             context = click.Context(command)
             for name in command.list_commands(context):
-                yield from leaves(command.get_command(context, name), [*prefix, name])
+                yield from list_leaf_commands(command.get_command(context, name), [*prefix, name])
         else:
             yield command, prefix
 
-    for command, prefix in leaves(group, []):
+    for command, prefix in list_leaf_commands(group, []):
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 long = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
@@ -737,7 +737,7 @@ def test_every_option_of_every_verb_reads_its_variable(vacr):
     assert vacr("convert", "missing", VACR_CONVERT_TO="cbor").returncode == 3
 
 
-def test_a_sealed_source_is_not_replaced_by_that_of_another_session(vacr):
+def test_sealed_source_of_another_session_is_not_overwritten(vacr):
     assert vacr("record", CLAUDE, "-o", "col.json", "--seal-source").returncode == 0
     done = vacr("record", CODEX, "-o", "col.cbor", "--cbor", "--seal-source")
     assert done.returncode == 2
@@ -758,7 +758,7 @@ def test_a_sealed_source_is_not_replaced_by_that_of_another_session(vacr):
         {"sha-256": 5},
     ],
 )
-def test_a_manifest_that_makes_no_sense_is_refused(vacr, tmp_path, change):
+def test_malformed_manifest_is_refused(vacr, tmp_path, change):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["vacr"]["source"]["parts"][0] |= change
@@ -768,7 +768,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(vacr, tmp_path, change):
     assert not (tmp_path / "back").exists()
 
 
-def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
+def test_restore_follows_no_link_out_of_its_folder(vacr, tmp_path):
     main = next((FIXTURES / "claude" / "project").glob("3*.jsonl"))
     vacr("record", main, "--seal-source")
     (tmp_path / "victim").mkdir()
@@ -779,7 +779,7 @@ def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
     assert list((tmp_path / "victim").iterdir()) == []
 
 
-def test_closed_streams_are_no_bug(tmp_path):
+def test_closed_streams_are_handled(tmp_path):
     for command, code in (
         (f'record "{CLAUDE}" -o - >&-', 3),
         ("record - <&-", 3),
@@ -792,7 +792,7 @@ def test_closed_streams_are_no_bug(tmp_path):
     assert (tmp_path / "claude-code.acr.json").exists()
 
 
-def test_a_name_with_a_line_break_cannot_forge_lines(vacr, tmp_path):
+def test_name_with_a_line_break_cannot_forge_lines(vacr, tmp_path):
     session = tmp_path / "a\nb: valid.jsonl"
     session.write_bytes(CLAUDE.read_bytes() + b"broken\n")
     done = vacr("record", session)
@@ -800,7 +800,7 @@ def test_a_name_with_a_line_break_cannot_forge_lines(vacr, tmp_path):
     assert len(done.err.splitlines()) == 1
 
 
-def test_many_bad_lines_are_told_in_few(vacr, tmp_path):
+def test_many_bad_lines_are_summarised(vacr, tmp_path):
     (tmp_path / "abc.jsonl").write_bytes(CLAUDE.read_bytes() + b"x\n" * 500)
     done = vacr("record", "abc.jsonl")
     assert len(done.err.splitlines()) == 21
@@ -808,7 +808,7 @@ def test_many_bad_lines_are_told_in_few(vacr, tmp_path):
     assert more in done.err
 
 
-def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(vacr, tmp_path):
+def test_checks_do_not_depend_on_the_path_of_the_schema(vacr, tmp_path):
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["session"]["entries"][5]["id"] = record["session"]["entries"][4]["id"]
@@ -822,7 +822,7 @@ def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(va
         assert vacr("validate", "bad.json", *options).returncode == 1, options
 
 
-def test_a_users_schema_may_use_our_names_for_other_things(vacr, tmp_path):
+def test_schema_of_a_user_can_reuse_our_names(vacr, tmp_path):
     (tmp_path / "v3my.cddl").write_text(
         "verifiable-agent-record = any\nsigned-agent-record = { * tstr => any }\nsession-trace "
         "= [* int]\n"
@@ -836,7 +836,7 @@ def test_a_users_schema_may_use_our_names_for_other_things(vacr, tmp_path):
         assert vacr("validate", "x.json", "--schema", "v3my.cddl", "--rule", rule).returncode == 0
 
 
-def test_signed_records(vacr, tmp_path):
+def test_signed_records_are_validated(vacr, tmp_path):
     import cbor2
 
     from vacr.record.encoding import encode
@@ -873,7 +873,7 @@ def test_signed_records(vacr, tmp_path):
     )
 
 
-def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_path):
+def test_record_that_only_cbor_can_encode_does_not_stop_the_others(vacr, tmp_path):
     from vacr.record.encoding import encode
 
     vacr("record", CLAUDE)
@@ -890,7 +890,7 @@ def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_pat
     [("validate",), ("convert", "--to", "v2"), ("restore", "-o", "out/")],
     ids=lambda verb: verb[0],
 )
-def test_what_is_no_record_is_refused_with_a_place_and_a_next_step(vacr, verb):
+def test_refusal_of_a_file_names_the_place_and_the_next_step(vacr, verb):
     done = vacr(verb[0], CLAUDE, *verb[1:])
     assert done.returncode == 3
     told, hint = done.err.splitlines()
@@ -899,7 +899,7 @@ def test_what_is_no_record_is_refused_with_a_place_and_a_next_step(vacr, verb):
     assert "record" in hint
 
 
-def test_a_session_that_is_not_there_is_an_error(vacr, tmp_path):
+def test_missing_session_is_an_error(vacr, tmp_path):
     for place in (CLAUDE, FIXTURES / "opencode" / "storage"):
         done = vacr("record", place, "--session", "nobody's")
         assert done.returncode == 3
@@ -908,12 +908,12 @@ def test_a_session_that_is_not_there_is_an_error(vacr, tmp_path):
     assert not list(tmp_path.glob("*.acr.json"))
 
 
-def test_more_findings_than_are_told(vacr, tmp_path):
+def test_many_findings_are_limited(vacr, tmp_path):
     (tmp_path / "entries.json").write_text(json.dumps([{"type": 1}] * 200))
     assert "invalid, at least 100 findings\n" in vacr("validate", "entries.json").out
 
 
-def test_a_schema_or_version_that_is_not_there(vacr):
+def test_missing_schema_or_version_is_reported(vacr):
     assert (
         "A schema is v3, v2, v1 or a file in CDDL."
         in vacr("validate", CLAUDE, "--schema", "v4").err
@@ -926,13 +926,13 @@ def test_a_schema_or_version_that_is_not_there(vacr):
     "arguments",
     [("record", CLAUDE, "-o", ""), ("record", ""), ("convert", "", "--to", "v2"), ("validate", "")],
 )
-def test_an_empty_name_is_none(vacr, arguments):
+def test_empty_name_is_refused(vacr, arguments):
     done = vacr(*arguments)
     assert done.returncode == 2
     assert "The name is empty" in done.err
 
 
-def test_a_folder_of_records_is_validated(vacr, tmp_path):
+def test_records_of_a_folder_are_validated(vacr, tmp_path):
     vacr("record", EXAMPLES, "-o", "records/deep/")
     done = vacr("validate", "records")
     assert done.returncode == 0
@@ -947,12 +947,12 @@ def test_a_folder_of_records_is_validated(vacr, tmp_path):
     assert "none: unreadable: no records found" in done.err
 
 
-def test_a_sealed_source_is_mentioned(vacr):
+def test_sealed_source_is_mentioned(vacr):
     assert vacr("record", CLAUDE, "--seal-source").out.endswith("kB, source sealed\n")
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_records_on_standard_output_have_nothing_between_them(vacr, form):
+def test_records_on_standard_output_follow_each_other_directly(vacr, form):
     plain = vacr("record", CLAUDE, "examples", CODEX, "-o", "-")
     assert [
         json.loads(line)["session"]["agent-meta"]["cli-name"] for line in plain.out.splitlines()
@@ -963,7 +963,7 @@ def test_records_on_standard_output_have_nothing_between_them(vacr, form):
     assert vacr("record", CLAUDE, "examples", CODEX, "-o", "-", "--format", form).out == plain.out
 
 
-def test_an_error_about_any_name_is_told_to_programs(vacr, tmp_path):
+def test_json_reports_errors_about_any_file_name(vacr, tmp_path):
     name = os.fsdecode(b"a\xff")
     shutil.copy(CLAUDE, tmp_path / f"{name}.jsonl")
     (tmp_path / f"{name}.acr.json").write_text("something else")

@@ -1,6 +1,4 @@
-"""The same work on a real Dask cluster, of which a worker is killed in the middle: the same
-records, byte for byte.
-"""
+"""A real Dask cluster writes the same records, also if a worker is killed halfway."""
 
 import json
 import os
@@ -13,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from tests.cli import gate
-from tests.cli.test_record_folder import SESSIONS, tree
+from tests.cli.test_record_folder import SESSIONS, list_records
 
 pytestmark = pytest.mark.component
 
@@ -23,8 +21,8 @@ WAIT = 120
 
 
 @contextmanager
-def process(*command, cwd, log, **variables):
-    """Run a process until the end of the test, and no longer."""
+def run_process(*command, cwd, log, **variables):
+    """Run a process until the end of the test."""
     with log.open("wb") as file:
         started = subprocess.Popen(
             [sys.executable, "-m", *command],
@@ -46,7 +44,7 @@ def process(*command, cwd, log, **variables):
             started.wait()
 
 
-def until(condition, what):
+def wait_until(condition, what):
     end = time.monotonic() + WAIT
     while not condition():
         assert time.monotonic() < end, what
@@ -55,9 +53,7 @@ def until(condition, what):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Give a scheduler's address, two workers that know the reader of the sessions at the gate, and
-    the scheduler.
-    """
+    """Yield a scheduler's address, two workers that have the gated reader, and the scheduler."""
     gate.install(tmp_path / "plugins")
     variables = {
         "PYTHONPATH": str(tmp_path / "plugins"),
@@ -70,11 +66,11 @@ def cluster(tmp_path):
         def start(name, *command):
             log = tmp_path / f"{name}.log"
             return stack.enter_context(
-                process("dask", *command, cwd=tmp_path, log=log, **variables)
+                run_process("dask", *command, cwd=tmp_path, log=log, **variables)
             )
 
         scheduler = start("scheduler", "scheduler", "--port", "0", *loopback)
-        until(lambda: known.is_file() and known.stat().st_size, "the scheduler did not start")
+        wait_until(lambda: known.is_file() and known.stat().st_size, "the scheduler did not start")
         workers = [
             start(f"worker{n}", "worker", *loopback, "--nthreads", "1", "--no-nanny")
             for n in range(2)
@@ -82,7 +78,7 @@ def cluster(tmp_path):
         yield json.loads(known.read_text())["address"], workers, scheduler
 
 
-def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
+def test_killed_worker_does_not_change_the_records(vacr, tmp_path, cluster):
     address, workers, _ = cluster
     plugins = {"PYTHONPATH": str(tmp_path / "plugins")}
     (tmp_path / "in").mkdir()
@@ -101,8 +97,8 @@ def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
         "--format",
         "json",
     )
-    with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins) as run:
-        until(
+    with run_process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins) as run:
+        wait_until(
             lambda: (tmp_path / "gate0.reached").exists() or run.poll() is not None,
             "no task was begun",
         )
@@ -118,8 +114,8 @@ def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
     )
     assert len(document["records"]) == SESSIONS
     assert vacr("record", "in", "-o", "near/", "--jobs", 1, **plugins).returncode == 0
-    assert tree(tmp_path / "far") == tree(tmp_path / "near")
-    assert len(tree(tmp_path / "far")) == SESSIONS
+    assert list_records(tmp_path / "far") == list_records(tmp_path / "near")
+    assert len(list_records(tmp_path / "far")) == SESSIONS
     again = vacr(
         "record",
         tmp_path / "in",
@@ -134,7 +130,7 @@ def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
     assert {record["state"] for record in json.loads(again.out)["records"]} == {"unchanged"}
 
 
-def test_a_scheduler_that_dies_is_told_of_and_the_work_goes_on_elsewhere(vacr, tmp_path, cluster):
+def test_killed_scheduler_is_reported_and_work_continues_locally(vacr, tmp_path, cluster):
     address, _, scheduler = cluster
     plugins = {"PYTHONPATH": str(tmp_path / "plugins")}
     (tmp_path / "in").mkdir()
@@ -151,8 +147,8 @@ def test_a_scheduler_that_dies_is_told_of_and_the_work_goes_on_elsewhere(vacr, t
         address,
     )
     quick = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2 s"}
-    with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins, **quick) as run:
-        until(
+    with run_process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins, **quick) as run:
+        wait_until(
             lambda: (tmp_path / "gate.reached").exists() or run.poll() is not None,
             "no task was begun",
         )
@@ -162,10 +158,10 @@ def test_a_scheduler_that_dies_is_told_of_and_the_work_goes_on_elsewhere(vacr, t
     assert "the cluster was lost" in (tmp_path / "run.log").read_text()
     (tmp_path / "gate").touch()
     assert vacr("record", "in", "-o", "out/", **plugins).returncode == 0
-    assert len(tree(tmp_path / "out")) == SESSIONS
+    assert len(list_records(tmp_path / "out")) == SESSIONS
 
 
-def test_no_cluster_is_told_with_the_exit_code_for_it(vacr, tmp_path):
+def test_unreachable_cluster_exits_with_its_code(vacr, tmp_path):
     (tmp_path / "in").mkdir()
     done = vacr("record", "in", "-o", "out/", "--cluster", "tcp://127.0.0.1:9")
     assert done.returncode == 4

@@ -1,4 +1,4 @@
-"""`vacr convert --to v1|v2|v3`: which file is written, what is told, and what is refused."""
+"""`vacr convert --to v1|v2|v3`: written files, messages and refusals."""
 
 import json
 
@@ -12,8 +12,8 @@ CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
 @pytest.fixture
-def attributed(vacr, tmp_path):
-    """Give a record with a file attribution."""
+def attributed_record(vacr, tmp_path):
+    """Return a record with a file attribution."""
     vacr("record", CLAUDE, "-o", "full.acr.json")
     record = json.loads((tmp_path / "full.acr.json").read_bytes())
     ranges = [{"start-line": 1, "end-line": 2, "content-hash": "ab"}]
@@ -24,7 +24,7 @@ def attributed(vacr, tmp_path):
     return "full.acr.json"
 
 
-def test_to_version_2_and_back_gives_the_same_bytes(vacr, tmp_path):
+def test_conversion_to_version_2_and_back_keeps_the_bytes(vacr, tmp_path):
     vacr("record", CLAUDE, CODEX)
     for form in ("json", "cbor"):
         vacr("convert", "claude-code.acr.json", "codex-cli.acr.json", "--to", form, "-o", "in/")
@@ -45,7 +45,7 @@ def test_to_version_2_and_back_gives_the_same_bytes(vacr, tmp_path):
             ).read_bytes()
 
 
-def test_a_change_shows_in_version_2_as_well(vacr, tmp_path):
+def test_modification_is_detected_in_version_2(vacr, tmp_path):
     vacr("record", CLAUDE)
     vacr("convert", "claude-code.acr.json", "--to", "v2")
     path = tmp_path / "claude-code.v2.acr.json"
@@ -70,7 +70,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("given", "to", "written"), NAMES)
-def test_names(vacr, tmp_path, given, to, written):
+def test_names_of_converted_records(vacr, tmp_path, given, to, written):
     data = encode(V1, "cbor" if given.endswith("cbor") else "json")
     if given != "-":
         (tmp_path / given).write_bytes(data)
@@ -84,7 +84,7 @@ def test_names(vacr, tmp_path, given, to, written):
     ("to", "output"),
     [("v2", "a.acr.cbor"), ("v3", "a.cbor"), ("cbor", "a.acr.json"), ("json", "a.cbor")],
 )
-def test_a_name_of_the_other_form_is_refused(vacr, tmp_path, to, output):
+def test_name_of_the_other_encoding_is_refused(vacr, tmp_path, to, output):
     vacr("record", CLAUDE)
     done = vacr("convert", "claude-code.acr.json", "--to", to, "-o", output)
     assert done.returncode == 2
@@ -92,7 +92,7 @@ def test_a_name_of_the_other_form_is_refused(vacr, tmp_path, to, output):
     assert not (tmp_path / output).exists()
 
 
-def test_no_other_file_is_lost(vacr, tmp_path):
+def test_other_files_are_not_overwritten(vacr, tmp_path):
     (tmp_path / "a.v2.acr.json").write_bytes(encode(V1))
     (tmp_path / "a.acr.json").write_text("mine")
     refused = vacr("convert", "a.v2.acr.json", "--to", "v3")
@@ -103,7 +103,7 @@ def test_no_other_file_is_lost(vacr, tmp_path):
     assert vacr("convert", "a.v2.acr.json", "--to", "v3", "--overwrite").returncode == 0
 
 
-def test_version_1_and_back_on_standard_output(vacr):
+def test_version_1_and_back_through_standard_output(vacr):
     data = encode(V1)
     for version in ("v3", "v2"):
         newer = vacr("convert", "-", "--to", version, "-o", "-", stdin=data).stdout
@@ -116,27 +116,27 @@ def test_version_1_and_back_on_standard_output(vacr):
     "agent",
     ["claude-code.jsonl", "codex-cli.jsonl", "gemini-cli.jsonl", "opencode.json", "cursor.jsonl"],
 )
-def test_every_agents_record_is_valid_in_version_2(vacr, agent):
+def test_records_of_every_agent_are_valid_in_version_2(vacr, agent):
     vacr("record", EXAMPLES / agent, "-o", "a.acr.json")
     vacr("convert", "a.acr.json", "--to", "v2")
     assert vacr("validate", "a.v2.acr.json").returncode == 0
 
 
-def test_what_version_1_leaves_behind_is_told(vacr, attributed):
-    done = vacr("convert", attributed, "--to", "v1")
+def test_losses_in_version_1_are_reported(vacr, attributed_record):
+    done = vacr("convert", attributed_record, "--to", "v1")
     assert done.returncode == 0
     assert "/session/entries (20 entries)" in done.err
-    told = json.loads(vacr("convert", attributed, "--to", "v1", "--format", "json").out)["records"][
-        0
-    ]
+    told = json.loads(vacr("convert", attributed_record, "--to", "v1", "--format", "json").out)[
+        "records"
+    ][0]
     assert "/session/entries" in told["left-behind"]
     assert told["state"] == "unchanged"
-    assert vacr("convert", attributed, "--to", "v1", "-q").err == ""
-    assert vacr("convert", attributed, "--to", "v2").err == ""
-    assert vacr("convert", attributed, "--to", "v1", "-o", "-").err == done.err
+    assert vacr("convert", attributed_record, "--to", "v1", "-q").err == ""
+    assert vacr("convert", attributed_record, "--to", "v2").err == ""
+    assert vacr("convert", attributed_record, "--to", "v1", "-o", "-").err == done.err
 
 
-def test_without_an_attribution_there_is_nothing_to_write(vacr, tmp_path):
+def test_version_1_needs_an_attribution(vacr, tmp_path):
     vacr("record", CLAUDE)
     done = vacr("convert", "claude-code.acr.json", "--to", "v1")
     assert done.returncode == 1
@@ -148,7 +148,7 @@ def test_without_an_attribution_there_is_nothing_to_write(vacr, tmp_path):
 @pytest.mark.parametrize(
     "value", [[], {}, {"version": "3.0"}, {"version": "9"}, 5, {"entries": []}]
 )
-def test_what_is_no_record_is_refused(vacr, value):
+def test_files_that_are_not_records_are_refused(vacr, value):
     done = vacr("convert", "-", "--to", "v2", "--format", "json", stdin=json.dumps(value).encode())
     assert done.returncode == 1
     (error,) = json.loads(done.out)["errors"]
@@ -164,7 +164,7 @@ def test_integer_keys_stay_in_cbor(vacr, tmp_path):
     assert "/session/vendor-ext/data" in refused.err
 
 
-def test_nothing_is_written_that_is_too_deep(vacr, tmp_path):
+def test_too_deep_record_is_not_written(vacr, tmp_path):
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     deep = 0
@@ -176,7 +176,7 @@ def test_nothing_is_written_that_is_too_deep(vacr, tmp_path):
     assert "nested deeper than" in done.err
 
 
-def test_the_schema_of_version_1_is_shown_and_made(vacr, tmp_path):
+def test_schema_of_version_1_is_shown_and_generated(vacr, tmp_path):
     assert "agent-convo-record = {" in vacr("schema", "show", "--schema", "v1").out
     (tmp_path / "a.json").write_bytes(
         vacr("schema", "generate", "--schema", "v1", "--seed", "4").stdout
@@ -184,7 +184,7 @@ def test_the_schema_of_version_1_is_shown_and_made(vacr, tmp_path):
     assert vacr("validate", "a.json").out == "a.json: valid (agent-convo-record, schema v1)\n"
 
 
-def test_what_needs_no_conversion_is_told(vacr, tmp_path):
+def test_unneeded_conversion_is_reported(vacr, tmp_path):
     vacr("record", CLAUDE)
     done = vacr("convert", "claude-code.acr.json", "--to", "v3")
     assert done.out.endswith("kB, unchanged\n")
@@ -195,7 +195,7 @@ def test_what_needs_no_conversion_is_told(vacr, tmp_path):
     assert done.err == "claude-code.acr.json: already JSON; written again in canonical form\n"
 
 
-def test_a_record_without_a_version_says_so(vacr):
+def test_record_without_a_version_is_reported(vacr):
     done = vacr("convert", "-", "--to", "v2", "-o", "-", stdin=b'{"id":"x","session":{}}')
     assert done.returncode == 1
     assert 'missing member "version"' in done.err

@@ -1,5 +1,5 @@
-"""`vacr endorse` without a TPM: what is refused, and what is never written over. With one:
-tests/evidence/test_walkthrough.py.
+"""`vacr endorse` without a TPM: refusals, and files that are never overwritten. The tests with a
+TPM are in tests/evidence/test_walkthrough.py.
 """
 
 import pytest
@@ -45,14 +45,14 @@ def folder(tmp_path, vacr):
     return tmp_path
 
 
-def test_a_maker_who_is_not_trusted_gets_no_challenge(vacr, folder):
+def test_untrusted_maker_gets_no_challenge(vacr, folder):
     done = vacr(*CHALLENGE, "--ek-root", "other.pem")
     assert (done.returncode, "does not lead to a trusted maker" in done.err) == (1, True)
     assert not (folder / "secret.cbor").exists()
     assert not (folder / "challenge.cbor").exists()
 
 
-def test_the_secret_is_for_its_owner_and_never_written_over(vacr, folder):
+def test_secret_is_private_and_never_overwritten(vacr, folder):
     done = vacr(*CHALLENGE, "--ek-root", "maker.pem")
     assert done.returncode == 0, done.err
     assert (folder / "secret.cbor").stat().st_mode & 0o777 == 0o600
@@ -63,7 +63,7 @@ def test_the_secret_is_for_its_owner_and_never_written_over(vacr, folder):
     assert (folder / "secret.cbor").read_bytes() == before
 
 
-def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
+def test_wrong_answer_is_not_endorsed(vacr, folder):
     confirm = ("--secret", "kept.cbor", "--key", "keys/signing.pem", "-o", "endorsement.cbor")
     done = vacr("endorse", "confirm", "wrong.cbor", *confirm)
     assert (done.returncode, "not in that TPM" in done.err) == (1, True)
@@ -73,7 +73,7 @@ def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
     assert (again.returncode, "endorsement.cbor already exists" in again.err) == (2, True)
 
 
-def test_messages_in_each_others_places(vacr, folder):
+def test_swapped_messages_are_refused(vacr, folder):
     done = vacr("endorse", "answer", "request.cbor", "-o", "x.cbor")
     assert (done.returncode, "request.cbor: not a file of the step 'challenge'" in done.err) == (
         3,

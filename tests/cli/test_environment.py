@@ -1,6 +1,4 @@
-"""What a verb prints does not depend on variables of the environment that have nothing to do with
-it.
-"""
+"""The output of a verb does not depend on unrelated environment variables."""
 
 import functools
 import subprocess
@@ -54,15 +52,15 @@ def run(verb, place, variables):
 
 
 @pytest.fixture(scope="module")
-def usual(material):
-    """Return what a verb that writes no file prints in the smallest environment."""
+def compute_usual_output(material):
+    """Return the output of a verb that writes no file, in the smallest environment."""
     return functools.cache(lambda verb: run(verb, material, {}))
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("verb", ["list", "show", "blame", "verify"])
-def test_odd_variables_change_nothing(material, usual, verb, odd):
-    done, expected = run(verb, material, ODD[odd]), usual(verb)
+def test_odd_variables_do_not_change_the_output(material, compute_usual_output, verb, odd):
+    done, expected = run(verb, material, ODD[odd]), compute_usual_output(verb)
     assert (done.returncode, done.stdout, done.stderr) == (
         expected.returncode,
         expected.stdout,
@@ -71,7 +69,7 @@ def test_odd_variables_change_nothing(material, usual, verb, odd):
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_variables_do_not_hinder_capturing(folder, odd):
+def test_odd_variables_do_not_stop_capturing(folder, odd):
     done = run("watch", folder, ODD[odd])
     assert done.returncode == 0, done.stderr
     assert list((folder / "home" / ".local" / "state" / "vacr" / "sealed").rglob("*.cose"))
@@ -79,14 +77,14 @@ def test_odd_variables_do_not_hinder_capturing(folder, odd):
 
 @pytest.mark.parametrize("encoding", ["latin-1", "latin-1:surrogateescape", "cp1252"])
 @pytest.mark.parametrize(("verb", "escaped"), [("verify", rb"\u2713"), ("show", rb"\U0001f9fe")])
-def test_characters_that_an_encoding_lacks_are_escaped(folder, verb, escaped, encoding):
+def test_characters_outside_the_encoding_are_escaped(folder, verb, escaped, encoding):
     done = run(verb, folder, {"PYTHONIOENCODING": encoding})
     assert (done.returncode, done.stderr) == (0, b"")
     assert escaped in done.stdout
 
 
 @pytest.mark.parametrize("home", [None, "", NOWHERE, "not/absolute"])
-def test_a_home_that_is_missing_or_odd_is_no_bug(folder, home):
+def test_missing_or_odd_home_is_handled(folder, home):
     variables = environment_in(folder) | {"HOME": home or ""}
     if home is None:
         del variables["HOME"]

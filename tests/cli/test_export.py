@@ -1,4 +1,4 @@
-"""`vacr export` and `vacr import`: which files are written, what is told, and what is refused."""
+"""`vacr export` and `vacr import`: written files, messages and refusals."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ TRAJECTORY = {
 }
 
 
-def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_path):
+def test_export_is_named_after_its_record_and_refers_to_it(vacr, tmp_path):
     vacr("record", CLAUDE)
     done = vacr("export", "claude-code.acr.json", "--to", "atif")
     assert done.returncode == 0
@@ -38,7 +38,7 @@ def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_pat
     )
 
 
-def test_a_folder_gives_a_file_each(vacr, tmp_path):
+def test_folder_is_exported_to_one_file_per_record(vacr, tmp_path):
     vacr("record", EXAMPLES, "-o", "records/")
     done = vacr("export", "records", "--to", "atif", "-o", "out/", "--format", "json")
     told = json.loads(done.out)
@@ -48,7 +48,7 @@ def test_a_folder_gives_a_file_each(vacr, tmp_path):
     assert "5 records, 0 failures" in done.err
 
 
-def test_what_cannot_be_read_keeps_nothing_else_back(vacr, tmp_path):
+def test_unreadable_record_does_not_stop_the_others(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     (tmp_path / "records" / "bad.acr.json").write_text("{")
     done = vacr("export", "records", "--to", "atif", "-o", "out/")
@@ -57,7 +57,7 @@ def test_what_cannot_be_read_keeps_nothing_else_back(vacr, tmp_path):
     assert (tmp_path / "out" / "claude-code.atif.json").exists()
 
 
-def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
+def test_modified_record_is_not_exported(vacr, tmp_path):
     vacr("record", CLAUDE)
     path = tmp_path / "claude-code.acr.json"
     path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
@@ -66,7 +66,7 @@ def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
     assert "the record was modified: its id does not match its content" in done.err
 
 
-def test_several_do_not_go_into_one_file(vacr, tmp_path):
+def test_several_records_need_an_output_folder(vacr, tmp_path):
     done = vacr("export", CLAUDE, CODEX, "--to", "atif", "-o", "one.json")
     assert done.returncode == 2
     assert "Add a slash to make it a folder: -o" in done.err
@@ -75,7 +75,7 @@ def test_several_do_not_go_into_one_file(vacr, tmp_path):
     assert not (tmp_path / "one.json").exists()
 
 
-def test_filters_are_told(vacr):
+def test_filters_are_reported(vacr):
     done = vacr("export", CLAUDE, "--to", "atif", "--only", "user", "-o", "-")
     assert {step["source"] for step in json.loads(done.out)["steps"]} == {"user"}
     assert "rows removed by the filters" in done.err
@@ -84,14 +84,14 @@ def test_filters_are_told(vacr):
     assert "filters" in nothing.err
 
 
-def test_what_is_there_is_not_lost(vacr, tmp_path):
+def test_existing_output_is_not_overwritten(vacr, tmp_path):
     (tmp_path / "claude-code.atif.json").write_text("mine")
     assert vacr("export", CLAUDE, "--to", "atif").returncode == 2
     assert (tmp_path / "claude-code.atif.json").read_text() == "mine"
     assert vacr("export", CLAUDE, "--to", "atif", "--overwrite").returncode == 0
 
 
-def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
+def test_trajectory_survives_a_round_trip(vacr, tmp_path):
     (tmp_path / "run.atif.json").write_text(json.dumps(TRAJECTORY, indent=2))
     done = vacr("import", "run.atif.json")
     assert done.out.startswith("run.acr.json: 1 entry")
@@ -100,7 +100,7 @@ def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
     assert json.loads(vacr("export", "run.acr.json", "--to", "atif", "-o", "-").out) == TRAJECTORY
 
 
-def test_what_failed_has_failed_after_a_round_trip(vacr):
+def test_failed_calls_survive_a_round_trip(vacr):
     assert (
         vacr(
             "export", EXAMPLES / "claude-code.jsonl", "--to", "atif", "-o", "a.atif.json"
@@ -116,7 +116,7 @@ def test_what_failed_has_failed_after_a_round_trip(vacr):
     )
 
 
-def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
+def test_folder_of_documents_becomes_a_folder_of_records(vacr, tmp_path):
     for name in ("claude-code.jsonl", "codex-cli.jsonl"):
         done = vacr(
             "export",
@@ -139,7 +139,7 @@ def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
     assert (done.returncode, "files that end in .atif.json" in done.err) == (3, True)
 
 
-def test_standard_input(vacr, tmp_path):
+def test_standard_input_is_imported(vacr, tmp_path):
     data = json.dumps(TRAJECTORY).encode()
     told = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
     assert (told["from"], told["output"]) == ("atif", "stdin.acr.json")
@@ -157,7 +157,7 @@ def test_standard_input(vacr, tmp_path):
         (b"", 3, "no JSON value"),
     ],
 )
-def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
+def test_unimportable_documents_are_reported(vacr, tmp_path, data, exit_code, told):
     (tmp_path / "x.json").write_bytes(data)
     done = vacr("import", "x.json")
     assert done.returncode == exit_code
@@ -165,7 +165,7 @@ def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
     assert told in done.err
 
 
-def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
+def test_signed_statement_names_commit_and_file(vacr, tmp_path):
     vacr("key", "generate", "-o", "keys/")
     vacr("attribute", CLAUDE, "-o", "a.acr.json")
     done = vacr(
@@ -199,14 +199,14 @@ def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
         (["--to", "agent-trac"], "agent-trace"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(vacr, tmp_path, arguments, told):
+def test_meaningless_options_are_refused(vacr, tmp_path, arguments, told):
     done = vacr("export", CLAUDE, *arguments)
     assert done.returncode == 2
     assert told in done.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_note_through_standard_output(vacr, tmp_path):
+def test_note_is_written_to_standard_output(vacr, tmp_path):
     vacr("attribute", CLAUDE, "-o", "a.acr.json")
     note = vacr("export", "a.acr.json", "--to", "git-ai-notes", "-o", "-", "--commit", "b" * 40)
     assert note.out.startswith("total.py\n  s_")
@@ -217,7 +217,7 @@ def test_a_note_through_standard_output(vacr, tmp_path):
     assert vacr("export", "note.acr.json", "--to", "git-ai-notes", "-o", "-").out == note.out
 
 
-def test_traces_one_a_line_become_records_each(vacr, tmp_path):
+def test_each_line_of_traces_becomes_a_record(vacr, tmp_path):
     vacr("attribute", CLAUDE, "-o", "a.acr.json")
     vacr("attribute", CODEX, "-o", "b.acr.json")
     lines = vacr("export", "a.acr.json", "b.acr.json", "--to", "agent-trace", "-o", "-").stdout

@@ -52,7 +52,7 @@ BUFFERING = {"buffered": {}, "unbuffered": {"PYTHONUNBUFFERED": "1"}}
 each_buffering = pytest.mark.parametrize("variables", BUFFERING.values(), ids=BUFFERING)
 
 
-def test_no_verb_is_missing_from_the_table():
+def test_table_has_every_verb():
     assert {*VERBS, *SERVERS} == set(list_verbs())
 
 
@@ -63,9 +63,7 @@ def test_the_readme_lists_the_exit_codes():
 
 @functools.cache
 def fork_server(buffering):
-    """Start an interpreter whose standard streams are buffered, or not; starting it takes seconds,
-    so it is kept.
-    """
+    """Start an interpreter with buffered or unbuffered streams, once: it takes seconds."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
@@ -79,7 +77,7 @@ def forking(request):
 
 @contextlib.contextmanager
 def closed_pipe():
-    """Open a pipe that nobody reads."""
+    """Open a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -90,7 +88,7 @@ def closed_pipe():
 
 @contextlib.contextmanager
 def full_device():
-    """Open a device on which there is never any room."""
+    """Open a device that is always full."""
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
     handle = os.open("/dev/full", os.O_WRONLY)
@@ -101,7 +99,7 @@ def full_device():
 
 
 class Ending(NamedTuple):
-    """How a call ends when all writes succeed."""
+    """The exit code and output of a call whose writes all succeed."""
 
     code: int
     result_size: int
@@ -116,8 +114,8 @@ def run(forking, place, call, stdout, stderr):
 
 
 @pytest.fixture(scope="module")
-def usual(material, tmp_path_factory):
-    """Return how a call ends when all writes succeed."""
+def compute_usual_ending(material, tmp_path_factory):
+    """Return a function that runs a call whose writes all succeed."""
     known = {}
     forking = fork_server("buffered")
 
@@ -128,7 +126,7 @@ def usual(material, tmp_path_factory):
             with (place / "out").open("w+b") as out, (place / "err").open("w+b") as err:
                 code = run(forking, place, call, out.fileno(), err.fileno())
                 sizes = out.seek(0, os.SEEK_END), err.seek(0, os.SEEK_END)
-            assert any(sizes), f"{call} prints nothing, so nothing is tested"
+            assert any(sizes), f"{call} prints nothing: it tests nothing"
             known[call] = Ending(code, *sizes)
         return known[call]
 
@@ -146,8 +144,10 @@ def usual(material, tmp_path_factory):
     indirect=["forking"],
 )
 @pytest.mark.parametrize("call", CALLS)
-def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):
-    code, result_size, _ = usual(call)
+def test_full_device_ends_in_a_documented_code(
+    forking, folder, compute_usual_ending, call, failing
+):
+    code, result_size, _ = compute_usual_ending(call)
     loses_result = result_size and failing != "messages"
     with full_device() as full, (folder / "kept").open("w+b") as kept:
         stdout = kept.fileno() if failing == "messages" else full
@@ -162,14 +162,14 @@ def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing
 
 @pytest.mark.parametrize("forking", ["buffered"], indirect=True)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, call):
+def test_closed_pipe_does_not_change_the_exit_code(forking, folder, compute_usual_ending, call):
     with closed_pipe() as pipe:
-        assert run(forking, folder, call, pipe, pipe) == usual(call).code
+        assert run(forking, folder, call, pipe, pipe) == compute_usual_ending(call).code
 
 
 @pytest.mark.parametrize("forking", ["unbuffered"], indirect=True)
-def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):
-    """Unlike /dev/full, a disk may take the beginning of a text and refuse the rest."""
+def test_full_disk_ends_in_a_documented_code(forking, material, tmp_path, compute_usual_ending):
+    """Unlike /dev/full, a disk can accept the start of a text and refuse the rest."""
     room = 1 << 12
     with small_disk(tmp_path / "small") as disk:
         printed = disk / "printed"
@@ -180,13 +180,13 @@ def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usua
             shutil.copytree(material, place, symlinks=True)
             with printed.open("r+b") as file, (place / "messages").open("wb") as messages:
                 ended = run(forking, place, call, file.fileno(), messages.fileno())
-            code, size, _ = usual(call)
+            code, size, _ = compute_usual_ending(call)
             assert ended == (UNWRITABLE if size > room else code), call
 
 
 @each_buffering
 @pytest.mark.parametrize("call", ["list", "verify", "version", "completion"])
-def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):
+def test_real_process_ends_like_a_fork(folder, compute_usual_ending, call, variables):
     command = [sys.executable, "-m", "vacr", *CALLS[call]]
     settings = {"cwd": folder, "env": environment_in(folder) | variables}
     with full_device() as full:
@@ -195,27 +195,27 @@ def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):
         )
         assert (
             subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode
-            == usual(call).code
+            == compute_usual_ending(call).code
         )
     with closed_pipe() as pipe:
         assert (
             subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode
-            == usual(call).code
+            == compute_usual_ending(call).code
         )
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, **settings)
-        assert (done.returncode, done.stderr) == (usual(call).code, b"")
+        assert (done.returncode, done.stderr) == (compute_usual_ending(call).code, b"")
 
 
 @each_buffering
 @pytest.mark.parametrize("verb", SERVERS)
-def test_a_server_whose_address_cannot_be_printed_stops(folder, verb, variables):
+def test_server_stops_if_it_cannot_print_its_address(folder, verb, variables):
     with full_device() as full, serving(folder, verb, 0, full, variables) as server:
         assert server.wait() == UNWRITABLE
 
 
 @each_buffering
 @pytest.mark.parametrize("verb", SERVERS)
-def test_a_server_goes_on_when_nobody_reads(folder, verb, variables):
+def test_server_continues_if_its_output_is_not_read(folder, verb, variables):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with closed_pipe() as pipe, serving(folder, verb, port, pipe, variables) as server:
@@ -255,8 +255,8 @@ def wait_for_server(server, port):
 
 
 @each_buffering
-def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, variables):
-    """A terminal that takes nothing more must not stop the progress bar that draws on it."""
+def test_unwritable_messages_do_not_stop_a_long_run(material, tmp_path, variables):
+    """A terminal that accepts no more output must not stop the progress bar."""
     controller, terminal = os.openpty()
     try:
         tty.setraw(terminal)
@@ -278,7 +278,7 @@ def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, va
 
 @each_buffering
 @pytest.mark.parametrize("call", ["version", "help", "list", "schema show"])
-def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):
+def test_ctrl_c_ends_a_blocked_write(folder, call, variables):
     reading, writing = os.pipe()
     try:
         os.set_blocking(writing, False)
@@ -301,7 +301,7 @@ def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):
 
 
 def wait_until_asleep(pid):
-    """Wait until a process has been asleep for a while: it waits for a pipe."""
+    """Wait until a process has been asleep for a while, because it waits for a pipe."""
     naps = 0
     while naps < 4:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -310,7 +310,7 @@ def wait_until_asleep(pid):
 
 
 @each_buffering
-def test_ctrl_c_is_130_even_if_it_cannot_be_said(folder, variables):
+def test_ctrl_c_exits_with_130_if_the_message_cannot_be_written(folder, variables):
     command = [sys.executable, "-m", "vacr", "record", "-", "-o", "-"]
     settings = {"cwd": folder, "env": environment_in(folder) | variables, "stdin": subprocess.PIPE}
     with (

@@ -1,6 +1,4 @@
-"""Names that sessions give themselves, and names in a folder: nothing is written elsewhere, over
-another, or not at all.
-"""
+"""Hostile names of sessions and files cannot redirect, overwrite or suppress an output."""
 
 import json
 
@@ -21,17 +19,16 @@ HOSTILE = {
 }
 
 
-def two_sessions(name: str) -> bytes:
-    """Give a stream of two sessions, of which one has a name of its own choice."""
+def build_two_sessions(name: str) -> bytes:
+    """Return a stream of two sessions, the second with a chosen name."""
     return f"{DUMP}\n{DUMP.replace(OWN, name)}".encode()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_session_from_a_pipe_is_written_where_the_user_said(vacr, tmp_path, verb, name):
-    done = vacr(*VERBS[verb], "-", "-o", "a/b/c/d/", stdin=two_sessions(HOSTILE[name]))
-    # With the ending of an attributed record, a name of the greatest length is too long: that is
-    # told.
+def test_session_from_a_pipe_is_written_to_the_chosen_folder(vacr, tmp_path, verb, name):
+    done = vacr(*VERBS[verb], "-", "-o", "a/b/c/d/", stdin=build_two_sessions(HOSTILE[name]))
+    # With the ending of an attributed record, the longest name becomes too long, which is an error.
     assert done.returncode == (3 if (verb, name) == ("attribute", "long") else 0), done.err
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert written
@@ -39,8 +36,8 @@ def test_a_session_from_a_pipe_is_written_where_the_user_said(vacr, tmp_path, ve
 
 
 @pytest.mark.parametrize("options", [[], ["--overwrite"]])
-def test_sessions_of_one_file_are_exported_under_names_of_their_own(vacr, tmp_path, options):
-    (tmp_path / "both.jsonl").write_bytes(two_sessions("other"))
+def test_sessions_of_one_file_are_exported_under_their_own_names(vacr, tmp_path, options):
+    (tmp_path / "both.jsonl").write_bytes(build_two_sessions("other"))
     done = vacr(
         "export", "both.jsonl", "--to", "markdown", "-o", "out/", "--format", "json", *options
     )
@@ -53,7 +50,7 @@ def test_sessions_of_one_file_are_exported_under_names_of_their_own(vacr, tmp_pa
     )
 
 
-def test_records_of_one_name_are_exported_side_by_side(vacr, tmp_path):
+def test_records_with_the_same_name_get_separate_exports(vacr, tmp_path):
     vacr("record", EXAMPLES / "claude-code.jsonl", "-o", "records/a.acr.json")
     vacr("attribute", "records/a.acr.json", "-o", "records/")
     vacr("record", EXAMPLES / "codex-cli.jsonl", "-o", "records/A.acr.json")
@@ -62,7 +59,7 @@ def test_records_of_one_name_are_exported_side_by_side(vacr, tmp_path):
     assert "unchanged" in vacr("export", "records", "--to", "html", "-o", "out/").out
 
 
-def test_traces_of_one_id_are_imported_side_by_side(vacr, tmp_path):
+def test_traces_with_the_same_id_get_separate_records(vacr, tmp_path):
     ranges = [{"ranges": [{"start_line": 1, "end_line": 2}]}]
     trace = {
         "version": "0.1.0",
@@ -84,7 +81,7 @@ def test_traces_of_one_id_are_imported_side_by_side(vacr, tmp_path):
 @pytest.mark.parametrize(
     "name", [".acr.json", "...acr.json", f"{'n' * 245}.acr.json", "a\nb\x1b[31m.acr.json"]
 )
-def test_a_name_in_a_folder_keeps_nothing_else_back(vacr, tmp_path, name):
+def test_hostile_name_in_a_folder_does_not_stop_the_others(vacr, tmp_path, name):
     vacr("record", EXAMPLES / "claude-code.jsonl")
     vacr("record", EXAMPLES / "codex-cli.jsonl", "-o", "records/~last.acr.json")
     (tmp_path / "claude-code.acr.json").rename(tmp_path / "records" / name)
@@ -93,7 +90,7 @@ def test_a_name_in_a_folder_keeps_nothing_else_back(vacr, tmp_path, name):
     assert [len(list((tmp_path / folder).iterdir())) for folder in ("out", "site")] == [2, 3]
 
 
-def test_a_record_in_a_folder_is_not_written_over_by_its_export(vacr, tmp_path):
+def test_export_does_not_overwrite_its_record(vacr, tmp_path):
     vacr("record", EXAMPLES / "claude-code.jsonl", "-o", "records/a.acr.json")
     before = (tmp_path / "records" / "a.acr.json").read_bytes()
     done = vacr("export", "records", "--to", "html", "-o", "records/a.acr.json", "--overwrite")

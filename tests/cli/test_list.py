@@ -1,6 +1,4 @@
-"""`vacr list`, and `vacr record` without a session named: what is on this machine, the newest
-first.
-"""
+"""`vacr list`, and `vacr record` without arguments: the sessions of this machine, newest first."""
 
 import json
 import os
@@ -18,7 +16,7 @@ from tests.discovery import homes
 from tests.discovery.opencode_database import CHILD, SESSION, START, OpenCode
 
 STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
-# Where the machine that runs the tests has its own sessions.
+# Unset these variables: tests must not find the sessions of this machine.
 NOWHERE = dict.fromkeys(
     (
         "CLAUDE_CONFIG_DIR",
@@ -34,8 +32,8 @@ NOWHERE = dict.fromkeys(
 
 
 @pytest.fixture
-def listed(vacr):
-    """List the sessions, and give the lines."""
+def list_sessions(vacr):
+    """Return a function that lists the sessions as lines."""
 
     def run(*arguments, **variables):
         done = vacr("list", *arguments, **(NOWHERE | variables))
@@ -50,17 +48,17 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
-def three(home):
-    """Write three sessions, of which the second was used last."""
+def write_three_sessions(home):
+    """Write three sessions; the second one is the newest."""
     for number, minute in ((1, 10), (2, 30), (3, 20)):
         homes.claude_session(
             home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", minute
         )
 
 
-def test_the_newest_comes_first(listed, home):
-    three(home)
-    head, *rows = listed(TZ="UTC")
+def test_newest_session_comes_first(list_sessions, home):
+    write_three_sessions(home)
+    head, *rows = list_sessions(TZ="UTC")
     assert head.split() == ["agent", "project", "start", "last", "used", "size", "title"]
     assert [row.split("question ")[1] for row in rows] == ["30", "20", "10"]
     when = ["2026-07-25", "10:30"]
@@ -74,21 +72,21 @@ def test_the_newest_comes_first(listed, home):
         "question",
         "30",
     ]
-    assert listed("-n", "2", TZ="UTC") == [head, *rows[:2]]
+    assert list_sessions("-n", "2", TZ="UTC") == [head, *rows[:2]]
 
 
-def test_all_agents_and_one(listed, home):
+def test_sessions_of_all_agents_or_of_one_are_listed(list_sessions, home):
     homes.fill(home)
-    agents = [row.split()[0] for row in listed()[1:]]
+    agents = [row.split()[0] for row in list_sessions()[1:]]
     assert sorted(set(agents)) == ["claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"]
-    assert {row.split()[0] for row in listed("--agent", "opencode")[1:]} == {"opencode"}
+    assert {row.split()[0] for row in list_sessions("--agent", "opencode")[1:]} == {"opencode"}
 
 
-def test_for_programs(listed, home):
+def test_json_lists_all_sessions(list_sessions, home):
     homes.fill(home)
-    document = json.loads("".join(listed("--format", "json")))
+    document = json.loads("".join(list_sessions("--format", "json")))
     assert document["schema_version"] == "1"
-    lines = [json.loads(line) for line in listed("--format", "jsonl")]
+    lines = [json.loads(line) for line in list_sessions("--format", "jsonl")]
     assert [{"schema_version": "1", **session} for session in document["sessions"]] == lines
     assert [one["updated"] for one in lines] == sorted(
         (one["updated"] for one in lines), reverse=True
@@ -113,7 +111,7 @@ def test_for_programs(listed, home):
     assert all(set(session) == set(one) for session in lines)
 
 
-def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
+def test_sub_agents_are_counted_with_their_session(list_sessions, home):
     (home / ".local" / "share" / "opencode").mkdir(parents=True)
     database = OpenCode(home / ".local" / "share" / "opencode" / "opencode.db")
     parents = {
@@ -128,14 +126,15 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
         database.add_session(session, parent_id=parent, time_updated=START - number)
     database.close()
     counts = {
-        one["session-id"]: one["sub-agents"] for one in map(json.loads, listed("--format", "jsonl"))
+        one["session-id"]: one["sub-agents"]
+        for one in map(json.loads, list_sessions("--format", "jsonl"))
     }
     assert counts == {SESSION: 2, "ses_of_nobody": 0, "ses_a": 1}
-    assert "(+2 sub-agents) Title of" in listed(COLUMNS="120")[1]
+    assert "(+2 sub-agents) Title of" in list_sessions(COLUMNS="120")[1]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl"])
-def test_nothing_found(vacr, form):
+def test_missing_sessions_are_reported(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
     places = (
@@ -155,7 +154,7 @@ def test_nothing_found(vacr, form):
 
 
 @pytest.mark.parametrize("verb", ["list", "record"])
-def test_an_agent_that_is_not_known(vacr, verb):
+def test_unknown_agent_is_refused(vacr, verb):
     done = vacr(verb, "--agent", "nobody", **NOWHERE)
     assert done.returncode == 2
     assert "Known agents: claude-code" in done.err
@@ -164,44 +163,44 @@ def test_an_agent_that_is_not_known(vacr, verb):
 DRIVING = "a\x1b[31mb\nc\r\u202ed"
 
 
-def test_a_title_cannot_drive_the_terminal(listed, home):
+def test_title_cannot_control_the_terminal(list_sessions, home):
     said = {"role": "user", "content": DRIVING}
     homes.claude_session(home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=said)
-    (_, row) = listed()
+    (_, row) = list_sessions()
     assert row.endswith("a\\x1b[31mb c \\u202ed")
 
 
-def test_a_folder_that_names_the_project_may_have_any_name(listed, home):
+def test_project_folder_can_have_any_name(list_sessions, home):
     for number, name in enumerate((DRIVING, os.fsdecode(b"\xff"))):
         homes.put(
             FIXTURES / "gemini" / "session.json",
             home / ".gemini" / "tmp" / name / "chats" / f"session-{number}.json",
         )
-    rows = listed()[1:]
+    rows = list_sessions()[1:]
     assert sorted(row.split()[1] for row in rows) == ["\\udcff", "a\\x1b[31mb\\nc\\r\\u202ed"]
     assert len({row.index("kB") for row in rows}) == 1
-    assert {json.loads(line)["project"] for line in listed("--format", "jsonl")} == {
+    assert {json.loads(line)["project"] for line in list_sessions("--format", "jsonl")} == {
         DRIVING,
         "\ufffd",
     }
 
 
-def test_titles_are_not_cut_where_nobody_looks_and_are_never_endless(listed, home):
+def test_titles_are_cut_on_terminals_and_limited_elsewhere(list_sessions, home):
     for number, length in ((1, 200), (2, 201)):
         said = {"role": "user", "content": "x" * length}
         homes.claude_session(
             home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said
         )
     titles = ["x" * 199 + "…", "x" * 200]
-    assert [json.loads(line)["title"] for line in listed("--format", "jsonl")] == titles
-    assert [row.split()[-1] for row in listed(COLUMNS="80")[1:]] == titles
+    assert [json.loads(line)["title"] for line in list_sessions("--format", "jsonl")] == titles
+    assert [row.split()[-1] for row in list_sessions(COLUMNS="80")[1:]] == titles
 
 
 @pytest.mark.parametrize(
     "value", ["~nobody/x", "~", "relative", "/dev/null", "\udcff", "x" * 5000, "loop", "**", "a\nb"]
 )
-def test_variables_may_say_anything(vacr, home, tmp_path, value):
-    three(home)
+def test_variables_can_have_any_value(vacr, home, tmp_path, value):
+    write_three_sessions(home)
     (tmp_path / "loop").symlink_to("loop")
     variables = dict.fromkeys(NOWHERE, value)
     assert vacr("list", **variables).returncode == 1
@@ -209,20 +208,20 @@ def test_variables_may_say_anything(vacr, home, tmp_path, value):
     assert done.returncode == 0, done.err
 
 
-def test_what_the_list_names_can_be_recorded(vacr, listed, home):
+def test_listed_sessions_can_be_recorded(vacr, list_sessions, home):
     homes.fill(home)
     homes.put(FIXTURES / "opencode" / "storage", home / ".local" / "share" / "opencode" / "storage")
-    for one in map(json.loads, listed("--format", "jsonl")):
+    for one in map(json.loads, list_sessions("--format", "jsonl")):
         chosen = () if one["session"] is None else ("--session", one["session"])
         done = vacr("record", one["path"], *chosen, "-o", "-", "--no-sub-agents", **NOWHERE)
         records = [json.loads(line) for line in done.out.splitlines()]
         assert [record["session"]["session-id"] for record in records] == [one["session-id"]]
-    shown = "\n".join(listed("-v"))
+    shown = "\n".join(list_sessions("-v"))
     assert f"  {home / '.local/share/opencode/opencode.db'} --session {SESSION}" in shown
 
 
-def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
-    three(home)
+def test_newest_session_is_recorded_without_a_terminal(vacr, home, tmp_path):
+    write_three_sessions(home)
     done = vacr("record", **NOWHERE)
     assert done.returncode == 0
     assert "the newest session" in done.err
@@ -232,9 +231,7 @@ def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
     assert [one["session-id"] for one in document["records"]] == ["session-2"]
 
 
-def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(
-    vacr, home, tmp_path
-):
+def test_only_the_newest_session_of_a_database_is_recorded(vacr, home, tmp_path):
     homes.opencode(home / ".local" / "share" / "opencode")
     for file in (home / ".local" / "share" / "opencode").glob("*"):
         before = file.read_bytes()
@@ -254,9 +251,7 @@ def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(
-    vacr, home, tmp_path, own
-):
+def test_only_the_newest_session_of_a_folder_is_recorded(vacr, home, tmp_path, own):
     data = home / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     if not own:
@@ -265,7 +260,7 @@ def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(
     done = vacr("record", "-o", "out/", **NOWHERE)
     assert done.returncode == 0
     records = [json.loads(path.read_bytes()) for path in sorted((tmp_path / "out").iterdir())]
-    # Without their own files, nothing says which of the two worked for the other.
+    # Without their own files, the parent of the two sessions is unknown.
     assert len(records) == (2 if own else 1)
     assert {record["session"]["session-id"] for record in records} <= {STORED, STORED_CHILD}
     if own:
@@ -281,7 +276,7 @@ def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(
             assert alone["records"] == document["records"][:1]
 
 
-def test_a_sub_agent_that_only_the_search_finds_is_told(vacr, home, tmp_path):
+def test_sub_agent_that_only_the_search_finds_is_reported(vacr, home, tmp_path):
     folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
     homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
     helper = homes.put(FIXTURES / "codex" / "fork.jsonl", folder / "rollout 2.jsonl")
@@ -295,7 +290,7 @@ def test_a_sub_agent_that_only_the_search_finds_is_told(vacr, home, tmp_path):
     assert "elsewhere" not in vacr("record", "--no-sub-agents", "-o", "-", **NOWHERE).err
 
 
-def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home):
+def test_continued_fork_is_a_separate_session(list_sessions, home):
     folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
     homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
     text = (EXAMPLES / "codex-cli.jsonl").read_text("utf-8")
@@ -308,7 +303,7 @@ def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home)
     (folder / "rollout-2.jsonl").write_text(
         "\n".join([json.dumps(forked), *text.splitlines()[1:]]) + "\n"
     )
-    assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {
+    assert {json.loads(line)["session-id"] for line in list_sessions("--format", "jsonl")} == {
         "forked",
         meta["payload"]["id"],
     }
@@ -328,9 +323,9 @@ def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home)
     ],
     ids=["the second", "just enter", "none", "after mistakes", "end of input", "interrupted"],
 )
-def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
-    three(home)
-    shown, status = on_a_terminal(["record"], typed, tmp_path, {"HOME": str(home), **NOWHERE})
+def test_user_chooses_a_session_on_a_terminal(home, tmp_path, typed, code, recorded):
+    write_three_sessions(home)
+    shown, status = run_on_a_terminal(["record"], typed, tmp_path, {"HOME": str(home), **NOWHERE})
     assert status == code
     assert [file.name for file in tmp_path.glob("*.acr.json")] == recorded
     assert (
@@ -341,19 +336,16 @@ def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
     )
 
 
-# In a process of its own: forking this one, which has threads, to take the terminal there may never
-# end. Where the tests run in the background, interrupts are ignored, and whatever they start would
-# ignore them too.
+# A new process takes the terminal: this one has threads, and a fork of it might hang. Tests in the
+# background ignore interrupts, and their child processes would inherit that.
 TAKE_TERMINAL = (
     "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 )
 
 
-def on_a_terminal(arguments, typed, folder, variables):
-    """Run the command on a terminal, type once it asks, and give what it showed and how
-    it ended.
-    """
+def run_on_a_terminal(arguments, typed, folder, variables):
+    """Run the command on a terminal, and type when it asks; return its output and exit code."""
     main, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", TAKE_TERMINAL, sys.executable, "-m", "vacr", *arguments],
@@ -368,8 +360,8 @@ def on_a_terminal(arguments, typed, folder, variables):
     shown = b""
     try:
         for _ in range(100):
-            # What is typed while the terminal is being set up may be lost, so it is typed again as
-            # long as nothing happens.
+            # Input that is typed while the terminal is set up may be lost: type it again until
+            # something happens.
             if b"Session to record" in shown and not select.select([main], [], [], 1)[0]:
                 os.write(main, typed)
             try:
@@ -386,20 +378,20 @@ def on_a_terminal(arguments, typed, folder, variables):
         os.close(main)
 
 
-def garbled(path):
-    """Let a database say of a table what makes none."""
+def garble_schema(path):
+    """Replace the schema of a table in a database by text that is not a schema."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE (' WHERE name = 'part'")
 
 
-def cut(path):
+def cut_file(path):
     path.write_bytes(path.read_bytes()[:5000])
 
 
-@pytest.mark.parametrize("spoil", [garbled, cut])
-def test_a_damaged_database_is_named_and_keeps_nothing_else_back(vacr, home, tmp_path, spoil):
-    three(home)
+@pytest.mark.parametrize("spoil", [garble_schema, cut_file])
+def test_damaged_database_is_named_and_does_not_stop_the_others(vacr, home, tmp_path, spoil):
+    write_three_sessions(home)
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     homes.opencode(path.parent)
     spoil(path)

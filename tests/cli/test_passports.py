@@ -15,7 +15,7 @@ FORMS = {"cwt": b"\xd8\x3d", "jwt": b"ey", "cbor": b"\x83", "json": b"["}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_result_has_the_form_that_its_name_says(vacr, ready, attest, appraise, form):
+def test_name_of_a_result_selects_its_form(vacr, ready, attest, appraise, form):
     attest()
     for more, written in (
         (("-o", f"r.{form}"), f"r.{form}"),
@@ -33,7 +33,7 @@ def test_a_result_has_the_form_that_its_name_says(vacr, ready, attest, appraise,
 
 
 @pytest.mark.usefixtures("ready")
-def test_a_name_that_says_no_form_is_refused(attest, appraise, tmp_path):
+def test_name_without_a_known_form_is_refused(attest, appraise, tmp_path):
     attest()
     for name in ("r.txt", "r"):
         done, _ = appraise(*KEY, "-o", name)
@@ -47,9 +47,7 @@ def test_a_name_that_says_no_form_is_refused(attest, appraise, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["cbor", "json"])
-def test_a_passport_is_one_file_for_either_kind_of_relying_party(
-    vacr, ready, attest, appraise, form
-):
+def test_passport_serves_both_kinds_of_relying_parties(vacr, ready, attest, appraise, form):
     attest()
     done, said = appraise(*KEY, "--passport", "--to", form)
     assert (done.returncode, said["result"]) == (0, f"s.acr.json.passport.{form}")
@@ -70,7 +68,7 @@ def test_a_passport_is_one_file_for_either_kind_of_relying_party(
     assert len(shown[0]["tokens"]) == 2
 
 
-def test_endorsements_go_along_with_evidence(ready, attest, appraise):
+def test_endorsements_are_stored_with_the_evidence(ready, attest, appraise):
     (ready / "e.cbor").write_bytes(RatsMessages(endorsements=(ENDORSED,)).encode("cbor"))
     assert (
         json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
@@ -89,7 +87,7 @@ def test_endorsements_go_along_with_evidence(ready, attest, appraise):
     assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2
 
 
-def test_where_the_other_kind_lies_beside_it_is_said_what_to_do(vacr, ready, attest, appraise):
+def test_file_of_the_other_kind_gets_a_hint(vacr, ready, attest, appraise):
     attest()
     for more in ((), ("--evidence", "s.acr.json.evidence.cbor")):
         done = vacr("verify", "s.acr.json", *TRUST, *PASSPORT, *more)
@@ -103,7 +101,7 @@ def test_where_the_other_kind_lies_beside_it_is_said_what_to_do(vacr, ready, att
     assert (done.returncode, "s.acr.json.result.cbor is a result" in done.err) == (1, True)
 
 
-def test_a_hostile_passport_is_refused(vacr, ready, attest, appraise):
+def test_hostile_passport_is_refused(vacr, ready, attest, appraise):
     attest()
     appraise(*KEY, "--passport", "--to", "json")
     passport = json.loads((ready / "s.acr.json.passport.json").read_bytes())

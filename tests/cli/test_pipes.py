@@ -1,4 +1,4 @@
-"""Records and sessions that come through a pipe, which can be read but once."""
+"""Records and sessions from a pipe, which can be read only once."""
 
 import os
 import re
@@ -23,12 +23,12 @@ VERBS = {
 NAMED_BY_THEIR_RECORD = re.compile(
     rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}"
 )
-"""Ids and hashes: the record of a pipe names another source than that of a file."""
+"""Ids and hashes: a record from a pipe names another source than a record from a file."""
 
 
 @pytest.fixture
-def piped(vacr):
-    """Give a session as it may come: as it is, as a record in either form."""
+def piped_session(vacr):
+    """Return a session in each form: native, and as a record in both encodings."""
     record = vacr("record", "-", "-o", "-", stdin=SESSION).stdout
     return {
         "session": SESSION,
@@ -39,8 +39,8 @@ def piped(vacr):
 
 @pytest.mark.parametrize("form", ["json", "cbor"])
 @pytest.mark.parametrize("verb", ["show", "stats", "export"])
-def test_a_record_says_through_a_pipe_what_its_session_says(vacr, piped, verb, form):
-    done, other = (vacr(*VERBS[verb], "-", stdin=piped[one]) for one in (form, "session"))
+def test_piped_record_prints_the_same_as_its_session(vacr, piped_session, verb, form):
+    done, other = (vacr(*VERBS[verb], "-", stdin=piped_session[one]) for one in (form, "session"))
     assert done.returncode == other.returncode == 0, done.err
     assert NAMED_BY_THEIR_RECORD.sub(b"", done.stdout) == NAMED_BY_THEIR_RECORD.sub(
         b"", other.stdout
@@ -50,23 +50,21 @@ def test_a_record_says_through_a_pipe_what_its_session_says(vacr, piped, verb, f
 @pytest.mark.parametrize(
     ("verb", "form"), [("show", "session"), ("show", "cbor"), *((verb, "json") for verb in VERBS)]
 )
-def test_what_a_shell_puts_in_the_place_of_a_command_is_read_alike(
-    vacr, piped, tmp_path, verb, form
-):
-    (tmp_path / "piped").write_bytes(piped[form])
+def test_process_substitution_is_read(vacr, piped_session, tmp_path, verb, form):
+    (tmp_path / "piped").write_bytes(piped_session[form])
     line = f"{shlex.join([sys.executable, '-m', 'vacr', *VERBS[verb]])} <(cat piped)"
     done = subprocess.run(
         ["bash", "-c", line], cwd=tmp_path, env=os.environ, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    # A page says by which name it was given.
+    # A page contains the name of its source.
     if verb != "view":
-        assert done.stdout == vacr(*VERBS[verb], "-", stdin=piped[form]).stdout
+        assert done.stdout == vacr(*VERBS[verb], "-", stdin=piped_session[form]).stdout
 
 
-def test_files_made_of_a_pipe_are_named_so(vacr, piped, tmp_path):
+def test_files_from_a_pipe_are_named_after_standard_input(vacr, piped_session, tmp_path):
     for verb in (["export", "--to", "markdown"], ["attribute"], ["view"]):
-        assert vacr(*verb, "-", stdin=piped["json"]).returncode == 0
+        assert vacr(*verb, "-", stdin=piped_session["json"]).returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         "stdin.md",
         "stdin.attributed.acr.json",
@@ -81,7 +79,7 @@ def test_files_made_of_a_pipe_are_named_so(vacr, piped, tmp_path):
         *((verb, b"{}") for verb in VERBS),
     ],
 )
-def test_what_is_neither_is_refused(vacr, verb, said):
+def test_unrecognised_standard_input_is_refused(vacr, verb, said):
     done = vacr(*VERBS[verb], "-", stdin=said)
     assert (done.returncode, done.stdout) == (3, b"")
     assert done.err.startswith("vacr: -: ")

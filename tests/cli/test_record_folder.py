@@ -1,5 +1,5 @@
-"""Whole folders: all that is there, the same bytes as one by one, and a second run that goes on
-where the first stopped.
+"""Whole folders: every session is recorded with the same bytes as alone, and a second run
+continues.
 """
 
 import json
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.component
 
 WAIT = 60
 SESSIONS = 240
-"""More than are handed out at once."""
+"""More sessions than the workers get at once."""
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """Give a folder with sessions of every agent, and other things."""
+    """Return a folder with sessions of every agent, and other files."""
     place = tmp_path / "in"
     place.mkdir()
     for path in EXAMPLES.iterdir():
@@ -41,18 +41,18 @@ def folder(tmp_path):
     return place
 
 
-def tree(folder):
-    """Give the records below a folder."""
+def list_records(folder):
+    """Return the records below a folder."""
     return {
         str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.acr.*"))
     }
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_folder_is_recorded_whole_and_its_tree_is_that_of_the_records(vacr, tmp_path):
+def test_records_have_the_tree_of_their_folder(vacr, tmp_path):
     done = vacr("record", "in", "-o", "out/")
     assert done.returncode == 0, done.err
-    records = tree(tmp_path / "out")
+    records = list_records(tmp_path / "out")
     assert {
         "claude-code.acr.json",
         "codex-cli.acr.json",
@@ -70,19 +70,19 @@ def test_a_folder_is_recorded_whole_and_its_tree_is_that_of_the_records(vacr, tm
     assert vacr("validate", *sorted((tmp_path / "out").rglob("*.acr.json"))).returncode == 0
 
 
-def test_the_bytes_are_those_of_one_by_one_and_of_any_number_of_processes(vacr, tmp_path, folder):
+def test_number_of_processes_does_not_change_the_bytes(vacr, tmp_path, folder):
     for jobs in (1, 2):
         assert vacr("record", "in", "-o", f"out{jobs}/", "--jobs", jobs).returncode == 0
-    records = tree(tmp_path / "out1")
-    assert records == tree(tmp_path / "out2")
+    records = list_records(tmp_path / "out1")
+    assert records == list_records(tmp_path / "out2")
     for path in EXAMPLES.iterdir():
         vacr("record", folder / path.name, "-o", "single/", "--no-sub-agents")
-    singles = tree(tmp_path / "single")
+    singles = list_records(tmp_path / "single")
     assert len(singles) == 5
     assert {name: records[name] for name in singles} == singles
 
 
-def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, folder):
+def test_second_run_records_only_changes(vacr, tmp_path, folder):
     assert vacr("record", "in", "-o", "other/").returncode == 0
     later = json.loads(vacr("record", "in", "-o", "other/", "--format", "json").out)
     first = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
@@ -119,7 +119,7 @@ def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, fold
     assert untouched == {path: stamps[path] for path in untouched}
 
 
-def test_going_on_does_not_depend_on_how_the_folders_are_named(vacr, tmp_path, folder):
+def test_second_run_does_not_depend_on_the_spelling_of_paths(vacr, tmp_path, folder):
     assert vacr("record", "in", "-o", "out/").returncode == 0
     (tmp_path / "out").rename(tmp_path / "moved")
     for path in (tmp_path / "moved").rglob("*.acr.json"):
@@ -130,7 +130,7 @@ def test_going_on_does_not_depend_on_how_the_folders_are_named(vacr, tmp_path, f
     assert all(record["output"].startswith(str(tmp_path / "moved")) for record in records)
 
 
-def test_a_bad_file_stops_no_other_and_is_told(vacr, tmp_path, folder):
+def test_bad_file_is_reported_and_does_not_stop_the_others(vacr, tmp_path, folder):
     (folder / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
     signed = tmp_path / "out" / "codex-cli.acr.json"
     signed.parent.mkdir()
@@ -149,7 +149,7 @@ def test_a_bad_file_stops_no_other_and_is_told(vacr, tmp_path, folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_lines_come_as_they_are_done(vacr):
+def test_json_lines_are_printed_as_sessions_finish(vacr):
     done = vacr("record", "in", "-o", "out/", "--format", "jsonl")
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert {line["kind"] for line in lines} == {"record", "skipped", "summary"}
@@ -162,7 +162,7 @@ def test_lines_come_as_they_are_done(vacr):
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_there_is_to_see_in_detail_is_told_when_asked_for(vacr):
+def test_details_are_shown_on_request(vacr):
     quiet, loud = vacr("record", "in", "-o", "out/"), vacr("record", "in", "-o", "loud/", "-v")
     assert "notes.txt" not in quiet.err
     assert "notes.txt" in loud.err
@@ -171,17 +171,17 @@ def test_what_there_is_to_see_in_detail_is_told_when_asked_for(vacr):
     assert vacr("record", "in", "-o", "strict/", "--strict").returncode == 5
 
 
-def test_folders_and_files_together(vacr, tmp_path, folder):
+def test_folders_and_files_can_be_recorded_together(vacr, tmp_path, folder):
     shutil.copytree(folder, tmp_path / "second")
     done = vacr("record", "in", "second", EXAMPLES / "cursor.jsonl", "-o", "out/")
     assert done.returncode == 0, done.err
-    records = tree(tmp_path / "out")
+    records = list_records(tmp_path / "out")
     assert {"cursor.acr.json", "in/cursor.acr.json", "second/cursor.acr.json"} <= records.keys()
     (tmp_path / "x" / "in").mkdir(parents=True)
     assert vacr("record", "in", "x/in", "-o", "out/").returncode == 2
 
 
-def test_a_folder_without_sessions(vacr, tmp_path):
+def test_folder_without_sessions_is_reported(vacr, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "notes.txt").write_text("buy milk")
     done = vacr("record", "in", "-o", "out/")
@@ -192,13 +192,13 @@ def test_a_folder_without_sessions(vacr, tmp_path):
 
 def test_records_written_into_the_folder_itself_are_not_recorded(vacr, folder):
     assert vacr("record", "in", "-o", "in/records/").returncode == 0
-    before = tree(folder)
+    before = list_records(folder)
     assert vacr("record", "in", "-o", "in/records/").returncode == 0
-    assert tree(folder) == before
+    assert list_records(folder) == before
 
 
 @pytest.mark.usefixtures("folder")
-def test_sealed_sources_of_a_folder_come_back(vacr, tmp_path):
+def test_sealed_sources_of_a_folder_are_restored(vacr, tmp_path):
     assert vacr("record", "in", "-o", "out/", "--seal-source").returncode == 0
     record = next((tmp_path / "out" / "deep" / "opencode").rglob("ses_*Fix1.acr.json"))
     assert vacr("restore", record, "-o", "back/").returncode == 0
@@ -211,8 +211,8 @@ def test_sealed_sources_of_a_folder_come_back(vacr, tmp_path):
 
 
 @pytest.fixture
-def gated(tmp_path):
-    """Give a folder of sessions that wait at a gate, and the way to start recording it."""
+def gated_folder(tmp_path):
+    """Return a folder of sessions that wait at a gate, and a function that starts recording it."""
     gate.install(tmp_path / "plugins")
     (tmp_path / "in").mkdir()
     for number in range(SESSIONS):
@@ -231,18 +231,18 @@ def gated(tmp_path):
     return start
 
 
-def reached(tmp_path):
+def wait_until_reached(tmp_path):
     """Wait until a session is being read."""
     end = time.monotonic() + WAIT
     while not (tmp_path / "gate.reached").exists():
-        assert time.monotonic() < end, "nothing was begun"
+        assert time.monotonic() < end, "no session was started"
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
-    run = gated("-o", "out/", "--jobs", str(jobs), start_new_session=True)
-    reached(tmp_path)
+def test_next_run_continues_after_ctrl_c(tmp_path, gated_folder, jobs):
+    run = gated_folder("-o", "out/", "--jobs", str(jobs), start_new_session=True)
+    wait_until_reached(tmp_path)
     os.killpg(run.pid, signal.SIGINT)
     assert b"stopping after the current sessions" in run.stderr.readline()
     (tmp_path / "gate").touch()
@@ -250,21 +250,21 @@ def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
     assert run.returncode == 130
     assert b"run the same command again" in err
     assert b"Traceback" not in err
-    begun = tree(tmp_path / "out")
+    begun = list_records(tmp_path / "out")
     assert 0 < len(begun) < SESSIONS
     assert out
-    again = gated("-o", "out/", "--format", "json")
+    again = gated_folder("-o", "out/", "--format", "json")
     document = json.loads(again.communicate(timeout=WAIT)[0])
     assert sum(record["state"] == "written" for record in document["records"]) == SESSIONS - len(
         begun
     )
-    gated("-o", "whole/").communicate(timeout=WAIT)
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    gated_folder("-o", "whole/").communicate(timeout=WAIT)
+    assert list_records(tmp_path / "out") == list_records(tmp_path / "whole")
 
 
-def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp_path, gated):
-    run = gated("-o", "out/", "--jobs", "2", start_new_session=True)
-    reached(tmp_path)
+def test_second_ctrl_c_ends_at_once_and_leaves_nothing_behind(tmp_path, gated_folder):
+    run = gated_folder("-o", "out/", "--jobs", "2", start_new_session=True)
+    wait_until_reached(tmp_path)
     os.killpg(run.pid, signal.SIGINT)
     run.stderr.readline()
     os.killpg(run.pid, signal.SIGINT)
@@ -277,14 +277,14 @@ def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp
 
 
 @pytest.mark.usefixtures("terminals")
-def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gated):
+def test_answer_to_ctrl_c_starts_a_new_line_on_a_terminal(tmp_path, gated_folder):
     mine, its = os.openpty()
-    run = gated("-o", "out/", "--jobs", "2", start_new_session=True, stderr=its, stdout=its)
+    run = gated_folder("-o", "out/", "--jobs", "2", start_new_session=True, stderr=its, stdout=its)
     os.close(its)
     shown = b""
-    reached(tmp_path)
+    wait_until_reached(tmp_path)
     os.killpg(run.pid, signal.SIGINT)
-    # A terminal that is gone is told as an error, once all that was written is read.
+    # After the last output, reading from a closed terminal is an error.
     with suppress(OSError):
         while more := os.read(mine, 1 << 16):
             shown += more
@@ -295,9 +295,9 @@ def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gate
     assert b"\r\nvacr: stopping after the current sessions" in shown
 
 
-def test_when_the_run_is_killed_its_workers_end(tmp_path, gated):
-    run = gated("-o", "out/", "--jobs", "2", start_new_session=True)
-    reached(tmp_path)
+def test_workers_end_when_the_run_is_killed(tmp_path, gated_folder):
+    run = gated_folder("-o", "out/", "--jobs", "2", start_new_session=True)
+    wait_until_reached(tmp_path)
     run.kill()
     run.communicate(timeout=WAIT)
     assert_gone(run.pid)
@@ -316,12 +316,16 @@ def assert_gone(group):
     pytest.fail("processes were left behind")
 
 
-def test_a_file_that_kills_its_process_is_told_and_stops_no_other(tmp_path, gated):
+def test_file_that_kills_its_worker_is_reported_and_does_not_stop_the_others(
+    tmp_path, gated_folder
+):
     (tmp_path / "gate").touch()
     for number in (3, 40):
         path = tmp_path / "in" / f"{number:03}.jsonl"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"kill": True}) + "\n")
-    out, err = gated("-o", "out/", "--jobs", "2", "--format", "json").communicate(timeout=WAIT)
+    out, err = gated_folder("-o", "out/", "--jobs", "2", "--format", "json").communicate(
+        timeout=WAIT
+    )
     document = json.loads(out)
     assert {error["source"] for error in document["errors"]} == {"in/003.jsonl", "in/040.jsonl"}
     assert all("was killed" in error["error"] for error in document["errors"])
@@ -342,19 +346,19 @@ CANNOT_START = {
 
 @pytest.mark.parametrize("fault", CANNOT_START.values(), ids=CANNOT_START)
 @pytest.mark.usefixtures("folder")
-def test_where_no_process_can_be_started_the_work_is_done_without(vacr, tmp_path, fault):
+def test_folder_is_recorded_if_no_process_can_be_started(vacr, tmp_path, fault):
     (tmp_path / "faults").mkdir()
     (tmp_path / "faults" / "sitecustomize.py").write_text(IN_FORKSERVER + fault)
     done = vacr("record", "in", "-o", "out/", "--jobs", "2", PYTHONPATH=str(tmp_path / "faults"))
     assert done.returncode == 0, done.err
     assert done.err.count("cannot start more processes") == 1
     assert vacr("record", "in", "-o", "whole/", "--jobs", "1").returncode == 0
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert list_records(tmp_path / "out") == list_records(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("number", [2, 3])
 @pytest.mark.usefixtures("folder")
-def test_a_process_that_dies_as_it_starts_holds_nothing_up(vacr, tmp_path, number):
+def test_worker_that_dies_at_its_start_does_not_block_the_run(vacr, tmp_path, number):
     (tmp_path / "faults").mkdir()
     fault = (
         "made = []\n"
@@ -366,22 +370,21 @@ def test_a_process_that_dies_as_it_starts_holds_nothing_up(vacr, tmp_path, numbe
     done = vacr("record", "in", "-o", "out/", "--jobs", "3", PYTHONPATH=str(tmp_path / "faults"))
     assert done.returncode == 0, done.err
     assert vacr("record", "in", "-o", "whole/", "--jobs", "1").returncode == 0
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+    assert list_records(tmp_path / "out") == list_records(tmp_path / "whole")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no limit of memory that binds")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a memory limit")
 @pytest.mark.usefixtures("folder")
-def test_where_no_thread_can_be_started_the_work_is_done_without(tmp_path):
+def test_folder_is_recorded_if_no_thread_can_be_started(tmp_path):
     command = f'ulimit -v 45000; exec "{sys.executable}" -m vacr record in -o out/ --jobs 2'
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
-    # How much memory there must be to begin at all differs; there is never a quiet end without
-    # records.
-    assert done.returncode != 0 or len(tree(tmp_path / "out")) > 10
+    # The memory needed to start varies. The run fails, or it writes records.
+    assert done.returncode != 0 or len(list_records(tmp_path / "out")) > 10
 
 
-def codex(path, session):
-    """Write a session of its own."""
+def write_codex_session(path, session):
+    """Write a new session."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         json.dumps(
@@ -398,7 +401,7 @@ def codex(path, session):
 @pytest.mark.parametrize(
     "options", [(), ("--overwrite",), ("--jobs", "3"), ("--cbor", "--seal-source", "--overwrite")]
 )
-def test_every_session_of_a_folder_has_a_record_of_its_own(vacr, tmp_path, options):
+def test_every_session_of_a_folder_gets_a_record(vacr, tmp_path, options):
     sessions = ["ses_1", "x/y", "x-y", "a" * 300, "a" * 301, ".."]
     (tmp_path / "in").mkdir()
     with closing(sqlite3.connect(tmp_path / "in" / "a.db")) as database, database:
@@ -411,7 +414,7 @@ def test_every_session_of_a_folder_has_a_record_of_its_own(vacr, tmp_path, optio
     for number, name in enumerate(
         ("a.json", "a.jsonl", "a.json.jsonl", "a.ses_1.jsonl", "a.db.ses_1.jsonl", "b.x.jsonl")
     ):
-        codex(tmp_path / "in" / name, f"file{number}")
+        write_codex_session(tmp_path / "in" / name, f"file{number}")
     for _ in range(2):
         document = json.loads(vacr("record", "in", "-o", "out/", "--format", "json", *options).out)
         assert document["errors"] == []
@@ -425,13 +428,13 @@ def test_every_session_of_a_folder_has_a_record_of_its_own(vacr, tmp_path, optio
     }
 
 
-def test_all_that_is_in_a_folder_is_recorded_or_named(vacr, tmp_path):
-    codex(tmp_path / "in" / "p" / "session" / "s.jsonl", "one")
-    codex(tmp_path / "in" / "p" / "real.jsonl", "two")
-    codex(tmp_path / "in" / "notes.meta.json", "three")
-    codex(tmp_path / "in" / "real" / "tool-results" / "x.jsonl", "four")
-    codex(tmp_path / "in" / "work-journal", "five")
-    codex(tmp_path / "in" / "real.jsonl", "six")
+def test_every_file_of_a_folder_is_recorded_or_named(vacr, tmp_path):
+    write_codex_session(tmp_path / "in" / "p" / "session" / "s.jsonl", "one")
+    write_codex_session(tmp_path / "in" / "p" / "real.jsonl", "two")
+    write_codex_session(tmp_path / "in" / "notes.meta.json", "three")
+    write_codex_session(tmp_path / "in" / "real" / "tool-results" / "x.jsonl", "four")
+    write_codex_session(tmp_path / "in" / "work-journal", "five")
+    write_codex_session(tmp_path / "in" / "real.jsonl", "six")
     (tmp_path / "in" / "notes.txt").write_text("buy milk")
     (tmp_path / "in" / "p" / "message").mkdir()
     (tmp_path / "in" / "gone.jsonl").symlink_to("nowhere")
@@ -453,15 +456,15 @@ def test_all_that_is_in_a_folder_is_recorded_or_named(vacr, tmp_path):
     assert document["summary"]["skipped"] == 3
 
 
-def test_folders_may_be_as_deep_as_they_like(vacr, deep):
-    codex(deep / "in" / "a.jsonl", "a")
+def test_folders_of_any_depth_are_recorded(vacr, deep):
+    write_codex_session(deep / "in" / "a.jsonl", "a")
     make_folder_tree(Path(f"{deep}/in" + "/d" * 1100))
-    codex(Path(f"{deep}/in" + "/d" * 1100 + "/x.jsonl"), "deep")
+    write_codex_session(Path(f"{deep}/in" + "/d" * 1100 + "/x.jsonl"), "deep")
     done = vacr("record", "in", "-o", "out/", "--format", "json", cwd=deep)
     assert {record["session-id"] for record in json.loads(done.out)["records"]} == {"a", "deep"}
 
 
-def test_names_of_any_bytes_are_told_in_every_run(vacr, tmp_path):
+def test_names_of_any_bytes_are_reported_in_every_run(vacr, tmp_path):
     (tmp_path / "in").mkdir()
     Path(os.fsdecode(os.fsencode(tmp_path / "in") + b"/n\xff.txt")).write_text("buy milk")
     for form in ("json", "jsonl", "text"):
@@ -471,7 +474,7 @@ def test_names_of_any_bytes_are_told_in_every_run(vacr, tmp_path):
             assert "n�.txt" in done.err
 
 
-def test_what_is_no_file_where_a_record_would_be_is_told(vacr, tmp_path, folder):
+def test_folder_in_place_of_a_record_is_reported(vacr, tmp_path, folder):
     (tmp_path / "out").mkdir()
     os.mkfifo(tmp_path / "out" / "cursor.acr.json")
     done = vacr("record", "in", "-o", "out/", "--format", "json")
@@ -481,8 +484,10 @@ def test_what_is_no_file_where_a_record_would_be_is_told(vacr, tmp_path, folder)
     ]
 
 
-def test_a_folder_and_files_named_beside_it_do_not_share_names(vacr, tmp_path, folder):
-    codex(tmp_path / "cursor.jsonl", "mine")
+def test_folder_and_extra_files_do_not_share_record_names(vacr, tmp_path, folder):
+    write_codex_session(tmp_path / "cursor.jsonl", "mine")
     done = vacr("record", "in", "cursor.jsonl", "-o", "out/", "--overwrite")
     assert done.returncode == 0
-    assert {"cursor.acr.json", f"{folder.name}/cursor.acr.json"} <= tree(tmp_path / "out").keys()
+    assert {"cursor.acr.json", f"{folder.name}/cursor.acr.json"} <= list_records(
+        tmp_path / "out"
+    ).keys()

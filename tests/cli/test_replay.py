@@ -1,4 +1,4 @@
-"""`vacr replay`: what sessions left, rebuilt over a real repository, is what was committed."""
+"""`vacr replay`: sessions that are replayed over a real repository give the committed files."""
 
 import json
 
@@ -14,7 +14,7 @@ def repo(tmp_path):
     return folder
 
 
-def replayed(vacr, tmp_path, *arguments):
+def replay_session(vacr, tmp_path, *arguments):
     done = vacr("replay", *arguments, "--out", "tree", "--format", "json")
     assert done.returncode == 0, done.err
     report = {file["path"]: file for file in json.loads(done.stdout)["files"]}
@@ -26,8 +26,8 @@ def replayed(vacr, tmp_path, *arguments):
     }
 
 
-def committed(folder, name):
-    """Give the files that a commit changed or brought, and the names of those that it took away."""
+def read_commit(folder, name):
+    """Return the files that a commit changed or added, and the names of the deleted ones."""
     lines = git(
         folder, "diff-tree", "-r", "--no-renames", "--name-status", "--no-commit-id", name
     ).splitlines()
@@ -37,7 +37,7 @@ def committed(folder, name):
     }
 
 
-def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_path):
+def test_replayed_session_equals_its_commit(vacr, repo, tmp_path):
     base = {
         "crlf.py": b"import os\r\n\r\ndef one():\r\n    return 1\r\n",
         "no_end.py": b"first\nsecond",
@@ -69,8 +69,10 @@ def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_
     )
     agent.shell("rm gone.py")
     name = commit(repo)
-    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1")
-    brought, gone = committed(repo, name)
+    report, files = replay_session(
+        vacr, tmp_path, agent.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1"
+    )
+    brought, gone = read_commit(repo, name)
     assert files == brought
     assert {path for path, file in report.items() if file.get("deleted")} == gone
     assert all(file["complete"] for file in report.values())
@@ -82,14 +84,14 @@ def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_
     )
 
 
-def test_two_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
+def test_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
     (repo / "a.py").write_text("a = 1\nb = 2\n")
     commit(repo)
     one, two = Agent(repo, "one"), Agent(repo, "two", start=600)
     one.read("a.py").edit("a.py", "a = 1", "a = 10")
     two.read("a.py").edit("a.py", "a = 10", "a = 100")
     name = commit(repo)
-    _, files = replayed(
+    _, files = replay_session(
         vacr,
         tmp_path,
         two.save(tmp_path / "s"),
@@ -97,10 +99,10 @@ def test_two_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
         "--base",
         f"{repo}@HEAD~1",
     )
-    assert files == committed(repo, name)[0]
+    assert files == read_commit(repo, name)[0]
 
 
-def test_only_files_that_are_known_whole_are_written(vacr, repo, tmp_path):
+def test_only_completely_known_files_are_written(vacr, repo, tmp_path):
     agent = Agent(repo)
     agent.write("whole.py", "x = 1\n")
     arguments = {
@@ -109,14 +111,14 @@ def test_only_files_that_are_known_whole_are_written(vacr, repo, tmp_path):
         "new_string": "new text here",
     }
     agent.call("Edit", arguments, "The file has been updated.")
-    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
+    report, files = replay_session(vacr, tmp_path, agent.save(tmp_path / "s"))
     assert files == {"whole.py": b"x = 1\n"}
     assert report["whole.py"]["complete"]
     assert not report["part.py"]["complete"]
     assert report["part.py"]["evidence"] == ["content-only"]
 
 
-def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
+def test_files_outside_the_folder_are_not_written(vacr, repo, tmp_path):
     agent = Agent(repo)
     for path in ("../outside.py", "/outside/absolute.py", "sub/../../up.py", "fine/../inside.py"):
         target = path if path.startswith("/") else f"{repo}/{path}"
@@ -129,7 +131,7 @@ def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
     before = {
         path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts
     }
-    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
+    report, files = replay_session(vacr, tmp_path, agent.save(tmp_path / "s"))
     assert files == {"inside.py": b"x\n"}
     assert set(report) == {"inside.py"}
     assert before == {
@@ -147,7 +149,7 @@ def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
         "GIT~1/config",
     ],
 )
-def test_nothing_is_written_for_git_to_run(vacr, repo, tmp_path, path):
+def test_files_that_git_would_run_are_not_written(vacr, repo, tmp_path, path):
     agent = Agent(repo)
     native = {"type": "create", "filePath": f"{repo}/{path}", "content": "[core]\n"}
     agent.call(
@@ -161,7 +163,7 @@ def test_nothing_is_written_for_git_to_run(vacr, repo, tmp_path, path):
     assert not (tmp_path / "tree").exists()
 
 
-def test_a_link_in_the_folder_leads_nowhere(vacr, repo, tmp_path):
+def test_links_in_the_folder_are_not_followed(vacr, repo, tmp_path):
     agent = Agent(repo).write("sub/a.py", "x\n")
     (tmp_path / "tree").mkdir()
     (tmp_path / "elsewhere").mkdir()
@@ -172,7 +174,7 @@ def test_a_link_in_the_folder_leads_nowhere(vacr, repo, tmp_path):
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_what_is_there_and_differs_is_kept(vacr, repo, tmp_path):
+def test_existing_files_that_differ_are_kept(vacr, repo, tmp_path):
     session = Agent(repo).write("a.py", "a\n").write("b.py", "b\n").save(tmp_path / "s")
     (repo / "b.py").write_text("by hand\n")
     (repo / "a.py").unlink()
@@ -182,14 +184,14 @@ def test_what_is_there_and_differs_is_kept(vacr, repo, tmp_path):
         "b.py exists with different content" in done.err,
         "--overwrite" in done.err,
     ) == (2, True, True)
-    assert not (repo / "a.py").exists(), "nothing is written when something may not be"
+    assert not (repo / "a.py").exists(), "one conflict prevents all writes"
     assert (repo / "b.py").read_text() == "by hand\n"
     assert vacr("replay", session, "--out", repo, "--overwrite").returncode == 0
     assert (repo / "b.py").read_text() == "b\n"
-    assert vacr("replay", session, "--out", repo).returncode == 0, "what is the same is no loss"
+    assert vacr("replay", session, "--out", repo).returncode == 0, "identical files are no conflict"
 
 
-def test_a_session_that_changed_nothing_says_so(vacr, repo, tmp_path):
+def test_session_without_changes_is_reported(vacr, repo, tmp_path):
     done = vacr("replay", Agent(repo).asked("Hello").save(tmp_path / "s"))
     assert (done.returncode, "changed no file" in done.err) == (0, True)
 
@@ -206,7 +208,7 @@ def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
     assert "a.py" in done.err
 
 
-def test_help_shows_how(vacr):
+def test_help_has_an_example(vacr):
     assert (
         "vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/"
         in vacr("replay", "--help").out

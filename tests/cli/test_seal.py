@@ -1,4 +1,4 @@
-"""`vacr seal`: from a native session to a record that a log has, in one go, and again."""
+"""`vacr seal`: from a native session to a registered record in one step, and repeated."""
 
 import json
 import shutil
@@ -28,14 +28,14 @@ def service():
 
 @pytest.fixture
 def home(vacr, tmp_path, request):
-    """Sessions and a key."""
+    """Create sessions and a key."""
     assert vacr("key", "generate", "-o", "keys/").returncode == 0
     for name, example in (("a", "claude-code.jsonl"), ("b", "codex-cli.jsonl")):
         shutil.copy(request.config.rootpath / "examples" / example, tmp_path / f"{name}.jsonl")
     return tmp_path
 
 
-def files(folder):
+def list_files(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -43,11 +43,11 @@ def files(folder):
     }
 
 
-def outbox(folder):
+def list_outbox(folder):
     return list(Outbox(folder / "home" / ".local" / "state" / "vacr" / "outbox").items())
 
 
-def test_in_one_go(vacr, home, service):
+def test_seal_runs_every_step(vacr, home, service):
     (home / "log.pem").write_bytes(Key(service.log.signer.key).public_pem)
     reached = ("--service", service.url, "--log-key", "log.pem")
     done = vacr("seal", "a.jsonl", *KEY, *reached, "-o", "sealed/", "--seal-source")
@@ -57,7 +57,11 @@ def test_in_one_go(vacr, home, service):
     assert second.startswith(
         "sealed/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, "
     )
-    assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose", "a.acr.source.zip"]
+    assert sorted(list_files(home / "sealed")) == [
+        "a.acr.json",
+        "a.acr.json.cose",
+        "a.acr.source.zip",
+    ]
     record = json.loads((home / "sealed" / "a.acr.json").read_bytes())
     assert record["file-attribution"]["files"]
     done = vacr(
@@ -70,7 +74,7 @@ def test_in_one_go(vacr, home, service):
     assert (home / "native" / "a.jsonl").read_bytes() == (home / "a.jsonl").read_bytes()
 
 
-def test_it_is_what_the_verbs_make(vacr, home):
+def test_seal_writes_the_same_files_as_single_verbs(vacr, home):
     vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
     vacr("record", "a.jsonl")
     vacr("attribute", "a.acr.json")
@@ -79,34 +83,34 @@ def test_it_is_what_the_verbs_make(vacr, home):
     ).read_bytes()
 
 
-def test_again_signs_nothing_twice(vacr, home, service):
+def test_sealing_again_signs_nothing_twice(vacr, home, service):
     again = ("seal", "a.jsonl", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed")
     assert vacr(*again).returncode == 0
-    before, posted = files(home / "sealed"), len(service.posted)
+    before, posted = list_files(home / "sealed"), len(service.posted)
     done = vacr(*again)
     assert (
         done.returncode,
         done.out.count("already signed by"),
         done.out.count("already has a receipt"),
     ) == (0, 2, 2)
-    assert (files(home / "sealed"), len(service.posted)) == (before, posted)
+    assert (list_files(home / "sealed"), len(service.posted)) == (before, posted)
     (home / "sealed" / "b.acr.json.cose").unlink()
     done = vacr(*again)
     assert (done.returncode, done.out.count("already signed by")) == (0, 1)
-    assert files(home / "sealed")["a.acr.json.cose"] == before["a.acr.json.cose"]
+    assert list_files(home / "sealed")["a.acr.json.cose"] == before["a.acr.json.cose"]
 
 
-def test_without_network_and_later(vacr, home, service):
+def test_unregistered_statement_is_registered_later(vacr, home, service):
     done = vacr(
         "seal", "a.jsonl", "b.jsonl", *KEY, "--service", NOBODY, "--patience", "0", "-o", "sealed/"
     )
-    assert (done.returncode, "vacr register --pending" in done.err, len(outbox(home))) == (
+    assert (done.returncode, "vacr register --pending" in done.err, len(list_outbox(home))) == (
         4,
         True,
         2,
     )
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
-    before = files(home / "sealed")
+    before = list_files(home / "sealed")
     done = vacr("seal", "a.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
     assert (done.returncode, "already signed by" in done.out) == (0, True)
     statement = parse_sign1((home / "sealed" / "a.acr.json.cose").read_bytes())
@@ -116,11 +120,11 @@ def test_without_network_and_later(vacr, home, service):
     )
 
 
-def test_without_a_service(vacr, home):
+def test_seal_works_without_a_service(vacr, home):
     done = vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
     assert (done.returncode, "Not registered" in done.err) == (0, True)
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
-    assert outbox(home) == []
+    assert list_outbox(home) == []
     (told,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)[
         "sealed"
     ]
@@ -132,12 +136,16 @@ def test_without_a_service(vacr, home):
     )
 
 
-def test_what_differs_is_not_replaced(vacr, home):
+def test_different_files_are_not_overwritten(vacr, home):
     vacr("seal", "a.jsonl", "b.jsonl", *KEY, "-o", "sealed/")
-    before = files(home / "sealed")
+    before = list_files(home / "sealed")
     vacr("key", "generate", "-o", "others/")
     done = vacr("seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/")
-    assert (done.returncode, "--overwrite" in done.err, files(home / "sealed")) == (2, True, before)
+    assert (done.returncode, "--overwrite" in done.err, list_files(home / "sealed")) == (
+        2,
+        True,
+        before,
+    )
     assert (
         vacr(
             "seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/", "--overwrite"
@@ -148,21 +156,21 @@ def test_what_differs_is_not_replaced(vacr, home):
     lines = (home / "b.jsonl").read_bytes().splitlines(keepends=True)
     (home / "b.jsonl").write_bytes(b"".join(lines[:-1]))
     done = vacr("seal", "b.jsonl", *KEY, "-o", "sealed/")
-    assert (done.returncode, files(home / "sealed")["b.acr.json"]) == (2, before["b.acr.json"])
+    assert (done.returncode, list_files(home / "sealed")["b.acr.json"]) == (2, before["b.acr.json"])
     assert vacr("seal", "b.jsonl", *KEY, "-o", "sealed/", "--overwrite").returncode == 0
     assert vacr("verify", "sealed/b.acr.json", *TRUST, "--source", "b.jsonl").returncode == 0
 
 
-def test_a_folder_with_sub_agents(vacr, home, service):
+def test_folder_with_sub_agents_is_sealed(vacr, home, service):
     shutil.copytree(FIXTURES / "claude" / "project", home / "project")
     (home / "project" / "readme.txt").write_text("no session")
     (home / "project" / "link.jsonl").symlink_to("nowhere")
     done = vacr("seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/")
     assert done.returncode == 0, done.err
     vacr("record", "project/", "-o", "records/")
-    made = {name for name in files(home / "records") if name.endswith(".acr.json")}
+    made = {name for name in list_files(home / "records") if name.endswith(".acr.json")}
     assert {
-        name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")
+        name for name in list_files(home / "project" / "sealed") if name.endswith(".acr.json")
     } == made
     assert len(made) > 2
     assert f"{len(made)} sessions: {len(made)} sealed, 0 failed" in done.out
@@ -183,13 +191,13 @@ def test_a_folder_with_sub_agents(vacr, home, service):
     ).out.count("already signed") == len(made)
 
 
-def test_copies_are_sealed_each(vacr, home):
+def test_each_copy_is_sealed(vacr, home):
     shutil.copy(home / "a.jsonl", home / "copy.jsonl")
     done = vacr("seal", "a.jsonl", "copy.jsonl", *KEY, "-o", "sealed/")
     assert (done.returncode, done.out.count("lines: 6 ai")) == (0, 2)
 
 
-def test_a_base_and_certificates(vacr, home):
+def test_seal_supports_a_base_and_certificates(vacr, home):
     repository = home / "repo"
     repository.mkdir()
     for command in (
@@ -225,7 +233,7 @@ def test_a_base_and_certificates(vacr, home):
     assert (done.returncode, "✓ attribution" in done.out) == (0, True)
 
 
-def test_what_fails_keeps_nothing_back(vacr, home, service):
+def test_failing_session_does_not_stop_the_others(vacr, home, service):
     (home / "junk.jsonl").write_text("junk\n")
     done = vacr(
         "seal",
@@ -239,10 +247,10 @@ def test_what_fails_keeps_nothing_back(vacr, home, service):
         "sealed/",
     )
     assert (done.returncode, "junk.jsonl" in done.err, "none.jsonl" in done.err) == (3, True, True)
-    assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose"]
+    assert sorted(list_files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose"]
     service.plan = [403]
     done = vacr("seal", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
-    assert (done.returncode, outbox(home), "403" in done.err) == (1, [], True)
+    assert (done.returncode, list_outbox(home), "403" in done.err) == (1, [], True)
     assert vacr("verify", "sealed/b.acr.json", *TRUST).returncode == 0
     service.plan = ["forged"]
     assert vacr("seal", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed/").returncode == 1
@@ -261,14 +269,14 @@ def test_what_fails_keeps_nothing_back(vacr, home, service):
     ],
 )
 @pytest.mark.usefixtures("home")
-def test_usage(vacr, arguments):
+def test_usage_errors_exit_with_2(vacr, arguments):
     assert vacr("seal", *arguments).returncode == 2
 
 
-def test_nothing_stays_behind(vacr, home):
+def test_temporary_files_are_removed(vacr, home):
     (home / "tmp").mkdir()
     vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", TMPDIR=str(home / "tmp"))
-    assert files(home / "tmp") == {}
+    assert list_files(home / "tmp") == {}
     private = home / "a.jsonl"
     private.chmod(0o600)
     vacr("seal", "a.jsonl", *KEY, "-o", "private/")

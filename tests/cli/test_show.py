@@ -14,7 +14,7 @@ from tests.conftest import EXAMPLES
 from vacr.viewer.rows import ROW_KINDS
 
 
-def test_a_session_and_its_record_show_the_same(vacr, tmp_path):
+def test_session_and_its_record_are_shown_equally(vacr, tmp_path):
     shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "s.jsonl")
     assert vacr("record", "s.jsonl").returncode == 0
     one, other = vacr("show", "s.jsonl"), vacr("show", "s.acr.json")
@@ -25,7 +25,7 @@ def test_a_session_and_its_record_show_the_same(vacr, tmp_path):
     assert "\x1b[36m" in vacr("show", "s.jsonl", "--color", "always").out
 
 
-def test_every_agent(vacr):
+def test_sessions_of_every_agent_are_shown(vacr):
     for path in EXAMPLES.iterdir():
         done = vacr(
             "show", path, "--detail", "full", "--only", "event", "--only", "tool", "--only", "user"
@@ -34,7 +34,7 @@ def test_every_agent(vacr):
         assert "tool call" in done.out.splitlines()[-1]
 
 
-def test_filters(vacr):
+def test_filters_select_rows(vacr):
     show = ("show", EXAMPLES / "claude-code.jsonl")
     done = vacr(*show, "--errors", "--format", "jsonl")
     (row,) = map(json.loads, done.out.splitlines())
@@ -43,7 +43,7 @@ def test_filters(vacr):
     assert vacr(*show, "--grep", "no such words").returncode == 1
 
 
-def test_hostile_words_do_nothing(vacr, tmp_path):
+def test_hostile_text_cannot_control_the_terminal(vacr, tmp_path):
     said = {
         "type": "user",
         "uuid": "u",
@@ -60,13 +60,13 @@ def test_hostile_words_do_nothing(vacr, tmp_path):
     assert "\\x1b]0;title" in done.out
 
 
-def test_what_is_no_session(vacr, tmp_path):
+def test_files_that_are_not_sessions_are_refused(vacr, tmp_path):
     (tmp_path / "x.txt").write_text("nothing")
     assert vacr("show", "x.txt").returncode == 3
     assert vacr("show", "nowhere.jsonl").returncode == 3
 
 
-def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
+def test_values_that_only_cbor_can_encode_are_shown(vacr, tmp_path):
     entries = [
         {"type": "user", "content": "asked"},
         {"type": "tool-call", "call-id": "1", "name": "T", "input": {"a": b"\x02"}},
@@ -101,8 +101,8 @@ def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
 
 
 @pytest.fixture
-def records(vacr, tmp_path):
-    """Give a folder of two records, of which one has a long command with a word at its end."""
+def two_records(vacr, tmp_path):
+    """Return a folder of two records; one has a long command with a rare word at its end."""
     lines = (
         (EXAMPLES / "claude-code.jsonl")
         .read_text()
@@ -114,11 +114,11 @@ def records(vacr, tmp_path):
     return tmp_path / "records"
 
 
-def test_a_folder_is_searched(vacr, records):
-    done = vacr("show", records, "--grep", "RM -RF", "--only", "tool", "-v")
+def test_folder_is_searched(vacr, two_records):
+    done = vacr("show", two_records, "--grep", "RM -RF", "--only", "tool", "-v")
     assert done.returncode == 0
     head, _, _, call, place, found, *_ = done.out.splitlines()
-    assert head == str(records / "long.acr.json")
+    assert head == str(two_records / "long.acr.json")
     assert call.startswith("  → Bash true x x")
     assert "rm -rf" not in call
     assert place.endswith("  /session/entries/10/children/0")
@@ -127,38 +127,38 @@ def test_a_folder_is_searched(vacr, records):
     (row,) = map(
         json.loads,
         vacr(
-            "show", records, "--grep", "rm -rf", "--only", "tool", "--format", "jsonl"
+            "show", two_records, "--grep", "rm -rf", "--only", "tool", "--format", "jsonl"
         ).out.splitlines(),
     )
     assert (row["source"], row["place"]) == (head, place.split()[-1])
     assert row["time"].startswith("2026-03-14T09:26")
 
 
-def test_a_folder_is_shown(vacr, records):
-    (records / "broken.acr.json").write_text("{")
-    done = vacr("show", records)
+def test_folder_is_shown(vacr, two_records):
+    (two_records / "broken.acr.json").write_text("{")
+    done = vacr("show", two_records)
     assert done.returncode == 3
-    assert f"{records / 'broken.acr.json'}: " in done.err
-    heads = [f"{records / name}.acr.json" for name in ("codex-cli", "long")]
+    assert f"{two_records / 'broken.acr.json'}: " in done.err
+    heads = [f"{two_records / name}.acr.json" for name in ("codex-cli", "long")]
     assert [line for line in done.out.splitlines() if line in heads] == heads
 
 
-def test_a_folder_of_nothing(vacr, tmp_path):
+def test_empty_folder_is_reported(vacr, tmp_path):
     (tmp_path / "empty").mkdir()
     done = vacr("show", "empty")
     assert done.returncode == 3
     assert "no records or sessions found" in done.err
 
 
-def test_all_of_an_input_is_shown_in_full(vacr, records):
-    assert "rm -rf build" not in vacr("show", records / "long.acr.json").out
+def test_whole_input_is_shown_in_full_detail(vacr, two_records):
+    assert "rm -rf build" not in vacr("show", two_records / "long.acr.json").out
     assert (
         "x ; rm -rf build"
-        in vacr("show", records / "long.acr.json", "--detail", "full", "--only", "tool").out
+        in vacr("show", two_records / "long.acr.json", "--detail", "full", "--only", "tool").out
     )
 
 
-def test_nothing_found_is_told_with_the_tools_there_are(vacr):
+def test_empty_result_lists_the_tools(vacr):
     done = vacr("show", EXAMPLES / "claude-code.jsonl", "--tool", "bash")
     assert (done.returncode, done.out) == (1, "")
     assert "no entries match\n  Tools in it: Bash, Edit, Read." in done.err
@@ -170,7 +170,7 @@ def test_json_is_one_document(vacr):
     assert (row["tool"], row["is-error"]) == ("Bash", True)
 
 
-def test_a_thought_without_words_takes_no_room(vacr, tmp_path):
+def test_empty_reasoning_is_not_shown(vacr, tmp_path):
     lines = (
         (EXAMPLES / "claude-code.jsonl")
         .read_text()
@@ -182,7 +182,7 @@ def test_a_thought_without_words_takes_no_room(vacr, tmp_path):
 
 
 @pytest.mark.parametrize("settings", [{}, {"LESS": "-X"}, {"NO_COLOR": "1"}])
-def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
+def test_pager_gets_colours_only_if_it_supports_them(tmp_path, settings):
     pager = tmp_path / "less"
     pager.write_text('#!/bin/sh\necho "LESS=$LESS" > said; cat >> said\n')
     pager.chmod(0o755)
@@ -206,6 +206,6 @@ def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
     assert ("\x1b[1m" in said) == (not settings)
 
 
-def test_times_are_told_alike_whatever_the_agent_writes(vacr):
+def test_times_are_shown_alike_for_all_agents(vacr):
     done = vacr("show", EXAMPLES / "opencode.json", "--only", "tool", "--format", "jsonl")
     assert {json.loads(line)["time"][:11] for line in done.out.splitlines()} == {"2026-05-02T"}

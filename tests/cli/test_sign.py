@@ -1,4 +1,4 @@
-"""`vacr key`, `sign`, `verify` and `inspect`: what is written, printed and refused."""
+"""`vacr key`, `sign`, `verify` and `inspect`: written files, printed reports and refusals."""
 
 import base64
 import hashlib
@@ -29,8 +29,8 @@ EXAMPLE = "examples/claude-code.jsonl"
 
 
 @pytest.fixture
-def signed(vacr, tmp_path, request):
-    """A record, a key and a statement."""
+def signed_folder(vacr, tmp_path, request):
+    """Return a folder with a record, a key and a statement."""
     shutil.copy(request.config.rootpath / EXAMPLE, tmp_path / "s.jsonl")
     assert vacr("record", "s.jsonl").returncode == 0
     assert vacr("key", "generate", "-o", "keys/").returncode == 0
@@ -41,7 +41,7 @@ def signed(vacr, tmp_path, request):
 TRUST = ("--trust", "keys/signing.pub.pem")
 
 
-def test_a_private_key_is_its_owners_alone(vacr, tmp_path):
+def test_private_key_is_readable_only_by_its_owner(vacr, tmp_path):
     vacr("key", "generate", "-o", "keys/")
     private = tmp_path / "keys" / "signing.pem"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
@@ -52,14 +52,14 @@ def test_a_private_key_is_its_owners_alone(vacr, tmp_path):
 
 
 @pytest.mark.parametrize("secret", ["", "\nnot this line\n", "x" * 1024])
-def test_a_passphrase_that_cannot_be_one_makes_no_key(vacr, tmp_path, secret):
+def test_invalid_passphrase_creates_no_key(vacr, tmp_path, secret):
     (tmp_path / "secret").write_text(secret)
     done = vacr("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
     assert (done.returncode, (tmp_path / "keys").exists()) == (2, False)
     assert "xx" not in done.err
 
 
-def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
+def test_key_pair_is_created_completely_or_not_at_all(vacr, tmp_path):
     (tmp_path / "signing.pub.pem").write_text("another's")
     assert vacr("key", "generate").returncode == 2
     assert [path.name for path in tmp_path.glob("signing*")] == ["signing.pub.pem"]
@@ -73,10 +73,10 @@ def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
         ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
     ],
 )
-def test_a_key_that_no_algorithm_takes_is_refused(vacr, signed, made):
+def test_key_without_an_algorithm_is_refused(vacr, signed_folder, made):
     subprocess.run(
         ["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"],
-        cwd=signed,
+        cwd=signed_folder,
         check=True,
         capture_output=True,
     )
@@ -84,8 +84,8 @@ def test_a_key_that_no_algorithm_takes_is_refused(vacr, signed, made):
     assert (done.returncode, "odd.pem: no supported algorithm uses" in done.err) == (2, True)
 
 
-def test_a_key_that_others_can_read_is_refused(vacr, signed):
-    (signed / "keys" / "signing.pem").chmod(0o644)
+def test_key_readable_by_others_is_refused(vacr, signed_folder):
+    (signed_folder / "keys" / "signing.pem").chmod(0o644)
     done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite")
     assert done.returncode == 2
     assert "other users can read" in done.err
@@ -101,8 +101,8 @@ def test_a_key_that_others_can_read_is_refused(vacr, signed):
     )
 
 
-def test_there_and_back(vacr, signed):
-    assert (signed / "s.acr.json.cose").stat().st_size < 600
+def test_signed_record_is_verified(vacr, signed_folder):
+    assert (signed_folder / "s.acr.json.cose").stat().st_size < 600
     done = vacr("verify", "s.acr.json", *TRUST, "--source", "s.jsonl")
     assert done.returncode == 0
     names = [line.split()[1].rstrip(":") for line in done.out.splitlines() if line.startswith("✓")]
@@ -138,14 +138,14 @@ def test_there_and_back(vacr, signed):
         ((*TRUST, "--schema-version", "2"), "schema-version"),
     ],
 )
-@pytest.mark.usefixtures("signed")
-def test_what_is_asked_for_and_not_there_fails(vacr, arguments, reason):
+@pytest.mark.usefixtures("signed_folder")
+def test_missing_required_evidence_fails(vacr, arguments, reason):
     done = vacr("verify", "s.acr.json", *arguments)
     assert (done.returncode, f"({reason})" in done.err) == (1, True)
 
 
-def test_what_was_changed_fails(vacr, signed):
-    record = signed / "s.acr.json"
+def test_changed_files_fail(vacr, signed_folder):
+    record = signed_folder / "s.acr.json"
     data = record.read_bytes()
     record.write_bytes(data.replace(b"claude", b"Claude", 1))
     done = vacr("verify", "s.acr.json", *TRUST)
@@ -154,42 +154,42 @@ def test_what_was_changed_fails(vacr, signed):
     assert vacr("verify", "s.acr.json", *TRUST).returncode == 0
 
 
-def test_a_source_that_yields_another_record_fails(vacr, signed):
-    native = signed / "s.jsonl"
+def test_source_with_another_record_fails(vacr, signed_folder):
+    native = signed_folder / "s.jsonl"
     native.write_bytes(native.read_bytes().splitlines(keepends=True)[0])
     done = vacr("verify", "s.acr.json", *TRUST, "--source", "s.jsonl")
     assert (done.returncode, "(source-mismatch)" in done.err) == (1, True)
 
 
 @pytest.mark.component
-def test_a_folder(vacr, signed):
-    folder = signed / "many"
+def test_statements_of_a_folder_are_verified(vacr, signed_folder):
+    folder = signed_folder / "many"
     folder.mkdir()
     for number in range(210):
         for name in ("s.acr.json", "s.acr.json.cose"):
-            shutil.copy(signed / name, folder / f"{number}.{name}")
+            shutil.copy(signed_folder / name, folder / f"{number}.{name}")
     done = vacr("verify", "many/", *TRUST)
     assert (done.returncode, done.out.splitlines()[-2]) == (0, "210 files: 210 verified, 0 failed")
     (folder / "1.s.acr.json.cose").unlink()
     done = vacr("verify", "many/", *TRUST)
     assert (done.returncode, done.out.splitlines()[-2]) == (1, "210 files: 209 verified, 1 failed")
-    (signed / "empty").mkdir()
+    (signed_folder / "empty").mkdir()
     done = vacr("verify", "empty/", *TRUST)
     assert (done.returncode, "no statements found" in done.err) == (1, True)
 
 
-def test_what_cannot_be_read_hides_nothing_that_fails(vacr, signed):
+def test_failure_outranks_an_unreadable_file(vacr, signed_folder):
     done = vacr("verify", "none.acr.json", *TRUST)
     assert (done.returncode, "there is no such file" in done.err) == (3, True)
-    (signed / "unsigned.acr.json").write_text("{}")
-    (signed / "odd.acr.json.cose").symlink_to("nowhere")
+    (signed_folder / "unsigned.acr.json").write_text("{}")
+    (signed_folder / "odd.acr.json.cose").symlink_to("nowhere")
     assert vacr("verify", "s.acr.json", "odd.acr.json.cose", *TRUST).returncode == 3
     assert vacr("verify", ".", *TRUST).returncode == 1
 
 
-def test_trust_that_is_not_there(vacr, signed):
+def test_missing_trust_is_reported(vacr, signed_folder):
     assert vacr("verify", "s.acr.json", "--trust", "none.pem").returncode == 4
-    (signed / "junk.pem").write_text("junk")
+    (signed_folder / "junk.pem").write_text("junk")
     assert vacr("verify", "s.acr.json", "--trust", "junk.pem").returncode == 3
     done = vacr("verify", "s.acr.json", "--trust", "keys/signing.pem")
     assert (done.returncode, "this is a private key; a public key is needed" in done.err) == (
@@ -198,34 +198,34 @@ def test_trust_that_is_not_there(vacr, signed):
     )
 
 
-def test_trust_in_one_file(vacr, signed):
+def test_several_keys_can_be_in_one_file(vacr, signed_folder):
     ours, other = (
-        (signed / "keys" / "signing.pub.pem").read_bytes(),
+        (signed_folder / "keys" / "signing.pub.pem").read_bytes(),
         Key.generate("es256").public_pem,
     )
     for written in (other + ours, other + b"\n# ours\n" + ours + Authority("root").pem):
-        (signed / "all.pem").write_bytes(written)
+        (signed_folder / "all.pem").write_bytes(written)
         assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 0
-    (signed / "all.pem").write_bytes(other + ours[:60])
+    (signed_folder / "all.pem").write_bytes(other + ours[:60])
     assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 3
 
 
-def test_where_statements_go_is_said(vacr):
+def test_help_explains_where_statements_are_written(vacr):
     assert "next to a record; else the" in " ".join(vacr("sign", "--help").out.split())
 
 
-def test_names_of_keys(vacr, signed):
+def test_key_names_are_shown_alike(vacr, signed_folder):
     short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
     told = vacr("verify", "s.acr.json", *TRUST).out
     assert f"✓ trust: key {short.rstrip(':')}" in told
     assert f"✓ claims: by {name}" in told
     root = Authority("root")
-    (signed / "root.pem").write_bytes(root.pem)
+    (signed_folder / "root.pem").write_bytes(root.pem)
     assert compute_thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
     assert "keys/signing.pem: this is a private key" in vacr("key", "show", "keys/signing.pem").err
 
 
-def test_a_root_that_cannot_be_read_is_said(vacr, signed):
+def test_unreadable_root_is_reported(vacr, signed_folder):
     odd = [
         x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00")
         for last in (4, 5)
@@ -233,7 +233,7 @@ def test_a_root_that_cannot_be_read_is_said(vacr, signed):
     twice = certificate(Key.generate("es256"), Authority("root"), more=odd).replace(
         b"\x2a\x03\x05", b"\x2a\x03\x04"
     )
-    (signed / "twice.pem").write_text(
+    (signed_folder / "twice.pem").write_text(
         f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(twice).decode()}-----END "
         "CERTIFICATE-----\n"
     )
@@ -248,7 +248,7 @@ def test_a_root_that_cannot_be_read_is_said(vacr, signed):
         )
 
 
-def test_a_native_session_signed_as_it_is(vacr, signed):
+def test_native_session_can_be_signed(vacr, signed_folder):
     assert (
         vacr("sign", "s.jsonl", "--key", "keys/signing.pem", "--profile", "detached").returncode
         == 0
@@ -258,24 +258,24 @@ def test_a_native_session_signed_as_it_is(vacr, signed):
     shown = json.loads(vacr("inspect", "s.jsonl.cose", "--format", "json").out)["files"][0]
     assert shown["unprotected"]["trace-metadata"]["trace-format"] == "claude-jsonl"
     assert "? record: the signed file is not a record" in done.out
-    assert (signed / "s.jsonl.cose").is_file()
+    assert (signed_folder / "s.jsonl.cose").is_file()
 
 
 @pytest.mark.parametrize("profile", ["hash-envelope", "detached", "attached"])
-def test_the_summary_of_a_record_stands_beside_the_signature(vacr, signed, profile):
+def test_statement_carries_the_summary_of_its_record(vacr, signed_folder, profile):
     assert (
         vacr(
             "sign", "s.acr.json", "--key", "keys/signing.pem", "--profile", profile, "--overwrite"
         ).returncode
         == 0
     )
-    data = (signed / "s.acr.json").read_bytes()
+    data = (signed_folder / "s.acr.json").read_bytes()
     session = json.loads(data)["session"]
     # The signature of a hash envelope is over the hash itself.
     hashed = (
         {} if profile == "hash-envelope" else {"content-hash": hashlib.sha256(data).hexdigest()}
     )
-    message = cbor2.loads((signed / "s.acr.json.cose").read_bytes()).value
+    message = cbor2.loads((signed_folder / "s.acr.json.cose").read_bytes()).value
     assert 100 not in cbor2.loads(message[0])
     assert message[1][100] == {
         "session-id": session["session-id"],
@@ -288,8 +288,8 @@ def test_the_summary_of_a_record_stands_beside_the_signature(vacr, signed, profi
 
 
 @pytest.mark.parametrize("kind", NEW_KEY_ALGORITHMS)
-def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
-    (signed / "secret").write_text("open sesame\n")
+def test_every_kind_of_key_signs_with_a_passphrase(vacr, signed_folder, kind):
+    (signed_folder / "secret").write_text("open sesame\n")
     with_it = ("--passphrase-file", "secret")
     assert vacr("key", "generate", "-o", kind, "--alg", kind, *with_it).returncode == 0
     refused = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", "-o", "x.cose")
@@ -309,23 +309,23 @@ def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
         assert vacr("verify", "s.acr.json", "--trust", f"{kind}/signing.pub.pem").returncode == 0
 
 
-def test_certificates_and_a_timestamp(vacr, signed):
+def test_certificates_and_a_timestamp_are_verified(vacr, signed_folder):
     root = Authority("root")
     key = Key.generate("es256")
     chain = certificate(key, root, usage="code", names=["https://example.org"])
     subprocess.run(
         ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"],
         input=chain,
-        cwd=signed,
+        cwd=signed_folder,
         check=True,
     )
-    (signed / "key.pem").write_bytes(encode_private_pem(key.private))
-    (signed / "key.pem").chmod(0o600)
-    (signed / "root.pem").write_bytes(root.pem)
-    (signed / "time").mkdir()
-    authority = TimeAuthority(signed / "time")
-    (signed / "time-root.pem").write_bytes(authority.root.pem)
-    with time_service(authority) as url:
+    (signed_folder / "key.pem").write_bytes(encode_private_pem(key.private))
+    (signed_folder / "key.pem").chmod(0o600)
+    (signed_folder / "root.pem").write_bytes(root.pem)
+    (signed_folder / "time").mkdir()
+    authority = TimeAuthority(signed_folder / "time")
+    (signed_folder / "time-root.pem").write_bytes(authority.root.pem)
+    with TimestampService(authority) as url:
         arguments = (
             "--x5chain",
             "leaf.pem",
@@ -397,15 +397,15 @@ def test_certificates_and_a_timestamp(vacr, signed):
         ("http://127.0.0.1:1/", 4),
     ],
 )
-@pytest.mark.usefixtures("signed")
-def test_addresses_that_are_none_and_what_is_not_told_of_them(vacr, url, code):
+@pytest.mark.usefixtures("signed_folder")
+def test_invalid_addresses_are_refused_without_showing_secrets(vacr, url, code):
     done = vacr(
         "sign", "s.acr.json", "--key", "keys/signing.pem", "--timestamp", url, "-o", "x.cose"
     )
     assert (done.returncode, "sesame" in done.err) == (code, False)
 
 
-class time_service:  # noqa: N801 - used as a function
+class TimestampService:
     """A timestamp authority on a port of this machine."""
 
     def __init__(self, authority):
@@ -431,7 +431,7 @@ class time_service:  # noqa: N801 - used as a function
         self.server.server_close()
 
 
-def test_inspect(vacr, signed):
+def test_inspect_shows_a_statement(vacr, signed_folder):
     done = vacr("inspect", "s.acr.json.cose")
     assert done.returncode == 0
     assert "alg (1): EdDSA (-8)" in done.out
@@ -439,11 +439,11 @@ def test_inspect(vacr, signed):
     assert "Not verified" in done.err
     vacr("convert", "s.acr.json", "--to", "cbor")
     assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out
-    (signed / "x").write_bytes(b"\xff")
+    (signed_folder / "x").write_bytes(b"\xff")
     assert vacr("inspect", "x").returncode == 3
 
 
-def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
+def test_inspect_shows_values_of_known_names(vacr, tmp_path):
     claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
     (tmp_path / "x.cose").write_bytes(message(Key.generate("eddsa"), {1: -8, 15: claims}))
     assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())
@@ -455,8 +455,8 @@ def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
 
 def test_inspect_writes_a_name_in_one_line(vacr, tmp_path):
     key = Key.generate("es256")
-    signed = certificate(key, Authority("root"), subject="a\nsignature: good")
-    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed}))
+    leaf = certificate(key, Authority("root"), subject="a\nsignature: good")
+    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: leaf}))
     assert "x5chain (33): CN=a\\nsignature: good" in vacr("inspect", "x.cose").out
 
 
@@ -471,31 +471,31 @@ def test_inspect_writes_big_numbers(vacr, tmp_path, big):
     assert vacr("inspect", "x.cbor").returncode == 3
 
 
-def test_odd_certificates_make_no_warnings(vacr, tmp_path):
+def test_odd_certificates_cause_no_warnings(vacr, tmp_path):
     root, key = Authority("root"), Key.generate("es256")
     with pytest.warns(UserWarning, match="Attribute's length"):
         country = x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "Utopia", _validate=False)
-    signed = certificate(
+    leaf = certificate(
         key, root, more=[x509.SubjectAlternativeName([x509.DirectoryName(x509.Name([country]))])]
     )
     (tmp_path / "root.pem").write_bytes(root.pem)
     (tmp_path / "x.cose").write_bytes(
-        message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}})
+        message(key, {1: -7, 33: leaf, 15: {1: "https://example.org"}})
     )
     done = vacr("verify", "x.cose", "--trust", "root.pem")
     assert (done.returncode, done.err) == (0, "")
 
 
-def test_receipts(vacr, signed):
-    statement, log = signed / "s.acr.json.cose", Log()
+def test_receipts_are_verified(vacr, signed_folder):
+    statement, log = signed_folder / "s.acr.json.cose", Log()
     bare = statement.read_bytes()
     statement.write_bytes(add_receipt(bare, log.receipt(bare)))
-    (signed / "log").mkdir()
-    (signed / "log" / "receipt-keys.pem").write_bytes(
+    (signed_folder / "log").mkdir()
+    (signed_folder / "log" / "receipt-keys.pem").write_bytes(
         Key.generate("es256").public_pem + Key(log.signer.key).public_pem
     )
-    (signed / "log.cbor").write_bytes(cbor2.dumps([build_cose_key(log.key), {1: 4711}]))
-    (signed / "other.pem").write_bytes(Key.generate("es256").public_pem)
+    (signed_folder / "log.cbor").write_bytes(cbor2.dumps([build_cose_key(log.key), {1: 4711}]))
+    (signed_folder / "other.pem").write_bytes(Key.generate("es256").public_pem)
     for name in ("log/", "log/receipt-keys.pem", "log.cbor"):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")
         assert (
@@ -540,8 +540,8 @@ def test_receipts(vacr, signed):
     )
 
 
-@pytest.mark.usefixtures("signed")
-def test_keys_of_logs_that_are_not_there(vacr):
+@pytest.mark.usefixtures("signed_folder")
+def test_missing_log_keys_are_reported(vacr):
     done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "keys/")
     assert (done.returncode, "not the folder of a log" in done.err) == (4, True)
     for name, code in (

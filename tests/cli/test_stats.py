@@ -1,4 +1,4 @@
-"""`vacr stats`: sums of sessions, by what they have in common."""
+"""`vacr stats`: totals of sessions, grouped by agent, model and more."""
 
 import fcntl
 import json
@@ -18,12 +18,12 @@ from vacr.record.encoding import assign_record_id
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
-def groups(done):
+def read_groups(done):
     assert done.returncode == 0, done.err
     return {one["key"]: one for one in json.loads(done.out)["groups"]}
 
 
-def test_records_and_native_sessions_give_the_same(vacr):
+def test_records_and_native_sessions_have_the_same_stats(vacr):
     vacr("record", EXAMPLES, "-o", "records/")
     told = json.loads(vacr("stats", "records", "--format", "json").out)
     assert told == json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
@@ -31,15 +31,15 @@ def test_records_and_native_sessions_give_the_same(vacr):
     assert told["total"]["tokens"]["input"] == sum(one["tokens"]["input"] for one in told["groups"])
 
 
-def test_what_is_counted(vacr):
-    one = groups(vacr("stats", CLAUDE, "--format", "json"))["claude-code"]
+def test_stats_of_a_session(vacr):
+    one = read_groups(vacr("stats", CLAUDE, "--format", "json"))["claude-code"]
     assert one["tokens"]["input"] == 97316
     assert one["tools"] == {"Read": 1, "Edit": 2, "Bash": 1}
     assert one["failed-tools"] == {"Bash": 1}
     assert (one["prompts"], one["calls"], one["errors"], one["files"]) == (1, 4, 1, 1)
     assert one["milliseconds"] == 18750
     assert (
-        groups(vacr("stats", EXAMPLES / "opencode.json", "--format", "json"))["opencode"][
+        read_groups(vacr("stats", EXAMPLES / "opencode.json", "--format", "json"))["opencode"][
             "micro-dollars"
         ]
         == 32300
@@ -55,44 +55,46 @@ def test_what_is_counted(vacr):
         ("model", ["claude-opus-4-6", "gpt-5.5"]),
     ],
 )
-def test_groups(vacr, by, keys):
-    found = groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json"))
+def test_sessions_are_grouped(vacr, by, keys):
+    found = read_groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json"))
     assert list(found) == keys
     assert sum(one["tokens"]["output"] for one in found.values()) == 606 + 291
 
 
-def test_models_of_one_session_are_told_apart(vacr):
+def test_models_of_one_session_are_counted_separately(vacr):
     done = vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--by", "model", "--format", "json")
-    found = groups(done)
+    found = read_groups(done)
     assert {key: one["tokens"]["output"] for key, one in found.items()} == {
         "gemini-3-pro-preview": 287,
         "gemini-3-flash-preview": 44,
     }
     assert json.loads(done.out)["total"]["sessions"] == 1
-    whole = groups(vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--format", "json"))["gemini-cli"]
+    whole = read_groups(vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--format", "json"))[
+        "gemini-cli"
+    ]
     for name in ("calls", "errors", "prompts", "entries", "milliseconds"):
         assert sum(one[name] for one in found.values()) == whole[name], name
 
 
-def test_a_session_counts_once_by_its_longest_recording(vacr, tmp_path):
+def test_only_the_longest_recording_of_a_session_counts(vacr, tmp_path):
     short = b"\n".join(CLAUDE.read_bytes().splitlines()[:8]) + b"\n"
     (tmp_path / "short.jsonl").write_bytes(short)
     for order in ((CLAUDE, "short.jsonl"), ("short.jsonl", CLAUDE)):
         done = vacr("stats", *order, "--format", "json")
-        assert groups(done)["claude-code"]["tokens"]["input"] == 97316
+        assert read_groups(done)["claude-code"]["tokens"]["input"] == 97316
         assert json.loads(done.out)["repeated"] == 1
         assert "1 duplicate recording" in done.err
 
 
-def test_sessions_of_two_agents_are_two_whatever_they_are_named(vacr, tmp_path):
+def test_equally_named_sessions_of_two_agents_both_count(vacr, tmp_path):
     name, own = (next(read(path))["session"]["session-id"] for path in (CLAUDE, CODEX))
     (tmp_path / "same.jsonl").write_text(CODEX.read_text("utf-8").replace(own, name), "utf-8")
     done = vacr("stats", CLAUDE, "same.jsonl", "--format", "json")
-    assert set(groups(done)) == {"claude-code", "codex-cli"}
+    assert set(read_groups(done)) == {"claude-code", "codex-cli"}
     assert json.loads(done.out)["repeated"] == 0
 
 
-def test_what_cannot_be_read_is_told_and_the_others_are_counted(vacr, tmp_path):
+def test_unreadable_files_are_reported_and_the_others_counted(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     (tmp_path / "records" / "bad.acr.json").write_text("{")
     done = vacr("stats", "records")
@@ -107,7 +109,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_counted(vacr, tmp_path):
     assert vacr("stats", "empty").returncode == 3
 
 
-def test_names_cannot_drive_the_terminal(vacr, tmp_path):
+def test_names_cannot_control_the_terminal(vacr, tmp_path):
     (tmp_path / "x.jsonl").write_bytes(
         CLAUDE.read_bytes().replace(b"claude-opus-4-6", b"opus\\u001b[31m")
     )
@@ -116,24 +118,24 @@ def test_names_cannot_drive_the_terminal(vacr, tmp_path):
     assert "\\x1b[31m" in done.out
 
 
-def test_json_cannot_drive_the_terminal_and_says_the_same(vacr, tmp_path):
+def test_json_cannot_control_the_terminal_and_keeps_the_values(vacr, tmp_path):
     name = "opus\x1b\x9b31m\u202e\x7f\u2028"
     (tmp_path / "x.jsonl").write_bytes(
         CLAUDE.read_bytes().replace(b"claude-opus-4-6", json.dumps(name)[1:-1].encode())
     )
     done = vacr("stats", "x.jsonl", "--by", "model", "--format", "json")
     assert done.stdout.rstrip(b"\n").decode().isprintable()
-    assert list(groups(done)) == [name]
+    assert list(read_groups(done)) == [name]
 
 
-def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
+def test_huge_costs_are_added_up(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for entry in record["session"]["entries"]:
         entry.setdefault("token-usage", {})["cost"] = 1e308
     (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(assign_record_id(record)))
     assert (
-        groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"][
+        read_groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"][
             "micro-dollars"
         ]
         > 10**21
@@ -143,8 +145,8 @@ def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
     assert vacr("view", "records", "-o", "archive/").returncode == 0
 
 
-def on_terminal(folder, width, *arguments):
-    """Give the lines that a verb prints on a terminal of a width."""
+def run_on_terminal(folder, width, *arguments):
+    """Return the lines that a verb prints on a terminal of some width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     subprocess.run(
@@ -164,18 +166,18 @@ def on_terminal(folder, width, *arguments):
     return shown.decode().splitlines()
 
 
-def test_bars_are_for_terminals(vacr, terminals, tmp_path):
+def test_bars_are_shown_only_on_terminals(vacr, terminals, tmp_path):
     del terminals
     assert "█" not in vacr("stats", CLAUDE, CODEX).out
-    assert any("████" in line for line in on_terminal(tmp_path, 200, "stats", CLAUDE, CODEX))
+    assert any("████" in line for line in run_on_terminal(tmp_path, 200, "stats", CLAUDE, CODEX))
 
 
 @pytest.mark.parametrize(
     ("width", "last"), [(200, "time"), (100, "time"), (80, "tokens out"), (40, "tokens out")]
 )
-def test_a_table_is_as_wide_as_the_terminal(terminals, tmp_path, width, last):
+def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, last):
     del terminals
-    head, *lines = on_terminal(tmp_path, width, "stats", CLAUDE, CODEX, "--by", "project")
+    head, *lines = run_on_terminal(tmp_path, width, "stats", CLAUDE, CODEX, "--by", "project")
     assert head.split("  ")[-1].strip() == last
     assert max(len(head), len(lines[0])) <= width
     assert lines[0].startswith("/home/mira/invoice" if width > 60 else "…mira/invoice")

@@ -1,4 +1,4 @@
-"""Columns are as wide as they look."""
+"""Columns of tables are aligned by their width on the screen."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from vacr.console import align_columns, get_terminal_width, truncate_start
     ["ab", "日", "👩", "é", "e\u0301b", "\x1b"],
     ids=["plain", "wide", "emoji", "one", "combined", "control"],
 )
-def test_what_follows_stands_in_one_column(text):
+def test_columns_are_aligned(text):
     rows = align_columns([("x", "end"), (text, "end")], right=frozenset())
     places = {"ab": 2, "日": 2, "👩": 2, "é": 1, "e\u0301b": 2, "\x1b": 4}[text]
     assert rows[0] == "x" + " " * (places + 1) + "end"
@@ -26,13 +26,13 @@ def test_what_follows_stands_in_one_column(text):
         (1, "agent  日本語日本語日本語 …"),
     ],
 )
-def test_the_last_column_is_cut_to_a_width_only(width, shown):
+def test_last_column_is_cut_only_to_a_width(width, shown):
     assert align_columns(
         [("agent", "日本語日本語日本語日本語")], right=frozenset(), width=width
     ) == [shown]
 
 
-def test_the_end_of_a_path():
+def test_end_of_a_path_is_kept():
     assert truncate_start("/home/nora", 10) == "/home/nora"
     assert truncate_start("/home/nora", 5) == "…nora"
     assert truncate_start("/日本語", 6) == "…本語"

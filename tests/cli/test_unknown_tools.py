@@ -1,4 +1,4 @@
-"""What the command line says of an agent's tools."""
+"""Reports of the command line about an agent's tools."""
 
 import json
 
@@ -16,7 +16,7 @@ def session(tmp_path):
     return path
 
 
-def test_a_tool_that_nothing_is_known_of_is_told(vacr, tmp_path):
+def test_unknown_tool_is_reported(vacr, tmp_path):
     done = vacr("attribute", session(tmp_path), "-o", f"{tmp_path}/out/")
     assert done.returncode == 0
     assert "mcp__files__put (1)" in done.err
@@ -24,7 +24,7 @@ def test_a_tool_that_nothing_is_known_of_is_told(vacr, tmp_path):
     assert quiet.err == ""
 
 
-def test_the_history_has_these_members_and_no_others(vacr, tmp_path):
+def test_history_has_exactly_these_members(vacr, tmp_path):
     done = vacr("attribute", session(tmp_path), "--history")
     (line,) = done.out.splitlines()
     assert json.loads(line) == {

@@ -1,4 +1,4 @@
-"""`vacr view` as a user has it: files, exit codes, what goes where."""
+"""`vacr view` as a user sees it: files, exit codes and streams."""
 
 import base64
 import gzip
@@ -24,60 +24,63 @@ CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
 @pytest.fixture
-def sealed(vacr, tmp_path):
-    """A record with its statement, and the key that it is to be verified with."""
+def signed_record(vacr, tmp_path):
+    """Return a record with a statement, and write the key that verifies it."""
     assert vacr("key", "generate", "-o", "keys").returncode == 0
     assert vacr("seal", str(CLAUDE), "--key", "keys/signing.pem", "-o", "sealed/").returncode == 0
     return tmp_path / "sealed" / "claude-code.acr.json"
 
 
-def described(path: Path) -> dict:
+def read_page_data(path: Path) -> dict:
     return json.loads(re.search(rb'id="vacr-page">(.*?)</script>', path.read_bytes())[1])
 
 
-def embedded(path: Path, name="record-0") -> bytes:
+def read_embedded_record(path: Path, name="record-0") -> bytes:
     return base64.b64decode(re.search(rb'id="%s">([^<]*)<' % name.encode(), path.read_bytes())[1])
 
 
-def test_a_page_holds_the_record_as_it_is_stored(vacr, tmp_path, sealed):
-    done = vacr("view", str(sealed), "-o", "a.html", "--trust", "keys/signing.pub.pem")
+def test_page_contains_the_stored_record(vacr, tmp_path, signed_record):
+    done = vacr("view", str(signed_record), "-o", "a.html", "--trust", "keys/signing.pub.pem")
     assert done.returncode == 0
     assert "verified" in done.out
     page = tmp_path / "a.html"
-    assert gzip.decompress(embedded(page)) == sealed.read_bytes()
+    assert gzip.decompress(read_embedded_record(page)) == signed_record.read_bytes()
     assert (
-        embedded(page, "statement-0") == sealed.with_name("claude-code.acr.json.cose").read_bytes()
+        read_embedded_record(page, "statement-0")
+        == signed_record.with_name("claude-code.acr.json.cose").read_bytes()
     )
-    found = described(page)
+    found = read_page_data(page)
     assert len(found["keys"]) == 1
     assert found["records"][0]["verification"]["verified"] is True
     assert str(tmp_path) not in json.dumps(found)
 
 
-def test_without_trust_a_key_that_came_along_is_nobodys(vacr, tmp_path, sealed):
-    done = vacr("view", str(sealed), "--format", "json")
+def test_key_inside_the_statement_is_not_trusted(vacr, tmp_path, signed_record):
+    done = vacr("view", str(signed_record), "--format", "json")
     assert done.returncode == 0
     (result,) = json.loads(done.out)["results"]
     assert result["verdict"] == "signed"
     checks = {
         one["name"]: one["outcome"]
-        for one in described(tmp_path / "claude-code.html")["records"][0]["verification"]["checks"]
+        for one in read_page_data(tmp_path / "claude-code.html")["records"][0]["verification"][
+            "checks"
+        ]
     }
     assert checks["trust"] == "not decidable"
     assert checks["record"] == "passed"
 
 
 @pytest.mark.parametrize("trusting", [(), ("--trust", "keys/signing.pub.pem")])
-def test_a_changed_record_fails_and_still_gives_a_page(vacr, tmp_path, sealed, trusting):
-    sealed.write_bytes(sealed.read_bytes().replace(b"invoice", b"Invoice"))
-    done = vacr("view", str(sealed), "-o", "a.html", *trusting)
+def test_modified_record_fails_but_gets_a_page(vacr, tmp_path, signed_record, trusting):
+    signed_record.write_bytes(signed_record.read_bytes().replace(b"invoice", b"Invoice"))
+    done = vacr("view", str(signed_record), "-o", "a.html", *trusting)
     assert done.returncode == 1
     assert "not verified" in done.out
-    assert described(tmp_path / "a.html")["records"][0]["verification"]["verified"] is False
+    assert read_page_data(tmp_path / "a.html")["records"][0]["verification"]["verified"] is False
 
 
-@pytest.mark.usefixtures("sealed")
-def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
+@pytest.mark.usefixtures("signed_record")
+def test_unsigned_session_fails_with_trust(vacr):
     assert vacr("view", str(CLAUDE), "-o", "a.html").returncode == 0
     done = vacr(
         "view", str(CLAUDE), "-o", "a.html", "--trust", "keys/signing.pub.pem", "--overwrite"
@@ -86,32 +89,32 @@ def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
     assert "not verified: unsigned" in done.out
 
 
-def test_a_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):
+def test_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):
     session = next((FIXTURES / "claude" / "project").glob("3c9e*.jsonl"))
     done = vacr("view", str(session), "-o", "a.html", "--format", "json")
     assert done.returncode == 0
     (result,) = json.loads(done.out)["results"]
-    assert result["records"] == len(described(tmp_path / "a.html")["records"]) > 1
+    assert result["records"] == len(read_page_data(tmp_path / "a.html")["records"]) > 1
 
 
-def test_a_page_may_go_to_standard_output(vacr):
+def test_page_can_be_written_to_standard_output(vacr):
     done = vacr("view", str(CLAUDE), "-o", "-")
     assert done.returncode == 0
     assert done.stdout.startswith(b"<!doctype html>")
 
 
-def test_filters_choose_what_is_shown_first_and_the_page_holds_all(vacr, tmp_path):
+def test_filters_apply_to_a_page_that_contains_everything(vacr, tmp_path):
     whole = vacr("view", str(CLAUDE), "-o", "a.html").returncode
     part = vacr(
         "view", str(CLAUDE), "-o", "b.html", "--only", "user", "--grep", "invoice"
     ).returncode
     assert whole == part == 0
-    assert described(tmp_path / "a.html")["filter"] is None
-    assert described(tmp_path / "b.html")["filter"]["kinds"] == ["user"]
-    assert embedded(tmp_path / "a.html") == embedded(tmp_path / "b.html")
+    assert read_page_data(tmp_path / "a.html")["filter"] is None
+    assert read_page_data(tmp_path / "b.html")["filter"]["kinds"] == ["user"]
+    assert read_embedded_record(tmp_path / "a.html") == read_embedded_record(tmp_path / "b.html")
 
 
-def test_a_page_that_is_there_is_not_replaced_unasked(vacr, tmp_path):
+def test_existing_page_is_overwritten_only_on_request(vacr, tmp_path):
     (tmp_path / "a.html").write_text("mine")
     done = vacr("view", str(CLAUDE), "-o", "a.html")
     assert done.returncode == 2
@@ -119,7 +122,7 @@ def test_a_page_that_is_there_is_not_replaced_unasked(vacr, tmp_path):
     assert (tmp_path / "a.html").read_text() == "mine"
 
 
-def test_an_archive_is_made_anew_as_records_change(vacr, tmp_path):
+def test_archive_is_rebuilt_when_records_change(vacr, tmp_path):
     for session in (CLAUDE, CODEX):
         vacr("record", session, "-o", "records/")
     assert vacr("view", "records", "-o", "site/").returncode == 0
@@ -134,7 +137,7 @@ def test_an_archive_is_made_anew_as_records_change(vacr, tmp_path):
     assert (tmp_path / "site" / "codex-cli.html").read_text() == "mine"
 
 
-def test_a_folder_gives_an_archive(vacr, tmp_path):
+def test_folder_becomes_an_archive(vacr, tmp_path):
     assert vacr("record", str(EXAMPLES), "-o", "records/").returncode == 0
     (tmp_path / "records" / "index.acr.json").write_bytes(
         (tmp_path / "records" / "codex-cli.acr.json").read_bytes()
@@ -143,7 +146,7 @@ def test_a_folder_gives_an_archive(vacr, tmp_path):
     done = vacr("view", "records", "-o", "site/")
     assert done.returncode == 3
     assert "bad.acr.json" in done.err
-    pages = described(tmp_path / "site" / "index.html")["site"]["pages"]
+    pages = read_page_data(tmp_path / "site" / "index.html")["site"]["pages"]
     assert len(pages) == 6
     assert {page["href"] for page in pages} == {
         path.name for path in (tmp_path / "site").glob("*.html")
@@ -154,7 +157,7 @@ def test_a_folder_gives_an_archive(vacr, tmp_path):
     assert claude["verdict"] == "unsigned"
 
 
-def test_pages_of_an_archive_name_its_index(vacr, tmp_path):
+def test_pages_of_an_archive_link_to_its_index(vacr, tmp_path):
     for name in ("", "deep/er/"):
         assert vacr("record", CLAUDE, "-o", f"records/{name}").returncode == 0
     assert vacr("view", "records", "-o", "site/").returncode == 0
@@ -164,7 +167,7 @@ def test_pages_of_an_archive_name_its_index(vacr, tmp_path):
     assert '"index":""' in (tmp_path / "alone.html").read_text()
 
 
-def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
+def test_page_is_no_more_readable_than_its_record(vacr, tmp_path):
     assert vacr("record", str(EXAMPLES), "-o", "records/").returncode == 0
     (tmp_path / "records" / "codex-cli.acr.json").chmod(0o600)
     assert vacr("view", "records", "-o", "site/").returncode == 0
@@ -189,7 +192,7 @@ def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
         ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )
-def test_errors_say_what_to_do(vacr, arguments, code, told):
+def test_errors_have_a_hint(vacr, arguments, code, told):
     done = vacr("view", *arguments)
     assert done.returncode == code
     assert told in done.err
@@ -199,14 +202,16 @@ def test_help_has_an_example(vacr):
     assert "Example:" in vacr("view", "--help").out
 
 
-class Served:
-    """`vacr view --serve`, in a process of its own."""
+class ViewServer:
+    """`vacr view --serve` in its own process."""
 
     def __init__(self, *arguments):
         command = [sys.executable, "-m", "vacr", "view", *arguments, "--serve", "--format", "json"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.told = json.loads(self.process.stdout.readline())
-        self.host, self.port = re.match(r"http://([^:]+):(\d+)/", self.told["address"]).groups()
+        self.announced = json.loads(self.process.stdout.readline())
+        self.host, self.port = re.match(
+            r"http://([^:]+):(\d+)/", self.announced["address"]
+        ).groups()
 
     def get(self, path="/", method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", int(self.port))
@@ -227,11 +232,11 @@ class Served:
 
 
 @pytest.fixture
-def serving():
+def start_server():
     started = []
 
     def serve(*arguments):
-        started.append(Served(*arguments))
+        started.append(ViewServer(*arguments))
         return started[-1]
 
     yield serve
@@ -240,8 +245,8 @@ def serving():
             one.end()
 
 
-def test_a_page_is_served_to_this_machine(serving):
-    served = serving(str(CLAUDE))
+def test_page_is_served_to_this_machine(start_server):
+    served = start_server(str(CLAUDE))
     page = served.get()
     assert page.status == 200
     assert page.body.startswith(b"<!doctype html>")
@@ -263,12 +268,12 @@ def test_a_page_is_served_to_this_machine(serving):
         "/claude-code.html/",
     ],
 )
-def test_nothing_else_is_served(serving, path):
-    assert serving(str(CLAUDE)).get(path).status == 404
+def test_only_the_pages_are_served(start_server, path):
+    assert start_server(str(CLAUDE)).get(path).status == 404
 
 
-def test_other_pages_of_a_browser_cannot_read_it(serving):
-    served = serving(str(CLAUDE))
+def test_other_web_pages_cannot_read_the_served_page(start_server):
+    served = start_server(str(CLAUDE))
     assert served.get(host="evil.example").status == 403
     assert served.get(host=f"evil.example:{served.port}").status == 403
     assert served.get(host="127.0.0.1:1").status == 403
@@ -289,9 +294,9 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
     )
 
 
-def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):
+def test_silent_client_is_disconnected(monkeypatch, tmp_path):
     (tmp_path / "a.html").write_text("x")
-    assert _PageHandler.timeout <= 60, "none by default"
+    assert _PageHandler.timeout <= 60, "http.server has no timeout by default"
     monkeypatch.setattr(_PageHandler, "timeout", 0.2)
     with PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -301,7 +306,7 @@ def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):
         server.shutdown()
 
 
-def test_what_vacr_says_in_a_record_may_be_of_any_type(vacr, tmp_path):
+def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for number, said in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
@@ -312,9 +317,9 @@ def test_what_vacr_says_in_a_record_may_be_of_any_type(vacr, tmp_path):
     assert len(list((tmp_path / "site").iterdir())) == 7
 
 
-def test_beyond_this_machine_a_token_is_needed(serving):
-    served = serving(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - that is what is tried
-    token = served.told["address"].split("/")[3]
+def test_token_is_needed_beyond_this_machine(start_server):
+    served = start_server(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - that is what is tried
+    token = served.announced["address"].split("/")[3]
     assert len(token) >= 32
     assert served.get("/").status == 404
     assert served.get("/claude-code.html").status == 404

@@ -18,22 +18,22 @@ from vacr.verification.receipts import check_receipt
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
-def audit(path, handed, *, told=""):
+def audit(path, handed, *, where=""):
     """Reopen a log, check it against its receipts, append, publish, and check again."""
     folder = open_log_folder(str(path))
     with closing(folder.ledger()) as ledger:
-        assert run_fsck(folder).findings.problems == [], told
-        check_handed(ledger.storage, handed, told)
+        assert run_fsck(folder).findings.problems == [], where
+        check_handed(ledger.storage, handed, where)
         fresh = statements(3)
         placed = ledger.append([build_log_entry(parse_sign1(one)) for one in fresh])
         handed.receipts += [(one, place.receipt) for one, place in zip(fresh, placed, strict=True)]
-        check_handed(ledger.storage, handed, told)
+        check_handed(ledger.storage, handed, where)
     publish(folder)
-    assert run_fsck(folder).findings.problems == [], told
+    assert run_fsck(folder).findings.problems == [], where
     with closing(folder.reader()) as reading:
         size = reading.head().head.size
         entries = reading.entries(0, size)
-        assert len(entries) == len(set(entries)) == size, f"{told}: an entry is there twice"
+        assert len(entries) == len(set(entries)) == size, f"{where}: an entry is there twice"
     return size
 
 
@@ -49,7 +49,7 @@ def publish(folder):
         assert publisher.size == reading.head().head.size
 
 
-def check_handed(reading, handed, told=""):
+def check_handed(reading, handed, where=""):
     """Check that every receipt and checkpoint that was handed out holds in the present log."""
     said = read_log_descriptions(reading)
     known = [one.receipt_key for one in said]
@@ -58,11 +58,11 @@ def check_handed(reading, handed, told=""):
         message = parse_sign1(statement)
         logged = check_receipt(message, receipt, known, LATER)
         assert reading.entries(logged.index, logged.index + 1) == [build_log_entry(message)], (
-            f"{told}: entry {logged.index} is lost"
+            f"{where}: entry {logged.index} is lost"
         )
         again = check_receipt(message, build_inclusion_receipt(reading, logged.index), known, LATER)
         assert again.index == logged.index
-        assert again.size >= logged.size, f"{told}: the log has shrunk"
+        assert again.size >= logged.size, f"{where}: the log has shrunk"
     signers = [
         VerifierKey(one.origin, NOTE_KEY_ED25519, one.checkpoint_key.public_bytes_raw())
         for one in said
@@ -70,5 +70,5 @@ def check_handed(reading, handed, told=""):
     for note in handed.checkpoints:
         published = verify_checkpoint(note, *signers)
         assert compute_root(node, published.size) == published.root, (
-            f"{told}: a checkpoint of another tree"
+            f"{where}: a checkpoint of another tree"
         )

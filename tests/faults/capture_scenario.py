@@ -1,7 +1,7 @@
-"""A run of `vacr watch` and hooks, step by step, for the tests of power loss.
+"""Run `vacr watch` and hooks step by step, to test power loss.
 
 python -m tests.faults.capture_scenario STAGE HOME STATE reports durable content line by line, by
-`tests.faults.scenario.tell`: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT HASH`
+`tests.faults.scenario.report`: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT HASH`
 when a journal has written frames, `journaled JOURNAL PAYLOAD` for an event among them, and
 `sealed RECORD` for a note of a record.
 """
@@ -17,7 +17,7 @@ import cbor2
 
 from tests.capture.hooks import COMMAND, HOOK, build_environment
 from tests.capture.watching import add, line
-from tests.faults.scenario import tell
+from tests.faults.scenario import report
 from vacr.__main__ import main
 from vacr.capture import session_capture, watcher
 from vacr.capture.chains import FrameChain
@@ -37,15 +37,15 @@ class Agents:
 
     def __init__(self, home, state):
         self.home, self.state = Path(home), Path(state)
-        self.said = 0
+        self.event_count = 0
 
     def path(self, session):
         return self.home / ".claude" / "projects" / "-home-nora-till" / f"{session}.jsonl"
 
-    def writes(self, session, *numbers, text=""):
+    def write(self, session, *numbers, text=""):
         add(self.path(session), b"".join(line(number, session, text) for number in numbers))
 
-    def rewrites(self, count):
+    def rewrite(self, count):
         path = self.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         messages = [
@@ -58,17 +58,17 @@ class Agents:
             )
         )
 
-    def tells(self, session, event="Stop", *, is_synced=True, has_transcript=True):
+    def run_hook(self, session, event="Stop", *, is_synced=True, has_transcript=True):
         """Run a hook to its end, or up to the sync of its frame."""
-        self.said += 1
-        said = {
+        self.event_count += 1
+        event_data = {
             "session_id": session,
             "hook_event_name": event,
-            "number": self.said,
+            "number": self.event_count,
             "run": os.getpid(),
         }
         where = {"transcript_path": str(self.path(session))} if has_transcript else {}
-        payload = json.dumps(said | where).encode()
+        payload = json.dumps(event_data | where).encode()
         command = (
             [*COMMAND, "claude-code"]
             if is_synced
@@ -76,41 +76,43 @@ class Agents:
         )
         subprocess.run(command, input=payload, env=build_environment(self.state), check=True)
         if is_synced:
-            tell("event", payload)
+            report("event", payload)
 
 
 def whole(agents):
-    """Sessions grow, are sealed, continue, are deleted and come back; one hook never syncs."""
-    agents.tells("first", "SessionStart")
-    agents.writes("first", 0, 1, 2)
+    """Let sessions grow, be sealed, continue, be deleted and come back; one hook never syncs."""
+    agents.run_hook("first", "SessionStart")
+    agents.write("first", 0, 1, 2)
     yield
-    agents.writes("first", 3)
-    agents.writes("second", 0, 1)
-    agents.tells("second")
-    agents.tells("second", is_synced=False)
+    agents.write("first", 3)
+    agents.write("second", 0, 1)
+    agents.run_hook("second")
+    agents.run_hook("second", is_synced=False)
     yield
-    agents.rewrites(2)
+    agents.rewrite(2)
     yield
-    agents.tells("nowhere", has_transcript=False)
-    agents.tells("second", "SessionEnd")
+    agents.run_hook("nowhere", has_transcript=False)
+    agents.run_hook("second", "SessionEnd")
     yield
-    agents.rewrites(4)
-    agents.writes("first", 4, text="x" * 3000)
+    agents.rewrite(4)
+    agents.write("first", 4, text="x" * 3000)
     yield
-    agents.writes("large", 0, text="y" * 40_000)  # there is no room for all of them
+    agents.write("large", 0, text="y" * 40_000)  # exceeds the limit of the journal
     yield
-    agents.tells("first")
-    agents.writes("first", 5)
+    agents.run_hook("first")
+    agents.write("first", 5)
     yield
 
 
 def hooks(agents):
-    """Events of a session: one is on the disk, and another is read before it is."""
-    agents.writes("first", 0, 1)
-    agents.tells("first")
-    agents.tells("first", is_synced=False)
+    """Write two events of a session: the first is on the disk, the second is read before it is
+    synced.
+    """
+    agents.write("first", 0, 1)
+    agents.run_hook("first")
+    agents.run_hook("first", is_synced=False)
     yield
-    agents.tells("first")
+    agents.run_hook("first")
     yield
 
 
@@ -135,24 +137,24 @@ class _AtOnce:
         pass
 
 
-def _telling(append):
-    def told(chain, payloads):
+def _report_frames(append):
+    def append_and_report(chain, payloads):
         head = append(chain, payloads)
         name = str(chain.path).encode()
-        tell("frames", name, str(head.frames).encode(), head.hash)
+        report("frames", name, str(head.frames).encode(), head.hash)
         for note in map(cbor2.loads, payloads if chain.path.suffix else ()):
             if note["kind"] == "event":
-                tell("journaled", name, note["data"])
+                report("journaled", name, note["data"])
             if note["kind"] == "sealed":
-                tell("sealed", note["record"])
+                report("sealed", note["record"])
         return head
 
-    return told
+    return append_and_report
 
 
 def _changes(stage, agents):
     class Changes:
-        """Looks at everything after each step, and once more to note the sealed records."""
+        """Report a change after each step, and once more to note the sealed records."""
 
         def __init__(self, *_, **__):
             pass
@@ -171,7 +173,7 @@ def _changes(stage, agents):
 if __name__ == "__main__":
     stage, home, state = sys.argv[1:]
     os.environ |= {"HOME": home, "VACR_STATE": state}
-    FrameChain.append = _telling(FrameChain.append)
+    FrameChain.append = _report_frames(FrameChain.append)
     watch.FileChanges = _changes(stage, Agents(home, state))
     WatchSettings.settling = 0.0
     watcher._RETIRE_INTERVAL_SECONDS = session_capture._STORE_PAUSE_SECONDS = 0.0

@@ -39,7 +39,7 @@ _ANOTHER = b'{"session_id": "first", "hook_event_name": "Notification"}'
 
 
 @dataclass
-class Told:
+class DurableReports:
     """The reports of `tests.faults.capture_scenario`, in order."""
 
     events: list[bytes] = field(default_factory=list)
@@ -121,36 +121,38 @@ def _heads(path, payloads):
                 yield scan.head.frames, scan.head.hash
 
 
-def check_left(machine, told, where):
-    """Check that everything reported as durable is there, and that the journal holds."""
-    is_told = str(machine.journal / CHECKPOINTS_FILE) in told.heads
+def check_left(machine, reports, where):
+    """Check that all durable content is there, and that the journal is intact."""
+    has_checkpoints = str(machine.journal / CHECKPOINTS_FILE) in reports.heads
     try:
         found = check_journal(machine.journal)
     except UnreadableInput:
-        assert not is_told, where
+        assert not has_checkpoints, where
         return
-    findings = [one for one in found.findings if is_told or one != "the journal has no checkpoints"]
+    findings = [
+        one for one in found.findings if has_checkpoints or one != "the journal has no checkpoints"
+    ]
     assert findings == [], f"{where}: {findings}"
     assert [one for one in found.notices if not any(honest in one for honest in _HONEST)] == [], (
         f"{where}: {found.notices}"
     )
     left = Journals(machine.journal)
-    check_heads(left, told, where)
-    check_sealed(machine, left, told, where)
+    check_heads(left, reports, where)
+    check_sealed(machine, left, reports, where)
 
 
-def check_heads(left, told, where):
+def check_heads(left, reports, where):
     """Check that each chain has the reported head, unless a checkpoint says it was deleted."""
-    for path, head in told.heads.items():
+    for path, head in reports.heads.items():
         assert left.retired(path) or head in left.heads.get(path, []), (
             f"{where}: {path} lost frames"
         )
 
 
-def check_sealed(machine, left, told, where):
+def check_sealed(machine, left, reports, where):
     """Check that all sealed records are there, with their statements and the signing key."""
     there = {hashlib.sha256(path.read_bytes()).digest(): path for path in machine.sealed()}
-    assert left.sealed() | told.sealed <= set(there), f"{where}: a sealed record is lost"
+    assert left.sealed() | reports.sealed <= set(there), f"{where}: a sealed record is lost"
     for digest in left.sealed():
         statement = there[digest].with_name(f"{there[digest].name}.cose")
         assert parse_sign1(statement.read_bytes()), f"{where}: {statement} is lost"
@@ -160,8 +162,8 @@ def check_sealed(machine, left, told, where):
         )
 
 
-def check_again(machine, told, where):
-    """Run a hook and a watcher; then everything is captured once, and the journal holds."""
+def check_again(machine, reports, where):
+    """Run a hook and a watcher; then everything is captured once, and the journal is intact."""
     before = Journals(machine.journal)
     run_hook(machine.state, "claude-code", stdin=_ANOTHER)
     machine.once("--epoch", "0", "--quiet-after", "0")
@@ -171,13 +173,13 @@ def check_again(machine, told, where):
         f"{where}: {found.notices}"
     )
     left = Journals(machine.journal)
-    check_heads(left, told, where)
-    check_sealed(machine, left, told, where)
+    check_heads(left, reports, where)
+    check_sealed(machine, left, reports, where)
     events = left.events()
     assert max(events.values(), default=1) == 1, f"{where}: an event is there twice"
-    for event in (*told.events, _ANOTHER):
+    for event in (*reports.events, _ANOTHER):
         # Events of deleted journals do not come back.
-        gone = left.retired(told.journaled.get(event, ""))
+        gone = left.retired(reports.journaled.get(event, ""))
         assert events[event] == (0 if gone else 1), f"{where}: {event}: {events[event]}"
     for path in [
         *(machine.home / ".claude").rglob("*.jsonl"),

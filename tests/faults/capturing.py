@@ -10,8 +10,8 @@ OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-af
 
 
 def template(folder):
-    """Make a machine on which one session was captured and sealed, and goes on, and others
-    are new.
+    """Create a machine with a session that was captured and sealed and continues, and with new
+    sessions.
     """
     machine = Machine(folder)
     add(machine.transcript("first"), lines(5, session="first"))
@@ -37,27 +37,29 @@ def gemini(count):
 
 
 def again(machine, folder):
-    """Reset the machine at the same place, because the journal has the paths of its transcripts."""
+    """Reset the machine at the same path, because the journal contains the paths of its
+    transcripts.
+    """
     for name in ("home", "state"):
         shutil.rmtree(getattr(machine, name), ignore_errors=True)
         shutil.copytree(folder / name, getattr(machine, name), symlinks=True)
 
 
-def audit(machine, told, sealed=None):
-    """Run a watcher that is not disturbed; then all is captured, once, the journal holds, and all
-    is sealed, once.
+def audit(machine, where, sealed=None):
+    """Run an undisturbed watcher; then everything is captured and sealed once, and the journal is
+    intact.
     """
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check_journal(machine.journal, current=read_current_parts)
-    assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), told
+    assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), where
     for path in (machine.home / ".claude").rglob("*.jsonl"):
-        assert machine.captured(path) == path.read_bytes(), told
-        assert machine.first_seen(path) == {path.name: path.read_bytes()}, told
+        assert machine.captured(path) == path.read_bytes(), where
+        assert machine.first_seen(path) == {path.name: path.read_bytes()}, where
     for path in (machine.home / ".gemini").rglob("*.json"):
-        assert machine.last_seen(path, "gemini-cli") == {path.name: path.read_bytes()}, told
+        assert machine.last_seen(path, "gemini-cli") == {path.name: path.read_bytes()}, where
     events = [machine.state_of(name).events for name in machine.names()]
-    assert sum(events) == 1, told
+    assert sum(events) == 1, where
     if sealed is not None:
-        assert [path.name for path in machine.sealed()] == sealed, told
-        assert all(path.with_name(f"{path.name}.cose").exists() for path in machine.sealed()), told
-    assert not list((machine.journal / "work").iterdir()), told
+        assert [path.name for path in machine.sealed()] == sealed, where
+        assert all(path.with_name(f"{path.name}.cose").exists() for path in machine.sealed()), where
+    assert not list((machine.journal / "work").iterdir()), where

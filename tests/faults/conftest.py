@@ -29,7 +29,8 @@ def serve():
 
 @pytest.fixture
 def some():
-    """Choose from a list: everything in the full form, otherwise a fixed sample."""
+    """Return a function that chooses from a list: all items in the full form, else a fixed sample.
+    """
 
     def choose(found, count, seed="6"):
         return (
@@ -43,5 +44,5 @@ def some():
 
 @pytest.fixture
 def many():
-    """Return one number for the short form and another for the full form."""
+    """Return a function that chooses the number for the short or the full form."""
     return lambda short, full: full if FULL else short

@@ -18,7 +18,9 @@ class Cutting:
     """A socket that forwards the traffic with a PostgreSQL server until it must cut off a COMMIT."""
 
     def __init__(self, address, plan):
-        """Cut each COMMIT as the iterator `plan` says; where it gives None or ends, let it through."""
+        """Cut each COMMIT like the iterator `plan` demands; let it through for None, and after the
+        end.
+        """
         self.plan = plan
         self.cut = []
         self.server = str(Path(address.partition("?host=")[2]) / _NAME)

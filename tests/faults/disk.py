@@ -102,7 +102,7 @@ class Chance:
         return self.random is not None and self.random.random() < 0.5
 
     def parts(self, offset, size):
-        """Return which parts of a write survive: none, all, or some sectors."""
+        """Return the parts of a write that survive: no sector, all sectors, or some."""
         thrown = self.random.random() if self.random is not None else 1.0
         if thrown < 0.4:
             return [(0, size)]
@@ -132,7 +132,7 @@ class Disk:
         return Folder(names, dict(names), mode=path.stat().st_mode & 0o777)
 
     def find(self, path):
-        """Return a path's folder, its name there and its content; None for paths elsewhere."""
+        """Return a path's folder, its name there and its content, or None for paths elsewhere."""
         if path == self.root:
             return None, "", self.top
         if not path.startswith(self.root + "/"):

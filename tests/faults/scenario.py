@@ -25,7 +25,7 @@ from vacr.signing.cose import parse_sign1
 from vacr.transparency.receipt import build_log_entry
 
 
-def tell(*words):
+def report(*words):
     os.writev(
         1,
         [
@@ -49,14 +49,14 @@ class Running:
             self.readers, self.folder.keyring, self.folder.public, pause=0, interval=None
         )
         self.publisher.start()
-        self.published()
+        self.wait_until_published()
 
     def deliver(self, results):
         for statement, result in results:
             if isinstance(result, VacrError):
-                tell("failed", str(result).encode())
+                report("failed", str(result).encode())
             else:
-                tell("receipt", statement, result.receipt)
+                report("receipt", statement, result.receipt)
         self.done.release()
 
     def register(self, statements: Sequence[bytes]):
@@ -67,9 +67,9 @@ class Running:
         self.done.acquire()
         self.publisher.failure = None
         self.publisher.due.set()
-        self.published()
+        self.wait_until_published()
 
-    def published(self):
+    def wait_until_published(self):
         """Wait until the log is published or has failed: all runs must write in the same order."""
         head = self.sequencer.ledger.head
         if head is None:
@@ -77,9 +77,9 @@ class Running:
         while self.publisher.size < head.head.size and self.publisher.failure is None:
             time.sleep(0.002)
         if self.publisher.failure is None:
-            tell("checkpoint", self.publisher.note)
+            report("checkpoint", self.publisher.note)
         else:
-            tell("failed", str(self.publisher.failure).encode())
+            report("failed", str(self.publisher.failure).encode())
 
     def close(self):
         self.sequencer.close()
@@ -96,7 +96,7 @@ def append(path, statements):
     try:
         rotate_log_keys(running.folder)
     except VacrError as error:
-        tell("failed", str(error).encode())
+        report("failed", str(error).encode())
     running.register(statements[5:])
     running.close()
 
@@ -111,7 +111,7 @@ def simple(path, statements):
 def turn(path, statements):
     """Rotate the keys, then append one batch."""
     rotate_log_keys(open_log_folder(path))
-    tell("rotated")
+    report("rotated")
     simple(path, statements)
 
 
@@ -133,7 +133,7 @@ def relapse(path, statements):
 def init(path, _):
     """Create a log."""
     create_log(path)
-    tell("made")
+    report("made")
 
 
 STAGES = {
@@ -154,7 +154,7 @@ def main():
     try:
         STAGES[sys.argv[1]](sys.argv[2], cbor2.load(sys.stdin.buffer))
     except VacrError as error:
-        tell("failed", str(error).encode())
+        report("failed", str(error).encode())
         sys.exit(error.exit_code)
 
 

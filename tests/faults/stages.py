@@ -40,22 +40,22 @@ def template(stage, path):
         assert (path / "log.db-wal").stat().st_size
 
 
-def check_stage(stage, place, handed, told):
+def check_stage(stage, place, handed, where):
     """Check the log after a stage, or the remains of a stage that creates one."""
     if stage == "init":
-        audit_made(place, handed, told)
+        audit_creation(place, handed, where)
     else:
-        audit(place, handed, told=told)
+        audit(place, handed, where=where)
 
 
-def audit_made(place, handed, told):
-    """Check that there is a complete log, or none and one can be created."""
+def audit_creation(place, handed, where):
+    """Check that the log is complete, or missing and can be created."""
     if (place / "log.json").exists():
         with pytest.raises(UsageError, match="already contains a log"):
             create_log(str(place))
     else:
-        assert "made" not in handed.others, told
+        assert "made" not in handed.others, where
         with pytest.raises(UnreadableInput, match="does not contain a log"):
             open_log_folder(str(place))
         create_log(str(place))
-    audit(place, Handed(), told=told)
+    audit(place, Handed(), where=where)

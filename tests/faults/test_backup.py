@@ -20,7 +20,7 @@ from vacr.signing.cose import parse_sign1
 from vacr.transparency.receipt import build_log_entry
 
 
-def documented():
+def read_documented_commands():
     """Return the commands from the documentation."""
     text = (ROOT / "docs" / "running-a-log.md").read_text()
     return text.partition("## Backup and restore")[2].split("```")[1].strip()
@@ -45,7 +45,7 @@ def register(log, count):
     return [(one, place.receipt) for one, place in zip(given, placed, strict=True)]
 
 
-def test_a_backup_of_a_log_that_is_served(log, serve, tmp_path):
+def test_backup_of_a_served_log_is_complete(log, serve, tmp_path):
     if shutil.which("sqlite3") is None:
         pytest.skip(
             "NO SQLITE3 HERE: backups are not tested as they are documented; apt-get install "
@@ -57,7 +57,7 @@ def test_a_backup_of_a_log_that_is_served(log, serve, tmp_path):
         before = Handed(load.handed.receipts[:])
         path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - the vacr that is tested
         done = subprocess.run(
-            ["sh", "-ec", documented()],
+            ["sh", "-ec", read_documented_commands()],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -69,11 +69,14 @@ def test_a_backup_of_a_log_that_is_served(log, serve, tmp_path):
     audit(log.path, load.handed)
     size = audit(tmp_path / "backup", before)
     restored = serve(tmp_path / "backup")
-    assert (restored.said["identity"], restored.said["size"]) == (service.said["identity"], size)
+    assert (restored.announced["identity"], restored.announced["size"]) == (
+        service.announced["identity"],
+        size,
+    )
     assert restored.stop() == (0, "")
 
 
-def test_a_copy_of_a_log_that_is_stopped(log, tmp_path):
+def test_copy_of_a_stopped_log_is_complete(log, tmp_path):
     handed = Handed(register(log, 20))
     shutil.copytree(log.path, tmp_path / "copy")
     audit(tmp_path / "copy", handed)
@@ -108,7 +111,7 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
         audit(log.path, Handed(newer))
 
 
-def test_a_log_that_was_forked_is_not_served(log, tmp_path):
+def test_forked_log_is_not_served(log, tmp_path):
     shutil.copytree(log.path, tmp_path / "other")
     register(log, 5)
     register(open_log_folder(str(tmp_path / "other")), 5)
@@ -117,7 +120,7 @@ def test_a_log_that_was_forked_is_not_served(log, tmp_path):
         log.ledger()
 
 
-def test_a_database_that_is_set_back_while_it_is_used(log, tmp_path):
+def test_database_rolled_back_while_in_use_is_detected(log, tmp_path):
     shutil.copy(log.path / "log.db", tmp_path / "older.db")
     with closing(log.ledger()) as ledger:
         ledger.append(entries(5))

@@ -16,7 +16,7 @@ from tests.faults.test_full_disk import fill, small_disk
 from tests.faults.tracing import _CALL, CALLS, need_strace, whole_lines
 
 
-def disturbed(machine, *options, output=os.devnull):
+def run_disturbed_watcher(machine, *options, output=os.devnull):
     """Run a watcher under strace, and return its exit code."""
     quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
     command = [
@@ -40,9 +40,9 @@ def disturbed(machine, *options, output=os.devnull):
     return done.returncode
 
 
-def points(machine, output):
+def list_disturbable_calls(machine, output):
     """Return the system calls that can be disturbed, counted from 1 in each thread."""
-    assert disturbed(machine, "-e", f"trace={','.join(CALLS)}", output=output) == 0
+    assert run_disturbed_watcher(machine, "-e", f"trace={','.join(CALLS)}", output=output) == 0
     seen, found = Counter(), set()
     for text in whole_lines(output):
         matched = _CALL.match(text)
@@ -61,7 +61,7 @@ def test_fault_at_any_call_loses_or_doubles_nothing(fault, tmp_path, some):
     origin = tmp_path / "origin"
     for name in ("home", "state"):
         shutil.copytree(tmp_path / name, origin / name)
-    found = points(machine, tmp_path / "trace")
+    found = list_disturbable_calls(machine, tmp_path / "trace")
     assert {name for name, _ in found} >= {"pwrite64", "fdatasync", "fsync", "rename", "ftruncate"}
     audit(machine, "nothing")
     sealed = [path.name for path in machine.sealed()]
@@ -69,15 +69,15 @@ def test_fault_at_any_call_loses_or_doubles_nothing(fault, tmp_path, some):
     chosen = some([point for point in found if fault != "full" or point[0] in GROWING], 3)
     print(f"{fault}: {len(chosen)} of {len(found)} calls")
     for name, number in chosen:
-        told = f"{fault} at {name} {number}"
+        where = f"{fault} at {name} {number}"
         again(machine, origin)
-        code = disturbed(
+        code = run_disturbed_watcher(
             machine, "-e", f"trace={name}", "-e", f"inject={name}:{FAULTS[fault].format(number)}"
         )
         assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), (
-            f"{told}: ended by {code}"
+            f"{where}: ended by {code}"
         )
-        audit(machine, told, sealed)
+        audit(machine, where, sealed)
 
 
 def test_full_disk_is_reported_and_capture_continues(tmp_path):

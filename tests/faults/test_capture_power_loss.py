@@ -11,16 +11,16 @@ import pytest
 
 from tests.capture.watching import Machine
 from tests.conftest import ROOT
-from tests.faults.captured import Told, check_again, check_left
+from tests.faults.captured import DurableReports, check_again, check_left
 from tests.faults.disk import Chance, Disk
-from tests.faults.test_power_loss import asking, digest
+from tests.faults.test_power_loss import compute_digest, filter_disk_calls
 from tests.faults.tracing import need_strace
 from tests.faults.writelog import Replay, calls_in, tracing
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A machine whose state folder is on a disk of its own, and does not exist yet."""
+    """Return a machine whose state folder is on its own disk, and does not exist yet."""
     need_strace()
     found = Machine(tmp_path)
     found.disk = tmp_path / "disk"
@@ -51,7 +51,7 @@ def traced(machine, stage, output, *injected):
 def test_power_loss_loses_or_doubles_nothing(machine, tmp_path, some, many):
     disk = Disk(machine.disk)
     calls = traced(machine, "whole", tmp_path / "trace")
-    asked = asking(disk, calls)
+    asked = filter_disk_calls(disk, calls)
     points = some(asked, 10)
     count = lose_power(machine, disk, calls, points, many(1, 2))
     print(f"{count} states of the disk, at {len(points)} of {len(asked)} calls")
@@ -64,7 +64,7 @@ def test_event_read_before_its_sync_survives(machine, tmp_path, some, many):
     read = min(
         at for at, call in enumerate(calls) if call[0] == "writev" and b"journaled" in call[1][0]
     )
-    asked = [at for at in asking(disk, calls) if at > read]
+    asked = [at for at in filter_disk_calls(disk, calls) if at > read]
     assert lose_power(machine, disk, calls, [*asked[:2], *some(asked[2:], 3)], many(0, 2))
 
 
@@ -88,17 +88,15 @@ def test_power_loss_after_a_disturbed_watcher_loses_nothing(machine, fault, tmp_
             machine, "hooks", tmp_path / "trace", "-e", f"inject={call}:{fault}:when={number}"
         )
         calls = [*first, *traced(machine, "hooks", tmp_path / "trace")]
-        asked = [at for at in asking(disk, calls) if at >= len(first)]
+        asked = [at for at in filter_disk_calls(disk, calls) if at >= len(first)]
         points = asked[:: -(-len(asked) // many(3, 6))]
         count = lose_power(machine, disk, calls, points, many(0, 1))
         print(f"{fault} at {call} {number}: {count} states of the disk, at {len(points)} calls")
 
 
 def lose_power(machine, disk, calls, points, chances):
-    """Replay a run up to each point, and check the disk with none, all or some of the unsynced
-    writes.
-    """
-    replay, seen = Replay(disk.copy(), Told()), set()
+    """Replay a run up to each point, and check the disk with no, all, or some unsynced writes."""
+    replay, seen = Replay(disk.copy(), DurableReports()), set()
     for at, call in enumerate(calls):
         replay.do(call)
         if at not in points:
@@ -106,7 +104,7 @@ def lose_power(machine, disk, calls, points, chances):
         for chance in [Chance(), None, *map(Chance, range(at * 100, at * 100 + chances))]:
             shutil.rmtree(machine.disk)
             replay.disk.write_to(machine.disk, chance)
-            state = (digest(machine.disk), repr(replay.handed))
+            state = (compute_digest(machine.disk), repr(replay.handed))
             if state not in seen:
                 seen.add(state)
                 where = f"power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"

@@ -129,7 +129,7 @@ def test_clock_set_back_does_no_harm(machine, faketime):  # noqa: F811
     watching.stop()
     assert machine.check_intact()["notices"] == []
     assert machine.first_seen(path) == {path.name: path.read_bytes()}
-    # A rewrite is found although the clock is behind.
+    # A rewrite is detected although the clock is behind.
     data = path.read_bytes()
     path.write_bytes(data.replace(b"question 1", b"QUESTION 1", 1))
     assert "line 2 changed" in machine.verify()["findings"][0]
@@ -138,7 +138,7 @@ def test_clock_set_back_does_no_harm(machine, faketime):  # noqa: F811
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: the limits of inotify are not tested")
 @pytest.mark.parametrize("limit", ["max_user_instances", "max_user_watches"])
 def test_watcher_polls_without_inotify_watches(machine, limit):
-    """In a namespace of its own with very few inotify watches."""
+    """Run the watcher in its own namespace with very few inotify watches."""
     path = machine.transcript()
     add(path, lines(1))
     for number in range(20):
@@ -195,14 +195,14 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
     found = machine.verify("--log-key", other.path)
     assert any("the anchor of checkpoint" in one for one in found["findings"])
     assert found["anchored"] is None
-    swapped(machine)
+    swap_anchor(machine)
     assert any(
         "is not an anchor" in finding or "anchors another checkpoint" in finding
         for finding in machine.verify()["findings"]
     )
 
 
-def swapped(machine):
+def swap_anchor(machine):
     """Assign an anchor to the checkpoint before its own, in an intact chain."""
     from vacr.capture.chains import FrameChain
     from vacr.record.encoding import decode, encode

@@ -21,7 +21,7 @@ DAYS = (1000, 1001, 999, 300, 1002)
 
 @pytest.fixture
 def faketime(tmp_path):
-    """The environment that makes a process read its time from a file, and that file."""
+    """Return the environment that makes a process read its time from a file, and that file."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     if not found:
         pytest.skip(
@@ -47,7 +47,7 @@ def test_times_never_go_back(tmp_path, serve, faketime, restarted):
     with closing(log.reader()) as reading:
         known = [one.receipt_key for one in read_log_descriptions(reading)]
     for days in DAYS:
-        # In one step: a process that reads the time from an empty file ends.
+        # Replace the file at once: a process that reads an empty file ends.
         (tmp_path / "next").write_text(f"+{days}d\n")
         (tmp_path / "next").replace(clock)
         if restarted:

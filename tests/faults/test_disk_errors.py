@@ -34,7 +34,7 @@ def _strace():
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_nothing_is_lost(stage, fault, tmp_path, some):
+def test_disk_errors_lose_nothing(stage, fault, tmp_path, some):
     given = statements(7)
     points = begin(stage, given, tmp_path)
     assert {name for name, _ in points} >= {"pwrite64", "fdatasync", "rename", "fsync", "write"}
@@ -43,7 +43,7 @@ def test_nothing_is_lost(stage, fault, tmp_path, some):
         meant
         if FULL
         else some(
-            [point for point in meant if point[0] in met(stage, fault)] or meant,
+            [point for point in meant if point[0] in find_met_call(stage, fault)] or meant,
             1,
             f"{stage} {fault}",
         )
@@ -52,25 +52,25 @@ def test_nothing_is_lost(stage, fault, tmp_path, some):
     disturb(stage, fault, given, chosen, tmp_path)
 
 
-def met(stage, fault):
-    """Return the kind of call that a fault hits in a stage of the short form."""
+def find_met_call(stage, fault):
+    """Return the kind of call that a fault disturbs in a stage of the short form."""
     return KINDS[(STAGES.index(stage) + list(FAULTS).index(fault)) % len(KINDS)]
 
 
-def test_the_short_form_meets_every_kind_of_call():
+def test_short_form_disturbs_every_kind_of_call():
     assert {call for kind in KINDS for call in kind} == set(CALLS)
     for fault in FAULTS:
-        assert {met(stage, fault) for stage in STAGES} == set(KINDS), fault
+        assert {find_met_call(stage, fault) for stage in STAGES} == set(KINDS), fault
 
 
 @pytest.mark.parametrize("fault", ["killed", "refused", "full"])
-def test_a_batch_that_fills_the_write_ahead_log(fault, tmp_path, many):
+def test_batch_that_fills_the_write_ahead_log_is_safe(fault, tmp_path, many):
     """SQLite then checkpoints within the commit; if that fails, it reports a failed commit."""
     given = [sign(bytes([number]) * 60_000, SIGNER, profile="attached") for number in range(70)]
     points = begin("large", given, tmp_path)
     writes = [number for name, number in points if name == "pwrite64"]
     assert len(writes) > 2000
-    # Some while it is written to the one, most while it is moved to the other.
+    # Some faults hit writes to the write-ahead log, most hit the checkpoint into the database.
     numbers = [*writes[:: len(writes) // many(1, 10)], *writes[-900 :: 900 // many(1, 20)]]
     syncs = (
         []
@@ -83,7 +83,7 @@ def test_a_batch_that_fills_the_write_ahead_log(fault, tmp_path, many):
 
 
 @pytest.mark.parametrize("stage", ["append", "simple"])
-def test_files_that_cannot_be_opened(stage, tmp_path, some):
+def test_unopenable_files_lose_nothing(stage, tmp_path, some):
     given = statements(7)
     place = tmp_path / "run" / "log"
     only = [f"-P{place / name}" for name in ("log.db", "log.db-wal", "log.db-shm", "log.lock")]
@@ -104,12 +104,12 @@ def disturb(stage, fault, given, points, folder, only=()):
     for name, number in points:
         shutil.rmtree(folder / "run")
         shutil.copytree(folder / "origin", folder / "run")
-        told = f"{stage}: {fault} at {name} {number}"
+        where = f"{stage}: {fault} at {name} {number}"
         injected = f"inject={name}:{FAULTS[fault].format(number)}"
         code, handed = scenario(
             stage, folder / "run" / "log", given, *only, "-e", f"trace={name}", "-e", injected
         )
         assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), (
-            f"{told}: ended by {code}"
+            f"{where}: ended by {code}"
         )
-        check_stage(stage, folder / "run" / "log", handed, told)
+        check_stage(stage, folder / "run" / "log", handed, where)

@@ -35,7 +35,7 @@ def small_disk(place):
         subprocess.run(["umount", place], check=True)
 
 
-def test_it_goes_on_when_there_is_room_again(tmp_path, serve, many):
+def test_log_continues_when_there_is_room_again(tmp_path, serve, many):
     with small_disk(tmp_path / "small") as disk:
         log = create_log(str(disk / "log"))
         service = serve(log.path)

@@ -18,7 +18,7 @@ from vacr.signing.cose import parse_sign1
 from vacr.transparency.receipt import build_log_entry
 
 
-def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serve, many):
+def test_killed_server_loses_nothing(postgresql, database, tmp_path, serve, many):
     log = create_log(str(tmp_path / "log"), database=database)
     service = serve(log.path)
     with Load(service) as load:
@@ -32,7 +32,7 @@ def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serv
     audit(log.path, load.handed)
 
 
-def test_commits_that_are_cut_under_load(database, tmp_path, serve, many):
+def test_interrupted_commits_lose_nothing(database, tmp_path, serve, many):
     log = create_log(str(tmp_path / "log"), database=database)
     hows = [None, LOST, None, UNANSWERED, None, UNSEEN, None, LATE] * many(2, 15)
     with closing(Cutting(database, iter(hows))) as way:
@@ -46,7 +46,7 @@ def test_commits_that_are_cut_under_load(database, tmp_path, serve, many):
 
 
 @pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN, LATE])
-def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
+def test_commit_with_an_unknown_outcome_is_resolved(database, tmp_path, how):
     log = create_log(str(tmp_path / "log"), database=database)
     with closing(Cutting(database, iter([how]))) as way:
         with closing(log.__class__(log.path, way.address).ledger()) as ledger:
@@ -63,7 +63,7 @@ def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
 
 
 @pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN])
-def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how):
+def test_interrupted_creation_keeps_the_keys(database, tmp_path, how):
     """The keys stay: if the database has a log that names them, they cannot be replaced."""
     place = str(tmp_path / "log")
     with closing(Cutting(database, itertools.chain([how], itertools.repeat(None)))) as way:
@@ -76,7 +76,7 @@ def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how)
         assert [one.position for one in ledger.append(entries(2))] == [1, 2]
 
 
-def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
+def test_emptied_database_is_refused(postgresql, database, tmp_path):
     """The folder had a log, which must not be replaced by a new one."""
     log = create_log(str(tmp_path / "log"), database=database)
     publish(log)
@@ -88,7 +88,7 @@ def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
 
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute: make faults")
-def test_a_writer_that_hangs_does_not_stop_the_others(database, tmp_path):
+def test_hanging_writer_does_not_stop_the_others(database, tmp_path):
     log = create_log(str(tmp_path / "log"), database=database)
     with closing(log.ledger()) as hanging, closing(log.ledger()) as other:
         hung = hanging.storage.transaction()

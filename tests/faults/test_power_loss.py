@@ -19,13 +19,13 @@ def _strace():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_is_lost(stage, tmp_path, some, many):
+def test_power_loss_loses_nothing(stage, tmp_path, some, many):
     origin = tmp_path / "disk"
     template(stage, origin / "log")
     place = origin / ("new/folder/log" if stage == "init" else "log")
     disk = Disk(origin)
     calls = record(stage, place, statements(7), tmp_path / "trace")
-    asked = asking(disk, calls)
+    asked = filter_disk_calls(disk, calls)
     points = some(asked, 8)
     count = lose_power(
         stage, disk, calls, points, place.relative_to(origin), tmp_path / "crashed", many(1, 12)
@@ -34,7 +34,7 @@ def test_nothing_is_lost(stage, tmp_path, some, many):
 
 
 @pytest.mark.parametrize("stage", ["append", "simple", "rotate"])
-def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
+def test_power_loss_after_a_failed_sync_loses_nothing(stage, tmp_path, some, many):
     """After a failed sync, the kernel returns the data but never writes it: syncing again is not
     enough.
     """
@@ -53,19 +53,19 @@ def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
         injected = ("-e", f"inject=fdatasync:error=EIO:when={number}")
         calls = record(stage, tmp_path / "disk/log", given, tmp_path / "trace", *injected)
         failed = min(at for at, call in enumerate(calls) if call[0] == "fdatasync" and call[4] < 0)
-        points = some([at for at in asking(disk, calls) if at > failed], 4)
+        points = some([at for at in filter_disk_calls(disk, calls) if at > failed], 4)
         count = lose_power(f"{stage}", disk, calls, points, "log", tmp_path / "crashed", many(1, 2))
         print(f"{stage}, sync {number} failed: {count} states of the disk, at {len(points)} calls")
 
 
-def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some, many):
+def test_power_loss_after_a_failed_sync_and_a_restart_loses_nothing(tmp_path, some, many):
     """The next process finds data that was never synced, and must rewrite it before it issues a
     receipt.
     """
     template("rotate", tmp_path / "disk" / "log")
     disk, given = Disk(tmp_path / "disk"), statements(3)
-    # The fourth sync of a thread: after those of the new write-ahead log, its name and the first
-    # batch, that of the second.
+    # A thread syncs the new write-ahead log, its name and the first batch. The fourth sync, of the
+    # second batch, fails.
     calls = record(
         "relapse",
         tmp_path / "disk/log",
@@ -74,7 +74,7 @@ def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some
         "-e",
         "inject=fdatasync:error=EIO:when=4",
     )
-    asked = asking(disk, calls)
+    asked = filter_disk_calls(disk, calls)
     assert lose_power(
         "relapse", disk, calls, some(asked, 15), "log", tmp_path / "crashed", many(0, 5)
     )
@@ -85,7 +85,7 @@ def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some
 
 
 def lose_power(stage, disk, calls, points, place, crashed, chances):
-    """Replay a run up to each point, and check every kind of remains: none, all, and by chance."""
+    """Replay a run up to each point, and check the disk with no, all, or random unsynced writes."""
     replay, seen = Replay(disk.copy()), set()
     for at, call in enumerate(calls):
         replay.do(call)
@@ -95,28 +95,28 @@ def lose_power(stage, disk, calls, points, place, crashed, chances):
             replay.disk.write_to(crashed, chance)
             handed = replay.handed
             state = (
-                digest(crashed),
+                compute_digest(crashed),
                 len(handed.receipts),
                 len(handed.checkpoints),
                 len(handed.others),
             )
             if state not in seen:
                 seen.add(state)
-                told = (
+                where = (
                     f"{stage}: power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"
                 )
-                check_stage(stage, crashed / place, copy.deepcopy(handed), told)
+                check_stage(stage, crashed / place, copy.deepcopy(handed), where)
             shutil.rmtree(crashed)
     return len(seen)
 
 
-def asking(disk, calls):
+def filter_disk_calls(disk, calls):
     """Return the calls that change the disk."""
     replay = Replay(disk.copy())
     return [at for at, call in enumerate(calls) if replay.do(call)]
 
 
-def digest(folder):
+def compute_digest(folder):
     found = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         data = path.read_bytes() if path.is_file() else b""

@@ -23,7 +23,7 @@ def log(tmp_path):
     return create_log(str(tmp_path / "log"))
 
 
-def test_a_service_that_is_killed_again_and_again(log, serve, many):
+def test_repeatedly_killed_service_loses_nothing(log, serve, many):
     with Load(serve(log.path)) as load:
         for _ in range(many(3, 20)):
             load.more(40)
@@ -35,7 +35,7 @@ def test_a_service_that_is_killed_again_and_again(log, serve, many):
 
 
 @pytest.mark.parametrize("storage", ["sqlite", "postgresql"])
-def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, tmp_path, serve):
+def test_statement_lost_with_a_killed_service_can_be_resent(storage, request, tmp_path, serve):
     """Under --async a statement was only accepted: clients that resend it get the receipt."""
     address = request.getfixturevalue("database") if storage == "postgresql" else None
     log = create_log(str(tmp_path / "log"), database=address)
@@ -60,7 +60,7 @@ def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, 
     )
 
 
-def test_two_services_on_one_folder(log, serve, many):
+def test_two_services_on_one_folder_survive_kills(log, serve, many):
     with Load(serve(log.path), serve(log.path)) as load:
         for turn in range(many(2, 20)):
             load.more(40)
@@ -71,7 +71,7 @@ def test_two_services_on_one_folder(log, serve, many):
     audit(log.path, load.handed)
 
 
-def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
+def test_two_services_on_one_postgresql_survive_kills(database, tmp_path, serve, many):
     log = create_log(str(tmp_path / "log"), database=database)
     with Load(serve(log.path), serve(log.path)) as load:
         for turn in range(many(2, 20)):
@@ -83,11 +83,11 @@ def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
     audit(log.path, load.handed)
 
 
-def test_callers_that_leave_in_the_middle(log, serve, many):
+def test_disconnecting_callers_do_no_harm(log, serve, many):
     service = serve(log.path)
     with Load(service) as load:
         leaving = [
-            threading.Thread(target=leave, args=(service.url, seed, many(40, 1000)))
+            threading.Thread(target=disconnect_early, args=(service.url, seed, many(40, 1000)))
             for seed in range(2)
         ]
         for thread in leaving:
@@ -100,7 +100,7 @@ def test_callers_that_leave_in_the_middle(log, serve, many):
     audit(log.path, load.handed)
 
 
-def leave(url, seed, times):
+def disconnect_early(url, seed, times):
     """Send all or a part of a request and disconnect, half of the time with a reset."""
     chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - to be the same again
     for _ in range(times):

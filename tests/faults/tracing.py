@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.faults.handed import Handed
 
 CALLS = ("pwrite64", "write", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir")
-"""What the log asks of a disk, as far as it changes something there."""
+"""The system calls of the log that change the disk."""
 _CALL = re.compile(r"(\d+) +(\w+)\(.*\) += (-?\d+)")
 
 
@@ -37,7 +37,7 @@ def scenario(stage, path, statements, *options, output=None):
     """Run a stage, with options under strace; return its exit code and the issued receipts."""
     command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
     if options:
-        # By --seccomp-bpf it is faster, and signals are not injected.
+        # --seccomp-bpf is faster, but it cannot inject signals.
         quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
         command = [
             "strace",

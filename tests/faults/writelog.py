@@ -39,7 +39,7 @@ def calls_in(output):
         for line in whole_lines(output)
         if (matched := _LINE.match(line)) is not None
     ]
-    # Threads share what is open with the process they are of, and others do not.
+    # Threads share the open files of their process; processes do not.
     begun = {
         int(result): thread
         for thread, name, raw, result in found
@@ -68,11 +68,9 @@ class Replay:
     def __init__(self, disk, handed=None):
         self.disk = disk
         self.opened = {}
-        """Process → descriptor → what it is of, how far it was written (nothing where it is
-        appended), and its path.
-        """
+        """Process → descriptor → the file, the write position (None to append), and the path."""
         self.open = {}
-        """The descriptors of the process whose call is done."""
+        """The descriptors of the process that makes the call."""
         self.handed = handed or Handed()
 
     def do(self, call):
@@ -126,7 +124,7 @@ class Replay:
         return node is not None
 
     def _writev(self, texts, numbers, raw, result):
-        """Output of `tests.faults.scenario.tell`, not a file: from now on it is handed out."""
+        """Add output of `tests.faults.scenario.report`, which goes to a pipe: it is handed out now."""
         if numbers[0] in self.open:
             return self._write(texts, numbers, raw, result)
         for text in texts:

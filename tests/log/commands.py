@@ -36,13 +36,13 @@ def service(*arguments, cwd, ends=0, says=""):
     """Run a service that prints `name: value` lines, the URL last; check its exit code."""
     process = start(*arguments, cwd=cwd)
     try:
-        process.told = {}
+        process.announced = {}
         for line in process.stdout:
             name, _, value = line.strip().partition(": ")
-            process.told[name] = value
+            process.announced[name] = value
             if name == "url":
                 break
-        assert "url" in process.told, process.stderr.read()
+        assert "url" in process.announced, process.stderr.read()
         yield process
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate()

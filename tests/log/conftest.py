@@ -23,12 +23,12 @@ def postgresql():
 
 @pytest.fixture
 def database(postgresql):
-    """An empty database."""
+    """Yield an empty database."""
     return postgresql.database(f"log{next(_numbers)}")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def folder(request, tmp_path):
-    """A new log."""
+    """Return a new log."""
     address = request.getfixturevalue("database") if request.param == "postgresql" else None
     return create_log(str(tmp_path / "log"), database=address)

@@ -37,8 +37,8 @@ class Running:
         )
         line = self.process.stdout.readline()
         assert line, self.process.stderr.read()
-        self.said = json.loads(line)
-        self.url = self.said["url"]
+        self.announced = json.loads(line)
+        self.url = self.announced["url"]
 
     def __enter__(self):
         return self
@@ -84,7 +84,7 @@ class Running:
         }
         return self.ask("POST", path, statement, given)
 
-    def published(self, size):
+    def wait_for_checkpoint(self, size):
         """Wait for a checkpoint of a size; a new log has none at first."""
         while True:
             status, _, note = self.get("/checkpoint")
@@ -92,7 +92,7 @@ class Running:
                 return note
             time.sleep(0.05)
 
-    def refused(self, statement, **headers):
+    def post_refused(self, statement, **headers):
         """Register a statement that is refused, and return status and problem details."""
         status, answered, body = self.post(statement, **headers)
         assert answered["content-type"] == "application/concise-problem-details+cbor", (

@@ -36,7 +36,7 @@ ANY = some.recursive(
 )
 
 
-def admitted(data, policy=POLICIES[0]):
+def admit_or_get_status(data, policy=POLICIES[0]):
     """Return the entry made of the data, or the status of its refusal; any other error fails."""
     try:
         return RegistrationPolicy(policy).admit(data)
@@ -44,7 +44,7 @@ def admitted(data, policy=POLICIES[0]):
         return problem.status if problem.encode_body() else None
 
 
-def test_who_is_not_admitted_is_told_by_which_key():
+def test_refusal_names_the_key():
     with pytest.raises(
         Problem, match=f"key {compute_thumbprint(SIGNERS[1].public_key).hex()[:16]}"
     ):
@@ -57,15 +57,15 @@ def test_who_is_not_admitted_is_told_by_which_key():
     some.sampled_from(STATEMENTS),
     some.lists(some.tuples(some.integers(0), some.binary(max_size=3)), min_size=1, max_size=4),
 )
-def test_changed_bytes(data, changes):
+def test_changed_bytes_are_refused_or_harmless(data, changes):
     changed = bytearray(data)
     for at, new in changes:
         place = at % len(changed)
         changed[place : place + 1] = new
-    found = admitted(bytes(changed))
+    found = admit_or_get_status(bytes(changed))
     message = parse_sign1(data)
     if isinstance(found, bytes):
-        assert found == build_log_entry(message), "what is signed has changed"
+        assert found == build_log_entry(message), "the signed part changed"
     else:
         assert found in (400, 413)
 
@@ -77,7 +77,7 @@ def test_changed_bytes(data, changes):
     some.dictionaries(some.sampled_from(LABELS), ANY, max_size=3),
     some.sampled_from(POLICIES),
 )
-def test_headers_that_are_signed_and_odd(signer, protected, beside, policy):
+def test_odd_signed_headers_are_refused_or_kept(signer, protected, beside, policy):
     message = parse_sign1(sign(b"what was signed", signer, profile="attached"))
     headers = {**message.protected, **protected}
     written = encode_protected_header(headers)
@@ -85,7 +85,7 @@ def test_headers_that_are_signed_and_odd(signer, protected, beside, policy):
     data = Sign1(
         written, headers, {14: build_kccs(signer.public_key), **beside}, message.payload, signature
     ).encode()
-    assert admitted(data, policy) in (
+    assert admit_or_get_status(data, policy) in (
         400,
         build_log_entry(replace(message, protected_bytes=written, signature=signature)),
     )

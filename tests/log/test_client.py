@@ -35,15 +35,15 @@ def service():
         yield running
 
 
-def client(service, *, slept=None, seconds=600.0, **access):
-    """A client that does not really wait."""
+def build_client(service, *, slept=None, seconds=600.0, **access):
+    """Return a client that does not really wait."""
     patience = RetryBudget(seconds, sleep=(slept if slept is not None else []).append)
     return RegistrationClient(
         service if isinstance(service, str) else service.url, ServiceAccess(**access), patience
     )
 
 
-def posts(service):
+def list_posts(service):
     return sum(method == "POST" for method, _ in service.asked)
 
 
@@ -57,27 +57,27 @@ def test_receipt_is_returned_immediately(service):
 def test_receipt_is_returned_later():
     with Scrapi(wait=True) as service:
         slept = []
-        found = client(service, slept=slept).register(STATEMENT)
+        found = build_client(service, slept=slept).register(STATEMENT)
         check_receipt(parse_sign1(STATEMENT), found.receipt, [service.log.key], NOW)
         assert [path for method, path in service.asked if method == "GET"][:3] == ["/entries/0"] * 3
         assert len(slept) == 3
 
 
-def test_a_service_below_a_path():
+def test_service_can_be_below_a_path():
     with Scrapi(prefix="/logs/a") as service:
         assert register(STATEMENT, service.url)
         assert register(STATEMENT, service.url + "/")
         service.wait = True
-        assert client(service).register(STATEMENT)
+        assert build_client(service).register(STATEMENT)
 
 
 def test_key_from_the_service_is_marked(service):
-    assert client(service).register(STATEMENT).has_unpinned_key
+    assert build_client(service).register(STATEMENT).has_unpinned_key
     service.asked.clear()
-    assert not client(service).register(STATEMENT, [service.log.key]).has_unpinned_key
+    assert not build_client(service).register(STATEMENT, [service.log.key]).has_unpinned_key
     assert service.asked == [("POST", "/entries")]
     with pytest.raises(InvalidStatement, match="returned an invalid receipt") as caught:
-        client(service).register(STATEMENT, [Log().key])
+        build_client(service).register(STATEMENT, [Log().key])
     assert caught.value.reason == "receipt-signature"
     assert "--log-key is not a key of this service" in caught.value.hint
 
@@ -89,7 +89,7 @@ def test_only_the_signed_part_and_the_key_are_sent(service):
     assert service.log.tree.size == 2, "the same statement is the same entry"
 
 
-def test_the_digest_rule():
+def test_digest_rule_is_followed():
     with Scrapi(Log(rule="digest")) as service:
         assert register(STATEMENT, service.url, entry_rule="digest")
         with pytest.raises(InvalidStatement):
@@ -102,18 +102,18 @@ def test_the_digest_rule():
 def test_temporary_errors_are_retried(service, fault):
     service.plan = [fault, fault]
     slept = []
-    found = client(service, slept=slept).register(STATEMENT)
+    found = build_client(service, slept=slept).register(STATEMENT)
     check_receipt(parse_sign1(STATEMENT), found.receipt, [service.log.key], NOW)
-    assert (posts(service), len(slept), service.log.tree.size) == (3, 2, 2)
+    assert (list_posts(service), len(slept), service.log.tree.size) == (3, 2, 2)
     assert 0 < slept[0] <= 1
 
 
 @pytest.mark.parametrize("fault", [429, 503, "cut", "no_http"])
-def test_retries_end(service, fault):
+def test_retries_are_limited(service, fault):
     service.plan = [fault] * 100
     with pytest.raises(Unreachable) as caught:
-        client(service).register(STATEMENT)
-    assert posts(service) == RetryBudget().tries
+        build_client(service).register(STATEMENT)
+    assert list_posts(service) == RetryBudget().tries
     assert service.url in str(caught.value)
 
 
@@ -123,15 +123,15 @@ def test_permanent_errors_are_not_retried(service, status):
     with pytest.raises(
         (InvalidStatement, UsageError), match=f"{status}.*: Odd: the plan says {status}"
     ):
-        client(service).register(STATEMENT)
-    assert posts(service) == 1
+        build_client(service).register(STATEMENT)
+    assert list_posts(service) == 1
 
 
 @pytest.mark.parametrize("status", [202, 203, 301, 307, 418, 500])
 def test_malformed_responses_are_refused(service, status):
     service.plan = [status]
     with pytest.raises(Unreachable, match=str(status)):
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
 
 
 @pytest.mark.parametrize(
@@ -146,16 +146,16 @@ def test_invalid_receipt_is_refused(service, fault, reason):
     register(sign(b"another", SIGNER), service.url)
     service.plan = [fault]
     with pytest.raises(InvalidStatement, match="returned an invalid receipt") as caught:
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
     assert caught.value.reason == reason
 
 
 def test_response_time_is_limited(service):
     service.plan = ["drip"] * 6
     with pytest.raises(Unreachable, match=r"no complete response within 0\.3 seconds"):
-        client(service, timeout=0.3).register(STATEMENT)
+        build_client(service, timeout=0.3).register(STATEMENT)
     service.plan = ["drip"]
-    assert client(service, timeout=1).register(STATEMENT).receipt
+    assert build_client(service, timeout=1).register(STATEMENT).receipt
 
 
 def go(place, status=303, **headers):
@@ -179,13 +179,13 @@ def go(place, status=303, **headers):
 def test_redirects_to_another_host_are_refused(service, place):
     service.plan = [go(place)]
     with pytest.raises(Unreachable, match="with an unusable location of the receipt"):
-        client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
+        build_client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
     assert service.asked == [("POST", "/entries")]
 
 
 def test_locations_on_the_same_host_are_followed(service):
     service.wait = True
-    client(service).register(STATEMENT)
+    build_client(service).register(STATEMENT)
     for place in (
         "entries/0",
         "/entries/0",
@@ -194,29 +194,31 @@ def test_locations_on_the_same_host_are_followed(service):
     ):
         service.waiting = {"/entries/0": (STATEMENT, 1), "/entries/0?api-version=1": (STATEMENT, 0)}
         service.plan = [go(place)]
-        assert client(service).register(STATEMENT).receipt
+        assert build_client(service).register(STATEMENT).receipt
     service.plan = [lambda handler, _: handler.answer(201, Location="/entries/0")]
-    assert client(service).register(STATEMENT).receipt, "created, and the receipt is elsewhere"
+    assert build_client(service).register(STATEMENT).receipt, (
+        "created, and the receipt is elsewhere"
+    )
 
 
-def test_polling_ends(service):
+def test_polling_is_limited(service):
     service.waiting = {"/entries/0": (STATEMENT, 10**9)}
     service.plan = [go("/entries/0")]
     slept = []
     with pytest.raises(Unreachable, match="no receipt yet"):
-        client(service, slept=slept, seconds=100).register(STATEMENT)
+        build_client(service, slept=slept, seconds=100).register(STATEMENT)
     assert 50 < sum(slept) <= 100
 
 
 def test_statement_is_sent_again_to_a_service_that_lost_it(service):
-    """It is sent again: that gives the same entry, where it was registered after all."""
+    """If the service had registered it after all, the same entry is returned."""
     service.plan = [go("/entries/0"), 503, "cut"]
-    assert client(service).register(STATEMENT).logged.index == 1
+    assert build_client(service).register(STATEMENT).logged.index == 1
     assert [method for method, _ in service.asked] == ["POST", "GET", "GET", "GET", "POST", "GET"]
     service.plan = [go("/entries/0"), 404] * 9
-    # It may be better tomorrow: the address is right, and so is the statement.
+    # This can be temporary: the address and the statement are right.
     with pytest.raises(Unreachable, match="does not know it any more \\(404\\)") as caught:
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
     assert "the same entry" in caught.value.hint
 
 
@@ -228,11 +230,11 @@ def test_retry_after_is_respected(service):
     ]
     service.waiting = {"/entries/0": (STATEMENT, 0)}
     service.plan = list(later)
-    client(service, slept=slept).register(STATEMENT)
+    build_client(service, slept=slept).register(STATEMENT)
     assert slept == [17.0, 5.0]
     service.plan = [lambda handler, _: handler.answer(503, Retry_After="86400")]
     with pytest.raises(Unreachable, match="503"):
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
 
 
 def test_retry_after_is_parsed():
@@ -257,7 +259,7 @@ def test_service_without_keys_is_reported(service):
     ):
         service.plan = [lambda handler, body: handler.answer(201, service.receipt(body)), odd]
         with pytest.raises(Unreachable, match="does not publish the keys"):
-            client(service).register(STATEMENT)
+            build_client(service).register(STATEMENT)
 
 
 def test_responses_cannot_control_the_terminal(service):
@@ -267,7 +269,7 @@ def test_responses_cannot_control_the_terminal(service):
         )
     ]
     with pytest.raises(InvalidStatement) as caught:
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
     assert caught.value.message.isprintable()
     assert len(caught.value.message) < 500
     service.plan = [
@@ -276,18 +278,18 @@ def test_responses_cannot_control_the_terminal(service):
         )
     ]
     with pytest.raises(InvalidStatement, match=r"400 Bad Request$"):
-        client(service).register(STATEMENT)
+        build_client(service).register(STATEMENT)
 
 
-def test_a_token(service):
+def test_token_is_checked_and_protected(service):
     service.token = "open-sesame"  # noqa: S105 - no secret of anybody
-    assert client(service, token=service.token).register(STATEMENT).receipt
+    assert build_client(service, token=service.token).register(STATEMENT).receipt
     for token in (None, "other"):
         with pytest.raises(InvalidStatement, match="who asks") as caught:
-            client(service, token=token).register(STATEMENT)
+            build_client(service, token=token).register(STATEMENT)
         assert caught.value.reason == "register-not-allowed"
     with pytest.raises(UsageError, match="only sent over https"):
-        client("http://log.example.org", token="x")  # noqa: S106
+        build_client("http://log.example.org", token="x")  # noqa: S106
     for odd in ("two words", "lüge", "x\r\nHost: y"):
         with pytest.raises(UsageError) as refused:
             ServiceAccess(token=odd)
@@ -316,7 +318,7 @@ def test_invalid_addresses_are_refused(url):
 def test_unreachable_service_is_reported():
     for url in ("http://127.0.0.1:1/", "http://" + "a" * 80 + ".example/"):
         with pytest.raises(Unreachable, match="cannot reach the transparency service"):
-            client(url).register(STATEMENT)
+            build_client(url).register(STATEMENT)
 
 
 def test_unregistrable_statements_are_not_sent(service):
@@ -333,7 +335,7 @@ def test_unregistrable_statements_are_not_sent(service):
     check_registrable(sign(b"x" * room, SIGNER, profile="attached", unprotected={100: "x" * 500}))
 
 
-def certified(authority, folder, name, key=None):
+def write_certificate(authority, folder, name, key=None):
     """Write a certificate for this machine, with its key, into a file."""
     key = key or Key.generate("es256")
     builder = x509.CertificateBuilder().subject_name(name_of(name)).issuer_name(authority.subject)
@@ -350,25 +352,25 @@ def certified(authority, folder, name, key=None):
     return str(folder / name)
 
 
-def test_tls(tmp_path):
+def test_tls_certificates_are_checked(tmp_path):
     root, others = Authority("root"), Authority("others")
     (tmp_path / "ca.pem").write_bytes(root.pem)
-    tls = {"certificate": certified(root, tmp_path, "server.pem")}
+    tls = {"certificate": write_certificate(root, tmp_path, "server.pem")}
     with Scrapi(tls=tls) as service:
-        assert client(service, ca=str(tmp_path / "ca.pem")).register(STATEMENT).receipt
+        assert build_client(service, ca=str(tmp_path / "ca.pem")).register(STATEMENT).receipt
         with pytest.raises(Unreachable, match="certificate is not trusted") as caught:
-            client(service).register(STATEMENT)
+            build_client(service).register(STATEMENT)
         assert "--ca" in caught.value.hint
     with Scrapi(tls=tls | {"clients": str(tmp_path / "ca.pem")}) as service:
-        mine = certified(root, tmp_path, "client.pem")
+        mine = write_certificate(root, tmp_path, "client.pem")
         assert (
-            client(service, ca=str(tmp_path / "ca.pem"), certificate=mine)
+            build_client(service, ca=str(tmp_path / "ca.pem"), certificate=mine)
             .register(STATEMENT)
             .receipt
         )
-        for stranger in (None, certified(others, tmp_path, "stranger.pem")):
+        for stranger in (None, write_certificate(others, tmp_path, "stranger.pem")):
             with pytest.raises(Unreachable):
-                client(service, ca=str(tmp_path / "ca.pem"), certificate=stranger).register(
+                build_client(service, ca=str(tmp_path / "ca.pem"), certificate=stranger).register(
                     STATEMENT
                 )
 
@@ -388,7 +390,7 @@ def test_missing_tls_files_are_reported(tmp_path):
     ]
     subprocess.run(locked, cwd=tmp_path, check=True, capture_output=True)
     junk, locked = str(tmp_path / "junk.pem"), str(tmp_path / "locked.pem")
-    mine = certified(Authority("root"), tmp_path, "client.pem")
+    mine = write_certificate(Authority("root"), tmp_path, "client.pem")
     for access in (
         {"ca": "none"},
         {"ca": junk},
@@ -396,7 +398,7 @@ def test_missing_tls_files_are_reported(tmp_path):
         {"certificate": mine, "key": locked},
     ):
         with pytest.raises(Unreachable):
-            client("https://127.0.0.1:1/", **access)
+            build_client("https://127.0.0.1:1/", **access)
     with pytest.raises(UsageError):
         ServiceAccess(key=mine)
     assert ssl.create_default_context().verify_mode == ssl.CERT_REQUIRED

@@ -18,7 +18,7 @@ from vacr.log.publishing import read_published_size
 
 @pytest.fixture
 def log(tmp_path):
-    """A log with some tiles, several heads and published files."""
+    """Return a log with some tiles, several heads and published files."""
     folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(300))
@@ -112,7 +112,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_in_the_database(log, name):
+def test_damage_in_the_database_is_detected(log, name):
     statement, told = DAMAGE[name]
     with closing(sqlite3.connect(log.path / "log.db")) as database, database:
         database.execute(statement)
@@ -120,7 +120,7 @@ def test_damage_in_the_database(log, name):
     assert any(told in one for one in found), found
 
 
-def test_a_byte_of_the_file(log):
+def test_flipped_bytes_of_the_database_are_detected(log):
     """Flip bytes all over the database file: each is detected, or lies in unused space."""
     path = log.path / "log.db"
     whole = path.read_bytes()
@@ -145,7 +145,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_damage_in_files(log, name):
+def test_damage_in_files_is_detected(log, name):
     path = log.path / FILES[name]
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x01
@@ -155,7 +155,7 @@ def test_damage_in_files(log, name):
     assert any(path.name in one for one in json.loads(done.stdout)["findings"])
 
 
-def test_a_log_that_is_not_there(tmp_path):
+def test_missing_log_is_reported(tmp_path):
     done = vacr("log", "fsck", tmp_path, cwd=tmp_path)
     assert done.returncode == 3
     assert "vacr log init" in done.stderr
@@ -169,7 +169,7 @@ def test_a_log_that_is_not_there(tmp_path):
     assert "vacr log init" not in done.stderr
 
 
-def test_a_head_of_what_was_published_is_gone(tmp_path):
+def test_missing_head_of_a_published_tree_is_detected(tmp_path):
     folder = create_log(str(tmp_path / "log"))
     with Running(folder.path) as service:
         for number, one in enumerate(statements(3)):
@@ -183,7 +183,7 @@ def test_a_head_of_what_was_published_is_gone(tmp_path):
     assert "published for a tree of 3 entries, but the head of that size is missing" in told
 
 
-def test_keys_that_are_gone_are_no_damage(log):
+def test_missing_keys_are_not_damage(log):
     for path in (log.path / "keys").iterdir():
         path.unlink()
     done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
@@ -197,7 +197,7 @@ def test_keys_that_are_gone_are_no_damage(log):
     assert "can be verified here, but not extended" in done.stderr
 
 
-def test_a_database_without_a_log(database, tmp_path, monkeypatch):
+def test_database_without_a_log_is_reported(database, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "tests.log.commands.ENVIRONMENT", {"XDG_DATA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     )
@@ -210,7 +210,7 @@ def test_a_database_without_a_log(database, tmp_path, monkeypatch):
         assert "vacr log init" in done.stderr
 
 
-def test_a_log_that_is_published_meanwhile(log):
+def test_concurrent_publishing_is_not_damage(log):
     done = []
     with Running(log.path) as service:
 

@@ -44,13 +44,13 @@ def service(tmp_path):
         assert running.stop() == (0, "")
 
 
-def connected(service):
+def connect(service):
     return closing(
         socket.create_connection(("127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2])))
     )
 
 
-def all_of(connection):
+def read_to_the_end(connection):
     """Read until the other end closes the connection."""
     pieces = []
     while piece := connection.recv(1 << 16):
@@ -58,7 +58,7 @@ def all_of(connection):
     return b"".join(pieces)
 
 
-def memory_of(process):
+def read_memory(process):
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
@@ -66,31 +66,31 @@ def memory_of(process):
 @pytest.mark.parametrize(
     "begun", [b"GET /", b"GET /health HTTP/1.1\r\nX: "], ids=["address", "header"]
 )
-def test_a_head_that_never_ends(service, begun):
-    before = memory_of(service.process)
-    with connected(service) as connection:
+def test_endless_head_is_cut_off(service, begun):
+    before = read_memory(service.process)
+    with connect(service) as connection:
         connection.sendall(begun)
         with pytest.raises(ConnectionError):
             connection.sendall(b"a" * 100_000_000)
-    assert memory_of(service.process) < before + 20_000
+    assert read_memory(service.process) < before + 20_000
     assert service.get("/health")[0] == 200
 
 
-def test_a_head_that_is_too_large_is_told_so(service):
-    with connected(service) as connection:
+def test_too_large_head_is_refused(service):
+    with connect(service) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nX: " + b"a" * MAX_REQUEST_HEAD_SIZE)
-        assert all_of(connection).startswith(STATUS + b"431")
+        assert read_to_the_end(connection).startswith(STATUS + b"431")
 
 
-def test_many_requests_at_once_are_no_long_head(service):
-    asked = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 4000
-    with connected(service) as connection:
-        connection.sendall(asked[:-10])
-        connection.sendall(asked[-10:] + b"GET /health HTTP/1.0\r\n\r\n")
-        assert all_of(connection).count(STATUS + b"200") == 4001
+def test_pipelined_requests_are_not_a_long_head(service):
+    requests = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 4000
+    with connect(service) as connection:
+        connection.sendall(requests[:-10])
+        connection.sendall(requests[-10:] + b"GET /health HTTP/1.0\r\n\r\n")
+        assert read_to_the_end(connection).count(STATUS + b"200") == 4001
 
 
-def test_tiles_that_no_log_has(service):
+def test_impossible_tiles_are_not_found(service):
     for level in ("0", "entries", "63"):
         for number in (1 << 54, 1 << 55, 1 << 56, 1 << 63, 10**21 - 1):
             status, headers, _ = service.get(f"/tile/{level}/{format_tile_path(number, 1)}")
@@ -100,7 +100,7 @@ def test_tiles_that_no_log_has(service):
             )
 
 
-def test_requests_that_are_none(service):
+def test_malformed_requests_are_refused(service):
     for sent in (
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
@@ -113,10 +113,10 @@ def test_requests_that_are_none(service):
             b"chunked\r\n\r\n0\r\n\r\n"
         ),
     ):
-        with connected(service) as connection:
+        with connect(service) as connection:
             connection.sendall(sent)
-            assert all_of(connection).startswith(STATUS + b"400")
-    with connected(service) as connection:
+            assert read_to_the_end(connection).startswith(STATUS + b"400")
+    with connect(service) as connection:
         connection.sendall(
             b"GET /health HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, "
             b"close\r\n\r\n"
@@ -124,7 +124,7 @@ def test_requests_that_are_none(service):
         assert connection.recv(1 << 16).startswith(STATUS + b"200")
 
 
-def asked(register, receive):
+def call_application(register, receive):
     """Send a request to the application itself, and return its response."""
     sent = []
 
@@ -137,25 +137,25 @@ def asked(register, receive):
     return start["status"], dict(start["headers"]), cbor2.loads(body["body"])
 
 
-def test_a_body_that_never_begins(monkeypatch):
+def test_missing_body_times_out(monkeypatch):
     monkeypatch.setattr(registration, "_MAX_BODY_SECONDS", 0.01)
-    status, headers, _ = asked(
+    status, headers, _ = call_application(
         RegistrationEndpoint(RegistrationPolicy(Policy()), ServiceMetrics()), asyncio.Event().wait
     )
     assert (status, headers[b"connection"]) == (408, b"close")
 
 
-def test_a_body_in_many_pieces_and_too_large():
+def test_too_large_body_in_pieces_is_refused():
     async def receive():
         return {"type": "http.request", "body": b"a" * 1000, "more_body": True}
 
-    status, headers, _ = asked(
+    status, headers, _ = call_application(
         RegistrationEndpoint(RegistrationPolicy(Policy()), ServiceMetrics()), receive
     )
     assert (status, headers[b"connection"]) == (413, b"close")
 
 
-def test_what_nobody_thought_of_is_no_trace(caplog):
+def test_unexpected_error_reveals_no_details(caplog):
     class Broken(RegistrationPolicy):
         def admit(self, _):
             raise OverflowError("too large for a secret reason")
@@ -164,7 +164,9 @@ def test_what_nobody_thought_of_is_no_trace(caplog):
         return {"type": "http.request", "body": statement()}
 
     with caplog.at_level(logging.WARNING):
-        status, _, told = asked(RegistrationEndpoint(Broken(Policy()), ServiceMetrics()), receive)
+        status, _, told = call_application(
+            RegistrationEndpoint(Broken(Policy()), ServiceMetrics()), receive
+        )
     assert (status, told[-1]) == (500, "Internal Server Error")
     assert "secret" not in told[-2]
     (said,) = caplog.records
@@ -182,11 +184,11 @@ def test_what_nobody_thought_of_is_no_trace(caplog):
         (["a" * 10_000, "b" * 10_000, "unix:"], 1),
     ],
 )
-def test_who_is_one_caller(addresses, callers):
+def test_callers_are_grouped_by_network(addresses, callers):
     assert len({get_caller_address({"client": (one, 1)}) for one in addresses}) == callers
 
 
-def test_many_callers_take_no_memory():
+def test_memory_for_callers_is_limited():
     rates = RateLimiter(1, clock=lambda: 0.0)
     for number in range(30_000):
         rates.take(f"{number}")
@@ -195,9 +197,9 @@ def test_many_callers_take_no_memory():
         rates.take("29999")
 
 
-def test_nobody_waits_for_those_who_wait(service):
+def test_silent_connections_do_not_block_others(service):
     """Silent connections do not keep others from being answered."""
-    with connected(service), connected(service) as begun, connected(service) as waiting:
+    with connect(service), connect(service) as begun, connect(service) as waiting:
         begun.sendall(b"POST /ent")
         waiting.sendall(
             b"POST /entries HTTP/1.1\r\nContent-Type: application/cose\r\nContent-Length: "
@@ -206,7 +208,7 @@ def test_nobody_waits_for_those_who_wait(service):
         assert service.post(statement())[0] == 201
 
 
-def test_a_head_takes_no_longer_than_it_may(monkeypatch):
+def test_slow_head_times_out(monkeypatch):
     monkeypatch.setattr(http_server, "MAX_REQUEST_HEAD_SECONDS", 0.05)
 
     async def run():
@@ -247,7 +249,7 @@ def test_a_head_takes_no_longer_than_it_may(monkeypatch):
     assert whole.startswith(STATUS + b"200")
 
 
-def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
+def test_front_end_without_the_new_key_is_unavailable(database, tmp_path):
     log = create_log(str(tmp_path / "one"), database=database)
     shutil.copytree(log.path, tmp_path / "two")
     with Running(tmp_path / "one") as one, Running(tmp_path / "two") as two:
@@ -255,7 +257,7 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
         rotate_log_keys(log)
         assert one.post(statement())[0] == 201
         given = statement()
-        status, told = two.refused(given)
+        status, told = two.post_refused(given)
         assert (status, told[-1]) == (503, "Unavailable")
         assert "the log's receipt key is missing" in told[-2]
         assert str(tmp_path) not in told[-2]
@@ -294,20 +296,20 @@ SECRET = "s3cret"  # noqa: S105 - nobody's
         SECRET,
     ],
 )
-def test_no_password_is_told(address, tmp_path):
+def test_database_password_is_not_shown(address, tmp_path):
     with pytest.raises((UsageError, StorageFailed)) as caught:
         create_log(str(tmp_path / "log"), database=address)
     assert SECRET not in caught.value.diagnostics()
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
+def test_database_errors_are_not_shown_to_callers(postgresql, tmp_path):
     log = create_log(str(tmp_path / "log"), database=postgresql.database("gone"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
         postgresql.kill()
         try:
-            status, told = service.refused(statement())
+            status, told = service.post_refused(statement())
             assert (status, told[-2].partition(";")[0]) == (503, "the log's database failed")
             status, _, health = service.get("/health")
             assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (
@@ -328,10 +330,8 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
-def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolation):
-    """With any default isolation level, a writer that waited for another sees what that one
-    wrote.
-    """
+def test_writer_sees_the_commit_of_the_writer_before(database, tmp_path, isolation):
+    """With any default isolation level, a writer that waited for another one sees its commit."""
     log = create_log(str(tmp_path / "log"), database=database)
     with psycopg.connect(database, autocommit=True) as looking:
         name = looking.info.dbname
@@ -368,7 +368,7 @@ TOKENS = (
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_tokens_that_are_none(tmp_path, token):
+def test_invalid_tokens_in_a_file_are_refused(tmp_path, token):
     (tmp_path / "tokens").write_bytes(token)
     done = vacr(
         "log",
@@ -384,7 +384,7 @@ def test_tokens_that_are_none(tmp_path, token):
     assert done.stderr.startswith("vacr: tokens: ")
 
 
-def test_tokens_that_are_shown(tmp_path):
+def test_tokens_of_requests_are_compared_exactly(tmp_path):
     (tmp_path / "tokens").write_bytes(b"# mine\n0123456789abcdef\r\n")
     log = create_log(str(tmp_path / "log"))
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
@@ -403,13 +403,13 @@ def test_tokens_that_are_shown(tmp_path):
 
 
 @pytest.mark.parametrize("option", [("--linger", "nan"), ("--rate", "nan"), ("--rate", "0")])
-def test_numbers_that_are_none(tmp_path, option):
+def test_invalid_numbers_are_refused(tmp_path, option):
     done = vacr("log", "serve", create_log(str(tmp_path / "log")).path, *option, cwd=tmp_path)
     assert done.returncode == 2
     assert f"Invalid value for '{option[0]}'" in done.stderr
 
 
-def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
+def test_log_that_cannot_be_extended_is_not_served(tmp_path):
     """No URL is printed before the log is open, and a failure to open it is an ordinary error."""
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:

@@ -27,13 +27,13 @@ from vacr.verification.receipts import check_receipt
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
 
 
-def keys_of(folder):
+def read_keys(folder):
     with closing(folder.reader()) as reading:
         return [one.receipt_key for one in read_log_descriptions(reading)]
 
 
 def test_receipts_verify(folder):
-    known = keys_of(folder)
+    known = read_keys(folder)
     with closing(folder.ledger()) as ledger:
         handed = []
         for size in (1, 2, 3, 300, 1, 512):
@@ -54,7 +54,7 @@ def test_receipts_verify(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_a_statement_has_one_place(folder):
+def test_statement_is_added_once(folder):
     first, second = entries(2)
     with closing(folder.ledger()) as ledger:
         (placed,) = ledger.append([first])
@@ -69,7 +69,7 @@ def test_a_statement_has_one_place(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
+def test_new_index_entries_are_merged(folder, monkeypatch):
     monkeypatch.setattr("vacr.log.storage._INDEX_MERGE_INTERVAL", 16)
     given = entries(60)
     with closing(folder.ledger()) as ledger:
@@ -90,8 +90,8 @@ def _index_tables(ledger):
     return [f"{schema}old_leaves", f"{schema}new_leaves"]
 
 
-def test_many_entries_over_many_openings(folder):
-    known = keys_of(folder)
+def test_receipts_verify_after_many_reopenings(folder):
+    known = read_keys(folder)
     handed = []
     for size in (200, 57, 1, 255, 600):
         with closing(folder.ledger()) as ledger:
@@ -116,7 +116,7 @@ def test_many_entries_over_many_openings(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_two_writers_keep_one_log(folder):
+def test_two_writers_share_one_log(folder):
     with closing(folder.ledger()) as one, closing(folder.ledger()) as other:
         given = entries(60)
         places = []
@@ -127,7 +127,7 @@ def test_two_writers_keep_one_log(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_the_head_moves_only_from_where_it_was(folder):
+def test_head_moves_only_from_the_expected_state(folder):
     """Compare-and-swap: a batch prepared for an older head is not written, not even partly."""
     with closing(folder.ledger()) as ledger:
         before = ledger.head
@@ -141,7 +141,7 @@ def test_the_head_moves_only_from_where_it_was(folder):
             ledger.head.__class__(ledger.head.head, 0, 0),
         )
         size = ledger.head.head.size
-        moved = Batch(before, [late], [hash_leaf(late)], {}, _at(stale.after, size + 1))
+        moved = Batch(before, [late], [hash_leaf(late)], {}, _resize_head(stale.after, size + 1))
         with pytest.raises(HeadMoved), ledger.storage.transaction() as transaction:
             transaction.append(moved)
         assert ledger.storage.head().head.size == size
@@ -149,16 +149,16 @@ def test_the_head_moves_only_from_where_it_was(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def _at(stored, size):
+def _resize_head(stored, size):
     head = stored.head
     return stored.__class__(
         head.__class__(size, head.root, head.protected, head.signature), stored.time, 0
     )
 
 
-def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
+def test_times_do_not_go_back_with_the_clock(folder):
     times = iter([2_000_000_000, 1_000_000_000, 1_500_000_000, 2_000_000_001])
-    known, claimed = keys_of(folder), []
+    known, claimed = read_keys(folder), []
     with closing(folder.ledger(clock=lambda: next(times))) as ledger:
         for given in statements(4):
             (placed,) = ledger.append([build_log_entry(parse_sign1(given))])
@@ -169,7 +169,7 @@ def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_new_keys_and_the_same_log(folder):
+def test_log_keeps_its_identity_with_new_keys(folder):
     first, second = statements(2)
     with closing(folder.ledger()) as running:
         (old,) = running.append([build_log_entry(parse_sign1(first))])
@@ -182,16 +182,16 @@ def test_new_keys_and_the_same_log(folder):
         assert (running.keyring.log_identity, new.position) == (identity, old.position + 2)
         with pytest.raises(InvalidStatement):
             check_receipt(parse_sign1(second), new.receipt, [old_signer.public_key], NOW)
-    before, after = keys_of(folder)
+    before, after = read_keys(folder)
     check_receipt(parse_sign1(first), old.receipt, [before], NOW)
     check_receipt(parse_sign1(second), new.receipt, [after], NOW)
     assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys are gone
     rotate_log_keys(folder)
-    assert len(keys_of(folder)) == 3
+    assert len(read_keys(folder)) == 3
     assert run_fsck(folder).findings.problems == []
 
 
-def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
+def test_only_one_of_two_concurrent_rotations_succeeds(folder, monkeypatch):
     write = LogKeyPair.save
 
     def meanwhile(made, path):
@@ -203,28 +203,30 @@ def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
     with pytest.raises(UsageError, match="another process has replaced the keys"):
         rotate_log_keys(folder)
     assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
-    assert len(keys_of(folder)) == 2
+    assert len(read_keys(folder)) == 2
     rotate_log_keys(folder)
     assert run_fsck(folder).findings.problems == []
 
 
-def test_a_database_that_is_older_than_what_was_seen(folder):
-    """Going on from there would give two entries one position, with receipts for both."""
+def test_older_database_is_refused(folder):
+    """If the log continued from there, two entries would have the same position, with receipts for
+    both.
+    """
     with closing(folder.ledger()) as running:
         running.append(entries(3))
         older = running.head
         running.append(entries(2))
-        put_back(folder, older)
+        roll_back(folder, older)
         for _ in range(2):
             with pytest.raises(LogDamaged, match="the log had 6 entries, and some are missing now"):
                 running.append(entries(1))
     folder.public.mkdir()
-    (folder.public / "checkpoint").write_bytes(signed_checkpoint(folder, 6))
+    (folder.public / "checkpoint").write_bytes(sign_fake_checkpoint(folder, 6))
     with pytest.raises(LogDamaged, match="it has 4 entries, but 6 were already published"):
         folder.ledger()
 
 
-def put_back(folder, head):
+def roll_back(folder, head):
     """Remove entries, as an older copy of the database would."""
     schema, mark = ("vacr.", "%s") if folder.database else ("", "?")
     with closing(folder.storage()) as storage, storage.transaction():
@@ -232,7 +234,7 @@ def put_back(folder, head):
         storage.connection.execute(change, (head.head.size, head.head.root))
 
 
-def signed_checkpoint(folder, size):
+def sign_fake_checkpoint(folder, size):
     with closing(folder.reader()) as reading:
         keyring = folder.keyring
         keyring.load_identity(reading)
@@ -240,14 +242,14 @@ def signed_checkpoint(folder, size):
         return sign_checkpoint(said, keyring.load_checkpoint_key(reading, reading.head()))
 
 
-def test_a_log_without_its_keys(folder):
+def test_log_without_its_keys_is_refused(folder):
     for key in (folder.path / "keys").iterdir():
         key.unlink()
     with pytest.raises(UsageError, match="the log's receipt key is missing"):
         folder.ledger()
 
 
-def test_a_log_whose_keys_others_can_read(folder):
+def test_keys_readable_by_others_are_refused(folder):
     for key in (folder.path / "keys").iterdir():
         key.chmod(0o644)
     with pytest.raises(UsageError, match="other users can read") as caught:
@@ -255,7 +257,7 @@ def test_a_log_whose_keys_others_can_read(folder):
     assert "--force" not in caught.value.hint  # logs have no such option
 
 
-def test_receipts_of_consistency(folder):
+def test_consistency_receipts_verify(folder):
     with closing(folder.ledger()) as ledger:
         heads = [ledger.head.head]
         for size in (3, 5, 300):
@@ -273,18 +275,18 @@ def test_receipts_of_consistency(folder):
                     receipt.check(proof.root(older.root), ledger.signer.public_key)
         unsigned = parse_receipt(build_consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
         unsigned.check(
-            unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key
+            unsigned.consistencies[0].root(compute_tree_root(ledger, 2)), ledger.signer.public_key
         )
         for wrong in ((0, 5), (5, 5), (6, 5), (5, 5000)):
             with pytest.raises(UsageError, match="no consistency proof from"):
                 build_consistency_receipt(ledger.storage, ledger.keyring, *wrong)
 
 
-def tree_root(ledger, size):
+def compute_tree_root(ledger, size):
     return compute_root(make_node_lookup(TileCache(ledger.storage)), size)
 
 
-def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
+def test_failed_batch_is_rolled_back(folder, monkeypatch):
     with closing(folder.ledger()) as ledger:
         size = ledger.head.head.size
 
@@ -300,7 +302,7 @@ def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
     assert run_fsck(folder).findings.problems == []
 
 
-def test_what_is_stored_is_checked_when_it_is_read(tmp_path):
+def test_stored_data_is_checked_on_read(tmp_path):
     folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(5))
@@ -310,7 +312,7 @@ def test_what_is_stored_is_checked_when_it_is_read(tmp_path):
         folder.ledger()
 
 
-def test_a_log_is_made_whole_or_not_at_all(tmp_path):
+def test_log_is_created_completely_or_not_at_all(tmp_path):
     place = tmp_path / "log"
     create_log(str(place))
     with pytest.raises(UsageError, match="already contains a log"):
@@ -322,13 +324,13 @@ def test_a_log_is_made_whole_or_not_at_all(tmp_path):
     assert create_log(str(tmp_path / "empty"), origin="example.org/log").path.name == "empty"
 
 
-def test_a_folder_of_any_name(tmp_path):
+def test_folder_can_have_any_name(tmp_path):
     log = create_log(str(tmp_path / "my log+\n\x1b[31m<b>"))
     with closing(log.reader()) as reading:
         assert read_log_descriptions(reading)[0].origin.startswith("localhost/my-log-31m-b--")
 
 
-def test_the_same_log_elsewhere(tmp_path):
+def test_moved_log_keeps_its_identity(tmp_path):
     folder = create_log(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:
         identity = ledger.keyring.log_identity
@@ -337,7 +339,7 @@ def test_the_same_log_elsewhere(tmp_path):
         assert ledger.keyring.log_identity == identity
 
 
-def test_one_log_a_database(database, tmp_path):
+def test_database_contains_at_most_one_log(database, tmp_path):
     create_log(str(tmp_path / "log"), database=database)
     with pytest.raises(UsageError, match="this database already contains a log"):
         create_log(str(tmp_path / "other"), database=database)

@@ -9,7 +9,7 @@ from vacr.log.folder import create_log
 from vacr.log.registration import MetricSample, ServiceMetrics
 
 
-def counted(service):
+def read_metrics(service):
     status, headers, body = service.get("/metrics")
     assert (status, headers["content-type"].partition(";")[0]) == (200, "text/plain")
     lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
@@ -41,34 +41,34 @@ def test_numbers_are_exact():
     assert text.endswith(f"\nvacr_x_total {2**60 + 1}\n")
 
 
-def test_a_database_that_is_gone_for_a_while(server, tmp_path):
+def test_metrics_survive_a_database_outage(server, tmp_path):
     log = create_log(str(tmp_path / "log"), database=server.database("log"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
-        found = counted(service)
+        found = read_metrics(service)
         assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "2")
         server.kill()
-        found = counted(service)
+        found = read_metrics(service)
         assert int(found["vacr_storage_failures_total"]) > 0
         assert (found["vacr_log_up"], found['vacr_responses_total{status="201"}']) == ("0", "1")
         assert "vacr_log_size" not in found
         server.start()
         while service.post(statement())[0] != 201:
             pass
-        found = counted(service)
+        found = read_metrics(service)
         assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "3")
 
 
-def test_what_was_recovered_from_is_told(server, tmp_path):
+def test_recovery_is_reported(server, tmp_path):
     log = create_log(str(tmp_path / "log"), database=server.database("log"))
     with Running(log.path) as service:
         assert service.post(statement())[0] == 201
-        assert counted(service)["vacr_storage_failures_total"] == "0"
+        assert read_metrics(service)["vacr_storage_failures_total"] == "0"
         server.kill()
         server.start()
         assert service.post(statement())[0] == 201
         assert service.get("/entries/1")[0] == 200
-        assert int(counted(service)["vacr_storage_failures_total"]) > 0
+        assert int(read_metrics(service)["vacr_storage_failures_total"]) > 0
         code, complaints = service.stop()
     assert code == 0
     assert "vacr: the database failed and was reopened; all entries are safe" in complaints

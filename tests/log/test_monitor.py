@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.log.commands import start, vacr
-from tests.log.tiled_folder import ORIGIN, MadeLog, served
+from tests.log.tiled_folder import ORIGIN, TiledTestLog, served
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.log.monitor import (
     OUTCOME_GROWN,
@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def log(folder):
-    return MadeLog(folder)
+    return TiledTestLog(folder)
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def server(folder):
         yield server
 
 
-class Watching:
-    """A monitor with a state file, as the command uses it."""
+class StatefulMonitor:
+    """A monitor with a state file, like the command uses it."""
 
     def __init__(self, url, path):
         self.log, self.path = TiledLog(url), path
@@ -69,36 +69,35 @@ class Watching:
 
 
 @pytest.fixture
-def watching(server, tmp_path):
-    return Watching(server.url, tmp_path / "state.json")
+def monitor(server, tmp_path):
+    return StatefulMonitor(server.url, tmp_path / "state.json")
 
 
-def test_honest_growth(log, server, watching):
+def test_honest_growth_is_accepted(log, server, monitor):
     log.add(2)
     log.publish()
-    found = watching.look()
+    found = monitor.look()
     assert (found.outcome, found.known.size, found.known.identity, found.known.keys) == (
         "first",
         3,
         log.identity,
         (log.vkey,),
     )
-    assert watching.look().outcome == "same"
+    assert monitor.look().outcome == "same"
     for count in (1, 250, 2, 1, 255, 256, 1, 700):
         log.add(count)
         log.publish()
-        found = watching.look()
+        found = monitor.look()
         assert (found.outcome, found.known.size, found.known.root) == (
             "grown",
             len(log.entries),
             log.growing.root(),
         )
-    # Full tiles are never fetched twice, and only tiles that a checkpoint promised are
-    # asked for.
+    # Full tiles are fetched once, and only tiles below a checkpoint are requested.
     server.asked.clear()
     log.add(300)
     log.publish()
-    watching.look()
+    monitor.look()
     first = (len(log.entries) - 300) // 256
     numbers = {
         parse_tile_path(path.removeprefix("/tile/entries/"))[0]
@@ -108,38 +107,38 @@ def test_honest_growth(log, server, watching):
     assert numbers == set(range(first, -(-len(log.entries) // 256)))
 
 
-def test_a_log_of_many_levels(log, watching):
+def test_log_with_many_levels_is_checked(log, monitor):
     """Over 65,536 entries there are three levels of tiles, with the known edge in the middle."""
     log.add(65_000)
     log.publish()
-    watching.look()
+    monitor.look()
     log.add(1_000)
     log.publish()
-    assert watching.look().known.root == log.growing.root()
+    assert monitor.look().known.root == log.growing.root()
 
 
-def test_full_tiles_serve_where_partial_ones_are_gone(log, folder, watching):
+def test_full_tiles_replace_missing_partial_ones(log, folder, monitor):
     log.add(9)
     log.publish()
-    watching.look()
+    monitor.look()
     note = log.publish()
     log.add(300)
     log.publish()
     for left in folder.rglob("*.p/*"):
         if left.parent.with_suffix("").is_file():
             left.unlink()
-    late = Watching(watching.log.site.url, watching.path.with_name("late.json"))
+    late = StatefulMonitor(monitor.log.site.url, monitor.path.with_name("late.json"))
     (folder / "checkpoint").write_bytes(note)  # a cache that is a little behind
     assert late.look().known.size == 10
-    assert watching.look().outcome == "same"
+    assert monitor.look().outcome == "same"
 
 
-def test_compressed_answers(log, folder, server, watching):
+def test_compressed_responses_are_read(log, folder, server, monitor):
     log.add(20)
     log.publish()
     data = gzip.compress((folder / "tile/entries/000.p/21").read_bytes())
     server.tricks["/tile/entries/000.p/21"] = answer(200, data, {"Content-Encoding": "gzip"})
-    assert watching.look().known.size == 21
+    assert monitor.look().known.size == 21
 
 
 def answer(status, body=b"", headers=None):
@@ -153,7 +152,7 @@ def answer(status, body=b"", headers=None):
     return send
 
 
-def other_log(log, change):
+def publish_fork(log, change):
     """Publish another log over the first, with the same keys and other entries."""
     log.entries = change(list(log.entries))
     log.grow()
@@ -161,71 +160,71 @@ def other_log(log, change):
 
 
 @pytest.fixture
-def watched(log, watching):
-    """A log of 301 entries that was inspected once."""
+def watched_log(log, monitor):
+    """Return a log of 301 entries that the monitor has checked once."""
     log.add(300)
     log.publish()
-    watching.look()
+    monitor.look()
     return log
 
 
-def test_a_fork_of_the_same_size(watched, watching):
-    other_log(watched, lambda entries: [*entries[:-1], b"another"])
-    assert watching.reason() == "log-forked"
-    assert watching.reason() == "log-forked", "it goes on failing"
+def test_fork_of_the_same_size_is_detected(watched_log, monitor):
+    publish_fork(watched_log, lambda entries: [*entries[:-1], b"another"])
+    assert monitor.reason() == "log-forked"
+    assert monitor.reason() == "log-forked", "it goes on failing"
 
 
-def test_a_fork_of_the_past(watched, watching):
-    other_log(
-        watched, lambda entries: [*entries[:5], b"another", *entries[6:], b"more", b"and more"]
+def test_fork_of_past_entries_is_detected(watched_log, monitor):
+    publish_fork(
+        watched_log, lambda entries: [*entries[:5], b"another", *entries[6:], b"more", b"and more"]
     )
-    assert watching.reason() == "log-forked"
+    assert monitor.reason() == "log-forked"
 
 
-def test_a_fork_of_the_last_known_entry(watched, watching):
-    other_log(watched, lambda entries: [*entries[:-1], b"another", b"more"])
-    assert watching.reason() == "log-forked"
+def test_fork_of_the_last_known_entry_is_detected(watched_log, monitor):
+    publish_fork(watched_log, lambda entries: [*entries[:-1], b"another", b"more"])
+    assert monitor.reason() == "log-forked"
 
 
-def test_a_log_that_shrank(watched, watching):
-    other_log(watched, lambda entries: entries[:-1])
-    assert watching.reason() == "log-shrunk"
+def test_shrunken_log_is_detected(watched_log, monitor):
+    publish_fork(watched_log, lambda entries: entries[:-1])
+    assert monitor.reason() == "log-shrunk"
 
 
-def test_a_service_that_is_a_moment_behind(watched, folder, watching):
+def test_service_that_lags_behind_is_tolerated(watched_log, folder, monitor):
     """Several services of one log may publish at different instants: the log has not shrunk."""
     behind = (folder / "checkpoint").read_bytes()
-    watched.add(3)
-    now = watched.publish()
-    assert watching.look().outcome == "grown"
-    watched.write("checkpoint", behind)
-    timer = threading.Timer(1, watched.write, ("checkpoint", now))
+    watched_log.add(3)
+    now = watched_log.publish()
+    assert monitor.look().outcome == "grown"
+    watched_log.write("checkpoint", behind)
+    timer = threading.Timer(1, watched_log.write, ("checkpoint", now))
     timer.start()
-    assert watching.look().outcome == "same"
+    assert monitor.look().outcome == "same"
     timer.join()
 
 
-def test_an_empty_log(log, watching):
+def test_empty_log_is_refused(log, monitor):
     log.write("checkpoint", sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key))
-    assert watching.reason() == "log-empty"
+    assert monitor.reason() == "log-empty"
 
 
 @pytest.mark.parametrize("index", [256, 280, 300, 301, 310, 511, 512, 599])
-def test_a_changed_entry(watched, folder, watching, index):
+def test_changed_entry_is_detected(watched_log, folder, monitor, index):
     """One changed byte in a new entry, or in one of the same bundle, is detected."""
-    watched.add(299)
-    watched.publish()
+    watched_log.add(299)
+    watched_log.publish()
     number = index // 256
-    part = watched.entries[number * 256 : (number + 1) * 256]
+    part = watched_log.entries[number * 256 : (number + 1) * 256]
     path = folder / "tile/entries" / format_tile_path(number, len(part))
     part[index % 256] = part[index % 256][:-1] + b"!"
     path.write_bytes(encode_entry_bundle(part))
-    assert watching.reason() == "log-entry"
+    assert monitor.reason() == "log-entry"
 
 
-def test_a_missing_or_extra_entry(watched, folder, watching):
-    watched.add(10)
-    watched.publish()
+def test_missing_or_extra_entry_is_detected(watched_log, folder, monitor):
+    watched_log.add(10)
+    watched_log.publish()
     path = folder / "tile/entries/001.p/55"
     data = path.read_bytes()
     for changed in (
@@ -233,12 +232,12 @@ def test_a_missing_or_extra_entry(watched, folder, watching):
         data + b"\x00",
         data + b"\x00\x00",
         b"",
-        encode_entry_bundle(watched.entries[256:310]),
+        encode_entry_bundle(watched_log.entries[256:310]),
     ):
         path.write_bytes(changed)
-        assert watching.reason() == "log-bundle"
+        assert monitor.reason() == "log-bundle"
     path.write_bytes(data)
-    assert watching.look().known.size == 311
+    assert monitor.look().known.size == 311
 
 
 @pytest.mark.parametrize(
@@ -251,172 +250,174 @@ def test_a_missing_or_extra_entry(watched, folder, watching):
         ("tile/1/000.p/1", 0, "log-forked"),
     ],
 )
-def test_a_changed_tile(watched, folder, watching, path, at, why):
-    watched.add(155)
-    watched.publish()
+def test_changed_tile_is_detected(watched_log, folder, monitor, path, at, why):
+    watched_log.add(155)
+    watched_log.publish()
     data = bytearray((folder / path).read_bytes())
     data[at * 32] ^= 1
     (folder / path).write_bytes(data)
-    assert watching.reason() == why
+    assert monitor.reason() == why
 
 
-def test_a_changed_tile_above_new_ones(watched, folder, watching):
-    watched.add(700)
-    watched.publish()
+def test_changed_tile_above_new_ones_is_detected(watched_log, folder, monitor):
+    watched_log.add(700)
+    watched_log.publish()
     path = folder / "tile/1/000.p/3"
     data = bytearray(path.read_bytes())
     data[2 * 32] ^= 1
     path.write_bytes(data)
-    assert watching.reason() == "log-tile"
+    assert monitor.reason() == "log-tile"
 
 
-def test_a_tile_of_the_wrong_length(watched, folder, watching):
-    watched.add(10)
-    watched.publish()
+def test_tile_of_the_wrong_length_is_detected(watched_log, folder, monitor):
+    watched_log.add(10)
+    watched_log.publish()
     path = folder / "tile/0/001.p/55"
     path.write_bytes(path.read_bytes()[:-1])
-    assert watching.reason() == "log-tile"
+    assert monitor.reason() == "log-tile"
 
 
-def test_a_root_that_the_entries_do_not_give(watched, watching):
-    watched.add(1)
-    watched.publish()
-    watched.write("checkpoint", sign_checkpoint(Checkpoint(ORIGIN, 302, bytes(32)), watched.key))
-    assert watching.reason() == "log-root"
+def test_root_that_does_not_match_the_entries_is_detected(watched_log, monitor):
+    watched_log.add(1)
+    watched_log.publish()
+    watched_log.write(
+        "checkpoint", sign_checkpoint(Checkpoint(ORIGIN, 302, bytes(32)), watched_log.key)
+    )
+    assert monitor.reason() == "log-root"
 
 
-def test_a_rotated_key(watched, watching):
-    old = watched.vkey
-    watched.add(3)
-    watched.rotate()
-    watched.add(3)
-    watched.publish()
-    found = watching.look()
-    assert (found.rotations, found.known.keys, found.known.pinned) == (1, (watched.vkey,), old)
-    watched.rotate()
-    watched.rotate()
-    watched.add(300)
-    watched.publish()
-    assert watching.look().known.keys == (watched.vkey,)
-    # A monitor that comes late follows the same way.
-    late = Watching(watching.log.site.url, watching.path.with_name("late.json"))
-    assert late.look().known.keys == (watched.vkey,)
+def test_rotated_key_is_followed(watched_log, monitor):
+    old = watched_log.vkey
+    watched_log.add(3)
+    watched_log.rotate()
+    watched_log.add(3)
+    watched_log.publish()
+    found = monitor.look()
+    assert (found.rotations, found.known.keys, found.known.pinned) == (1, (watched_log.vkey,), old)
+    watched_log.rotate()
+    watched_log.rotate()
+    watched_log.add(300)
+    watched_log.publish()
+    assert monitor.look().known.keys == (watched_log.vkey,)
+    # A monitor that starts later follows the same rotations.
+    late = StatefulMonitor(monitor.log.site.url, monitor.path.with_name("late.json"))
+    assert late.look().known.keys == (watched_log.vkey,)
     assert late.look(old).outcome == "same", "a state there is is what counts"
 
 
-def test_the_announcement_may_be_signed_by_the_key_before(watched, watching):
-    old_key, old = watched.key, watched.vkey
-    watched.rotate()
-    watched.publish(old_key)
-    assert watching.look().known.keys == (old, watched.vkey)
-    assert watching.look().outcome == "same"
-    watched.publish(watched.key)
-    assert watching.look().outcome == "same"
-    # From the next entry on it may not.
-    watched.add(1)
-    watched.publish(old_key)
-    assert watching.reason() == "note-unsigned"
-    watched.publish(old_key, watched.key)
-    assert watching.look().known.keys == (watched.vkey,)
+def test_previous_key_can_sign_the_announcement(watched_log, monitor):
+    old_key, old = watched_log.key, watched_log.vkey
+    watched_log.rotate()
+    watched_log.publish(old_key)
+    assert monitor.look().known.keys == (old, watched_log.vkey)
+    assert monitor.look().outcome == "same"
+    watched_log.publish(watched_log.key)
+    assert monitor.look().outcome == "same"
+    # It cannot sign later entries.
+    watched_log.add(1)
+    watched_log.publish(old_key)
+    assert monitor.reason() == "note-unsigned"
+    watched_log.publish(old_key, watched_log.key)
+    assert monitor.look().known.keys == (watched_log.vkey,)
 
 
-def test_an_old_key_after_it_was_replaced(watched, watching):
-    old_key = watched.key
-    watched.rotate()
-    watched.add(1)
-    watched.publish(old_key)
-    assert watching.reason() == "note-unsigned"
+def test_replaced_key_is_refused(watched_log, monitor):
+    old_key = watched_log.key
+    watched_log.rotate()
+    watched_log.add(1)
+    watched_log.publish(old_key)
+    assert monitor.reason() == "note-unsigned"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_forged_rotation(watched, watching, elsewhere):
+def test_forged_rotation_is_ignored(watched_log, monitor, elsewhere):
     """A key announced without the previous key's signature, or for another log, is ignored."""
-    old, signer = watched.key, watched.signer
+    old, signer = watched_log.key, watched_log.signer
     if elsewhere:
-        watched.identity = "ni:///sha-256;another"
-    watched.rotate(signer if elsewhere else KeySigner(generate_key("es256")))
-    watched.add(1)
-    watched.publish()
-    assert watching.reason() == "note-unsigned"
-    watched.publish(old)
-    assert watching.look().rotations == 0
+        watched_log.identity = "ni:///sha-256;another"
+    watched_log.rotate(signer if elsewhere else KeySigner(generate_key("es256")))
+    watched_log.add(1)
+    watched_log.publish()
+    assert monitor.reason() == "note-unsigned"
+    watched_log.publish(old)
+    assert monitor.look().rotations == 0
 
 
-def test_a_key_that_nobody_announced(watched, watching):
-    watched.key = Ed25519PrivateKey.generate()
-    watched.publish()
-    assert watching.reason() == "note-unsigned"
-    watched.add(1)
-    watched.publish()
-    assert watching.reason() == "note-unsigned"
+def test_unannounced_key_is_refused(watched_log, monitor):
+    watched_log.key = Ed25519PrivateKey.generate()
+    watched_log.publish()
+    assert monitor.reason() == "note-unsigned"
+    watched_log.add(1)
+    watched_log.publish()
+    assert monitor.reason() == "note-unsigned"
 
 
-def test_a_false_signature_of_the_known_key(watched, folder, server, watching):
-    watched.add(1)
-    data = watched.publish()
+def test_false_signature_of_the_known_key_is_refused(watched_log, folder, server, monitor):
+    watched_log.add(1)
+    data = watched_log.publish()
     (folder / "checkpoint").write_bytes(data.replace(b"\n302\n", b"\n303\n"))
     server.asked.clear()
-    assert watching.reason() == "note-signature"
-    assert server.asked == ["/checkpoint"], "nothing is fetched on the word of a stranger"
+    assert monitor.reason() == "note-signature"
+    assert server.asked == ["/checkpoint"], "no tile is fetched for an unverified checkpoint"
 
 
-def test_a_key_that_is_given(log, watching):
+def test_expected_key_must_sign(log, monitor):
     log.add(5)
     log.publish()
     stranger = build_verifier_key(ORIGIN, Ed25519PrivateKey.generate().public_key())
-    assert watching.reason(stranger) == "note-unsigned"
-    assert watching.look(log.vkey).outcome == "first"
+    assert monitor.reason(stranger) == "note-unsigned"
+    assert monitor.look(log.vkey).outcome == "first"
 
 
-def test_a_key_that_is_given_and_only_announced(log, watching):
-    """Announcing somebody's key is not enough: that key must sign the first checkpoint."""
+def test_announced_key_must_sign_too(log, monitor):
+    """Anyone can announce a foreign key: it must also sign the first checkpoint."""
     own = log.key
     log.rotate()
     named = log.vkey
     log.add(1)
     log.publish(own)
-    assert watching.reason(named) == "note-unsigned"
-    # Nor may one that signs, and is not what the log says of itself, be taken for its key.
+    assert monitor.reason(named) == "note-unsigned"
+    # A key that signs, but that the log does not announce, is refused too.
     third = Ed25519PrivateKey.generate()
     log.publish(third, log.key)
-    assert watching.reason(build_verifier_key(ORIGIN, third.public_key())) == "log-key"
+    assert monitor.reason(build_verifier_key(ORIGIN, third.public_key())) == "log-key"
 
 
-def test_a_log_that_does_not_describe_itself(folder, watching):
-    log = MadeLog(folder, described=False)
+def test_log_without_a_description_needs_a_trusted_key(folder, monitor):
+    log = TiledTestLog(folder, described=False)
     log.add(3)
     log.publish()
-    assert watching.reason() == "log-description"
-    assert watching.look(log.vkey).known.receipt_key is None
+    assert monitor.reason() == "log-description"
+    assert monitor.look(log.vkey).known.receipt_key is None
     log.add(3)
     log.publish()
-    assert watching.look().known.size == 6
+    assert monitor.look().known.size == 6
     log.add(3)
     log.publish(Ed25519PrivateKey.generate())
-    assert watching.reason() == "note-unsigned"
+    assert monitor.reason() == "note-unsigned"
 
 
-def test_another_log_at_the_same_place(watched, folder, watching):
-    note = sign_checkpoint(Checkpoint("example.org/other", 400, bytes(32)), watched.key)
+def test_another_log_at_the_same_address_is_detected(watched_log, folder, monitor):
+    note = sign_checkpoint(Checkpoint("example.org/other", 400, bytes(32)), watched_log.key)
     (folder / "checkpoint").write_bytes(note)
-    assert watching.reason() == "log-origin"
-    again = MadeLog(folder)
+    assert monitor.reason() == "log-origin"
+    again = TiledTestLog(folder)
     again.add(400)
     again.publish()
-    assert watching.reason() == "log-forked"
+    assert monitor.reason() == "log-forked"
 
 
 @pytest.mark.parametrize(
     "data",
     [b"", b"<html>\n", b"\xff" * 100, b"a\n\n" * 100, b"x\n5\nAAAA\n\n\xe2\x80\x94 x AAAAAAAA\n"],
 )
-@pytest.mark.usefixtures("watched")
-def test_garbage_for_a_checkpoint(folder, watching, data):
+@pytest.mark.usefixtures("watched_log")
+def test_malformed_checkpoint_is_refused(folder, monitor, data):
     (folder / "checkpoint").write_bytes(data)
-    assert watching.reason().startswith(("note-", "checkpoint-"))
+    assert monitor.reason().startswith(("note-", "checkpoint-"))
 
 
-def endless(handler):
+def send_endless_body(handler):
     handler.send_response(200)
     handler.end_headers()
     try:
@@ -426,14 +427,14 @@ def endless(handler):
         pass
 
 
-def cut_off(handler):
+def send_cut_off_body(handler):
     handler.send_response(200)
     handler.send_header("Content-Length", "1000")
     handler.end_headers()
     handler.wfile.write(b"x")
 
 
-def drip(handler):
+def send_slowly(handler):
     """Send the head of a response one byte at a time."""
     try:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
@@ -444,19 +445,19 @@ def drip(handler):
         pass
 
 
-def hung_up(handler):
+def hang_up(handler):
     handler.wfile.close()
 
 
 TRICKS = {
-    "endless": endless,
+    "endless": send_endless_body,
     "said to be huge": answer(200, b"x", {"Content-Length": "99999999999"}),
     "inflates": answer(200, gzip.compress(bytes(1 << 26)), {"Content-Encoding": "gzip"}),
     "not gzip": answer(200, b"x", {"Content-Encoding": "gzip"}),
     "gzip and more": answer(200, gzip.compress(b"x") + b"y", {"Content-Encoding": "gzip"}),
     "another encoding": answer(200, b"x", {"Content-Encoding": "br"}),
-    "cut off": cut_off,
-    "hung up": hung_up,
+    "cut off": send_cut_off_body,
+    "hung up": hang_up,
     "not HTTP": lambda handler: handler.wfile.write(b"SSH-2.0\r\n"),
     "missing": answer(404),
     "broken": answer(500),
@@ -470,37 +471,37 @@ TRICKS = {
 
 @pytest.mark.parametrize("trick", TRICKS)
 @pytest.mark.parametrize("path", ["/checkpoint", "/tile/entries/001.p/46", "/tile/0/001.p/46"])
-def test_what_cannot_be_fetched_is_no_verdict(watched, server, watching, trick, path):
-    watched.add(1)
-    watched.publish()
+def test_failed_fetch_gives_no_verdict(watched_log, server, monitor, trick, path):
+    watched_log.add(1)
+    watched_log.publish()
     server.tricks[path] = TRICKS[trick]
-    before = watching.path.read_bytes()
+    before = monitor.path.read_bytes()
     with pytest.raises(Unreachable) as caught:
-        watching.look()
+        monitor.look()
     assert server.url.rstrip("/") in str(caught.value)
-    assert watching.path.read_bytes() == before
+    assert monitor.path.read_bytes() == before
     del server.tricks[path]
-    assert watching.look().outcome == "grown"
+    assert monitor.look().outcome == "grown"
 
 
-def test_an_answer_that_drips_is_given_up(server, watching, monkeypatch):
+def test_slow_response_times_out(server, monitor, monkeypatch):
     monkeypatch.setattr(tile_reader, "_MAX_RESPONSE_SECONDS", 0.2)
-    watching.log = TiledLog(server.url)
-    server.tricks["/checkpoint"] = drip
+    monitor.log = TiledLog(server.url)
+    server.tricks["/checkpoint"] = send_slowly
     with pytest.raises(Unreachable, match="no complete response within"):
-        watching.look()
+        monitor.look()
 
 
-def test_redirects_on_the_same_host_are_followed(watched, folder, server, watching):
-    watched.add(1)
-    watched.publish()
+def test_redirects_on_the_same_host_are_followed(watched_log, folder, server, monitor):
+    watched_log.add(1)
+    watched_log.publish()
     (folder / "moved").write_bytes((folder / "checkpoint").read_bytes())
     server.tricks["/checkpoint"] = answer(307, b"", {"Location": "/moved"})
-    assert watching.look().outcome == "grown"
+    assert monitor.look().outcome == "grown"
 
 
-@pytest.mark.usefixtures("watched")
-def test_a_busy_log_is_asked_again(folder, server, watching):
+@pytest.mark.usefixtures("watched_log")
+def test_busy_log_is_retried(folder, server, monitor):
     busy = [
         answer(503, b"", {"Retry-After": "0"}),
         answer(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}),
@@ -511,7 +512,7 @@ def test_a_busy_log_is_asked_again(folder, server, watching):
         (busy.pop() if busy else last)(handler)
 
     server.tricks["/checkpoint"] = send
-    assert watching.look().outcome == "same"
+    assert monitor.look().outcome == "same"
     assert not busy
 
 
@@ -528,7 +529,7 @@ def test_a_busy_log_is_asked_again(folder, server, watching):
         "http://ä/",
     ],
 )
-def test_addresses_that_are_none(url):
+def test_invalid_addresses_are_refused(url):
     with pytest.raises(UsageError):
         TiledLog(url)
 
@@ -536,9 +537,9 @@ def test_addresses_that_are_none(url):
 # --- the state, and the command ---
 
 
-@pytest.mark.usefixtures("watched")
-def test_a_state_that_was_damaged_is_refused(watching):
-    said = json.loads(watching.path.read_bytes())
+@pytest.mark.usefixtures("watched_log")
+def test_damaged_state_is_refused(monitor):
+    said = json.loads(monitor.path.read_bytes())
     for change in (
         {"version": 2},
         {"keys": []},
@@ -548,27 +549,27 @@ def test_a_state_that_was_damaged_is_refused(watching):
         {"receipt-key": "x"},
         {"note": 5},
     ):
-        watching.path.write_text(json.dumps({**said, **change}))
+        monitor.path.write_text(json.dumps({**said, **change}))
         with pytest.raises(UnreadableInput, match="not a state file of vacr log monitor"):
-            watching.look()
+            monitor.look()
     for data in (b"", b"[]", b"{}", b"null", b"\xff", b"[" * 100_000):
-        watching.path.write_bytes(data)
+        monitor.path.write_bytes(data)
         with pytest.raises(UnreadableInput):
-            watching.look()
+            monitor.look()
 
 
-def test_the_command(watched, folder, server, tmp_path):
+def test_command_reports_growth_and_misbehaviour(watched_log, folder, server, tmp_path):
     arguments = ("log", "monitor", server.url, "--state", "s.json")
     done = vacr(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        f"{ORIGIN}: consistent: 301 entries, first check; its key from now on: {watched.vkey}\n"
+        f"{ORIGIN}: consistent: 301 entries, first check; its key from now on: {watched_log.vkey}\n"
     )
     assert (
         vacr(*arguments, cwd=tmp_path).stdout == f"{ORIGIN}: consistent: 301 entries, unchanged\n"
     )
-    watched.rotate()
-    known = watched.publish()
+    watched_log.rotate()
+    known = watched_log.publish()
     found = json.loads(vacr(*arguments, "--format", "json", cwd=tmp_path).stdout)
     assert {
         name: found[name]
@@ -579,11 +580,11 @@ def test_the_command(watched, folder, server, tmp_path):
         "new": 1,
         "rotations": 1,
         "exit": 0,
-        "key": str(watched.vkey),
-        "identity": watched.identity,
+        "key": str(watched_log.vkey),
+        "identity": watched_log.identity,
     }
     before = (tmp_path / "s.json").read_bytes()
-    seen = other_log(watched, lambda entries: [*entries[:-1], b"another"])
+    seen = publish_fork(watched_log, lambda entries: [*entries[:-1], b"another"])
     for _ in range(2):
         done = vacr(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
@@ -618,14 +619,14 @@ def test_the_command(watched, folder, server, tmp_path):
 
 
 @pytest.mark.parametrize("name", [".", "/", "there"])
-def test_a_state_that_is_a_folder(tmp_path, name):
+def test_state_must_not_be_a_folder(tmp_path, name):
     (tmp_path / "there").mkdir()
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", name, cwd=tmp_path)
     assert done.returncode == 3
     assert "must be a file, not a folder" in done.stderr
 
 
-def test_nobody_is_there(tmp_path):
+def test_unreachable_log_is_reported(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "s.json", cwd=tmp_path)
     assert (
         done.returncode,
@@ -635,25 +636,25 @@ def test_nobody_is_there(tmp_path):
     assert not (tmp_path / "s.json").exists()
 
 
-def test_a_state_in_no_folder(tmp_path):
+def test_missing_folder_of_the_state_is_reported(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "none/s.json", cwd=tmp_path)
     assert (done.returncode, "none/s.json: cannot lock the state file" in done.stderr) == (3, True)
 
 
-def test_looking_again_and_again(watched, folder, server, tmp_path):
+def test_monitor_repeats_its_check(watched_log, folder, server, tmp_path):
     process = start(
         "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
     )
     try:
         assert "first check; its key from now on: " in process.stdout.readline()
-        watched.add(1)
-        watched.publish()
+        watched_log.add(1)
+        watched_log.publish()
         while "302 entries" not in (line := process.stdout.readline()):
             assert "301 entries, unchanged" in line
         assert (
             vacr("log", "monitor", server.url, "--state", "s.json", cwd=tmp_path).returncode == 2
-        ), "one at a time"
-        # That it cannot be reached for a while ends nothing.
+        ), "only one monitor can use a state"
+        # A short outage does not end the monitor.
         (folder / "checkpoint").rename(folder / "away")
         assert "404" in process.stderr.readline()
         (folder / "away").rename(folder / "checkpoint")
@@ -666,7 +667,7 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
         process.kill()
         process.communicate()
     assert load_monitor_state(tmp_path / "s.json").size == 302
-    other_log(watched, lambda entries: entries[:5])
+    publish_fork(watched_log, lambda entries: entries[:5])
     assert (
         vacr(
             "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
@@ -675,19 +676,19 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
     )
 
 
-def test_the_file_is_there_whole_or_not_at_all(watched, watching, monkeypatch):
+def test_state_file_is_replaced_atomically(watched_log, monitor, monkeypatch):
     """A disk error while the state is written leaves the old state and no other file."""
-    before = watching.path.read_bytes()
-    watched.add(1)
-    watched.publish()
+    before = monitor.path.read_bytes()
+    watched_log.add(1)
+    watched_log.publish()
 
     def fail(_handle):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(UnreadableInput, match="Input/output error"):
-        watching.look()
+        monitor.look()
     monkeypatch.undo()
-    assert watching.path.read_bytes() == before
-    assert sorted(path.name for path in watching.path.parent.iterdir()) == ["served", "state.json"]
-    assert watching.look().outcome == OUTCOME_GROWN
+    assert monitor.path.read_bytes() == before
+    assert sorted(path.name for path in monitor.path.parent.iterdir()) == ["served", "state.json"]
+    assert monitor.look().outcome == OUTCOME_GROWN

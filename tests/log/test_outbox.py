@@ -27,7 +27,7 @@ def outbox(tmp_path):
     return Outbox(tmp_path / "state" / "outbox")
 
 
-def test_folder_of_the_outbox():
+def test_variables_select_the_folder():
     home = {"HOME": "/home/me"}
     assert find_outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
     assert find_outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path(
@@ -39,7 +39,7 @@ def test_folder_of_the_outbox():
     assert find_outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
 
 
-def test_there_and_back(outbox, tmp_path):
+def test_items_are_stored_and_removed(outbox, tmp_path):
     assert list(outbox.items()) == []
     item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
     assert list(outbox.items()) == [item]
@@ -112,8 +112,8 @@ def test_malformed_item_does_not_block_others(outbox, tmp_path, junk):
     assert found == item
 
 
-def planted(outbox, name, **changed):
-    """Write an item as somebody else might."""
+def plant_item(outbox, name, **changed):
+    """Write an item like an attacker would."""
     item = {
         "service": SERVICE,
         "statement": "/x.cose",
@@ -132,11 +132,11 @@ def test_planted_items_are_refused(outbox, tmp_path):
     os.mkfifo(outbox.folder / "1.json")
     (outbox.folder / "2.json").symlink_to("/dev/zero")
     (outbox.folder / "3.json").mkdir()
-    planted(outbox, "4.json", since="x" * 100_000)
-    planted(outbox, "5.json", statement="-")
-    planted(outbox, "6.json", statement="it.cose")
+    plant_item(outbox, "4.json", since="x" * 100_000)
+    plant_item(outbox, "5.json", statement="-")
+    plant_item(outbox, "6.json", statement="it.cose")
     if os.geteuid() == 0:
-        os.chown(planted(outbox, "7.json"), 65_534, 65_534)
+        os.chown(plant_item(outbox, "7.json"), 65_534, 65_534)
     *odd, found = list(outbox.items())
     assert found == item
     assert [Path(one.where).name for one in odd] == [
@@ -145,7 +145,7 @@ def test_planted_items_are_refused(outbox, tmp_path):
     assert all("not an item" in one.message for one in odd)
 
 
-def test_odd_names(outbox, tmp_path):
+def test_odd_names_are_stored(outbox, tmp_path):
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n.cose")
     Path(path).write_bytes(STATEMENT)
     outbox.add(SERVICE, path, STATEMENT)

@@ -20,7 +20,7 @@ from vacr.transparency.tree import hash_leaf
 
 
 @given(some.binary(min_size=32, max_size=32), some.integers(0, 2**40))
-def test_names_tell_the_leaf_and_when_it_was_taken(leaf, taken):
+def test_entry_names_contain_leaf_and_time(leaf, taken):
     name = format_entry_name(leaf, taken)
     assert parse_entry_name(name) == parse_entry_name(format_entry_name(leaf)) == leaf
     assert [is_possibly_pending(name, taken + age) for age in (-31, -30, 0, 30, 31)] == [
@@ -35,8 +35,8 @@ def test_names_tell_the_leaf_and_when_it_was_taken(leaf, taken):
 
 
 @pytest.fixture
-def two(database, tmp_path):
-    """Two front ends of one log; entries wait for a second before they are placed."""
+def two_front_ends(database, tmp_path):
+    """Yield two front ends of one log; entries wait for a second before they are added."""
     log = create_log(str(tmp_path / "log"), database=database)
     with (
         Running(log.path, "--async", "--linger", "1000") as one,
@@ -46,8 +46,8 @@ def two(database, tmp_path):
     assert run_fsck(log).findings.problems == []
 
 
-def test_a_front_end_that_did_not_take_it(two):
-    _, one, other = two
+def test_other_front_end_reports_a_pending_entry(two_front_ends):
+    _, one, other = two_front_ends
     status, headers, _ = one.post(statement())
     assert status == 303
     place = headers["location"]
@@ -60,8 +60,8 @@ def test_a_front_end_that_did_not_take_it(two):
     assert other.get(f"{place}/statement")[0] == 200
 
 
-def test_what_nobody_took_or_was_taken_long_ago(two):
-    _, one, other = two
+def test_unknown_and_old_entries_are_not_found(two_front_ends):
+    _, one, other = two_front_ends
     leaf = hash_leaf(build_log_entry(parse_sign1(statement())))
     for name in (
         format_entry_name(leaf),
@@ -72,8 +72,8 @@ def test_what_nobody_took_or_was_taken_long_ago(two):
         assert [service.get(f"/entries/{name}")[0] for service in (one, other)] == [404, 404]
 
 
-def test_a_client_whose_questions_go_to_both_in_turn(two):
-    log, one, other = two
+def test_client_can_alternate_between_front_ends(two_front_ends):
+    log, one, other = two_front_ends
     known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     with Balancer(one.url, other.url) as way:
         assert [

@@ -24,7 +24,7 @@ def log(tmp_path):
     return create_log(str(tmp_path / "log"))
 
 
-def first_entry(log):
+def build_first_entry(log):
     """Return the log's own description as a statement to register, with its signing key."""
     with closing(log.reader()) as reading:
         message = parse_sign1(reading.entries(0, 1)[0])
@@ -33,7 +33,7 @@ def first_entry(log):
         ).encode()
 
 
-def test_the_only_entry_has_no_receipt(log, tmp_path):
+def test_only_entry_has_no_receipt(log, tmp_path):
     done = vacr("log", "prove", log.path, "--entry", "0", "-o", "0.receipt.cose", cwd=tmp_path)
     assert done.returncode == 2
     assert "the log has only one entry" in done.stderr
@@ -42,7 +42,7 @@ def test_the_only_entry_has_no_receipt(log, tmp_path):
 
 
 @pytest.mark.parametrize("asked", [(), ("--async",)])
-def test_the_only_entry_has_no_receipt_over_http(log, asked):
+def test_only_entry_has_no_receipt_over_http(log, asked):
     with Running(log.path, *asked) as service:
         for path in ("/entries/0", "/entries/0/statement"):
             status, headers, body = service.get(path)
@@ -51,7 +51,7 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
                 "application/concise-problem-details+cbor",
             )
             assert cbor2.loads(body)[-1] == "No Receipt Yet"
-        status, headers, body = service.post(first_entry(log))
+        status, headers, body = service.post(build_first_entry(log))
         if asked:
             assert status == 303
         else:
@@ -68,15 +68,15 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
 
 
 @pytest.fixture
-def proven(log, tmp_path):
-    """A log of six entries; the statement at 3, proofs for it and from 3 to 6, and the checkpoints
-    of these sizes.
+def log_with_proofs(log, tmp_path):
+    """Return a log of six entries, the statement at 3, proofs for it and from 3 to 6, and both
+    checkpoints.
     """
     given = statements(5)
     with Running(log.path) as service:
         for size, one in enumerate(given, 2):
             service.post(one)
-            (tmp_path / f"checkpoint-{size}").write_bytes(service.published(size))
+            (tmp_path / f"checkpoint-{size}").write_bytes(service.wait_for_checkpoint(size))
         (tmp_path / "whole.cose").write_bytes(service.get("/entries/3/statement")[2])
     (tmp_path / "statement.cose").write_bytes(given[2])
     for name, asked in (("entry", ("--entry", 3)), ("grown", ("--consistency", 3, 6))):
@@ -87,36 +87,38 @@ def proven(log, tmp_path):
     return tmp_path
 
 
-def verify(place, name, *more, key="log/receipt-keys.pem"):
+def run_verify(place, name, *more, key="log/receipt-keys.pem"):
     done = vacr(
         "log", "verify", f"{name}.cose", "--log-key", key, *more, "--format", "json", cwd=place
     )
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 
-def test_a_proof_of_an_entry_is_checked(proven):
+def test_inclusion_proof_is_checked(log_with_proofs):
     for key in ("log", "log/receipt-keys.pem"):
         for statement_ in ("statement.cose", "whole.cose"):
-            code, found = verify(proven, "entry", "--statement", statement_, key=key)
+            code, found = run_verify(log_with_proofs, "entry", "--statement", statement_, key=key)
             assert (code, found["holds"], found["entry"], found["size"]) == (0, True, 3, 6)
-    (proven / "other.cose").write_bytes(statement())
-    assert verify(proven, "entry", "--statement", "other.cose")[0] == 1
-    create_log(str(proven / "another"))
-    assert verify(proven, "entry", "--statement", "statement.cose", key="another")[0] == 1
-    code, told = verify(proven, "entry")
+    (log_with_proofs / "other.cose").write_bytes(statement())
+    assert run_verify(log_with_proofs, "entry", "--statement", "other.cose")[0] == 1
+    create_log(str(log_with_proofs / "another"))
+    assert (
+        run_verify(log_with_proofs, "entry", "--statement", "statement.cose", key="another")[0] == 1
+    )
+    code, told = run_verify(log_with_proofs, "entry")
     assert (code, "--statement FILE" in str(told)) == (2, True)
 
 
-def test_a_proof_that_a_log_grew_is_checked(proven):
+def test_consistency_proof_is_checked(log_with_proofs):
     roots = {
         size: parse_checkpoint(
-            parse_signed_note((proven / f"checkpoint-{size}").read_bytes()).text
+            parse_signed_note((log_with_proofs / f"checkpoint-{size}").read_bytes()).text
         ).root
         for size in (3, 6)
     }
     for older in ("checkpoint-3", roots[3].hex()):
         for newer in ((), ("--newer", "checkpoint-6"), ("--newer", roots[6].hex())):
-            code, found = verify(proven, "grown", "--older", older, *newer)
+            code, found = run_verify(log_with_proofs, "grown", "--older", older, *newer)
             assert (code, found["older"], found["newer"], found["root"]) == (
                 0,
                 3,
@@ -129,9 +131,9 @@ def test_a_proof_that_a_log_grew_is_checked(proven):
         ("checkpoint-3", "--newer", "checkpoint-5"),
         ("statement.cose",),
     ):
-        code, told = verify(proven, "grown", "--older", *wrong)
+        code, told = run_verify(log_with_proofs, "grown", "--older", *wrong)
         assert code == 1, told
-    code, told = verify(proven, "grown")
+    code, told = run_verify(log_with_proofs, "grown")
     assert (code, "--older" in str(told)) == (2, True)
-    assert verify(proven, "grown", "--older", "nowhere")[0] == 3
-    assert verify(proven, "statement", "--older", "checkpoint-3")[0] == 1
+    assert run_verify(log_with_proofs, "grown", "--older", "nowhere")[0] == 3
+    assert run_verify(log_with_proofs, "statement", "--older", "checkpoint-3")[0] == 1

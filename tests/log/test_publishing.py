@@ -23,7 +23,7 @@ def add(log, count):
         return ledger.append(entries(count))
 
 
-def test_it_is_tried_again_until_it_is_published(log):
+def test_publishing_is_retried_until_it_succeeds(log):
     readers = ReaderPool(log.reader)
     publisher = Publisher(readers, log.keyring, log.public, pause=0, interval=0.01)
     log.public.write_text("in the way of a folder")
@@ -40,7 +40,7 @@ def test_it_is_tried_again_until_it_is_published(log):
     assert run_fsck(log).findings.problems == []
 
 
-def test_what_others_add_is_published_too(log):
+def test_entries_of_other_processes_are_published(log):
     with Running(log.path) as service:
         service.post(statement())
         rotate_log_keys(log)
@@ -49,7 +49,7 @@ def test_what_others_add_is_published_too(log):
     assert run_fsck(log).findings.problems == []
 
 
-def test_what_a_checkpoint_needs_and_is_not_there(log):
+def test_missing_tiles_are_detected_and_republished(log):
     add(log, 300)
     with Running(log.path):
         while read_published_size(log.public) < 301:

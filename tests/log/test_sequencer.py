@@ -15,7 +15,7 @@ def log(tmp_path):
     return create_log(str(tmp_path / "log"))
 
 
-def test_results_come_by_ticket(log):
+def test_results_are_delivered_by_ticket(log):
     results = queue.Queue()
     sequencer = Sequencer(log.ledger(), results.put)
     for ticket, entry in enumerate(entries(20)):
@@ -29,7 +29,7 @@ def test_results_come_by_ticket(log):
         sequencer.submit(entries(1)[0], 0)
 
 
-def test_nobody_waits_for_a_thread_that_ended(log):
+def test_ended_thread_fails_all_waiting_entries(log):
     results = queue.Queue()
     sequencer = Sequencer(
         log.ledger(), results.put, linger=float("nan")

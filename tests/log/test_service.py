@@ -38,7 +38,7 @@ from vacr.verification.receipts import check_receipt
 TITLE, DETAIL = -1, -2
 
 
-def verified(service, given, receipt):
+def verify_receipt(service, given, receipt):
     """Verify a receipt with the keys that the service publishes."""
     status, headers, body = service.get("/.well-known/scitt-keys")
     assert (status, headers["content-type"]) == (200, "application/cbor")
@@ -56,16 +56,16 @@ def service(log):
         yield running
 
 
-def test_a_statement_gets_a_receipt(service, log):
+def test_statement_gets_a_receipt(service, log):
     given = statement()
     status, headers, receipt = service.post(given)
     assert (status, headers["content-type"]) == (201, "application/cose")
-    logged = verified(service, given, receipt)
+    logged = verify_receipt(service, given, receipt)
     assert (logged.index, logged.size, logged.subject, logged.issuer) == (
         1,
         2,
         "example.org/log",
-        service.said["identity"],
+        service.announced["identity"],
     )
     name = hash_leaf(build_log_entry(parse_sign1(given))).hex()
     for path in (
@@ -83,11 +83,11 @@ def test_a_statement_gets_a_receipt(service, log):
     assert run_fsck(log).findings.problems == []
 
 
-def test_the_same_statement_keeps_its_place(service):
+def test_repeated_statement_keeps_its_entry(service):
     first, second = statements(2)
     _, _, receipt = service.post(first)
     service.post(second)
-    # What is not signed makes no other statement of it.
+    # Changes of the unsigned part do not make it another statement.
     message = parse_sign1(first)
     other = Sign1(
         message.protected_bytes,
@@ -98,7 +98,7 @@ def test_the_same_statement_keeps_its_place(service):
     ).encode()
     for again in (first, other):
         status, _, body = service.post(again)
-        assert (status, verified(service, first, body).index) == (201, 1)
+        assert (status, verify_receipt(service, first, body).index) == (201, 1)
     assert json.loads(service.get("/health")[2])["size"] == 3
 
 
@@ -107,13 +107,13 @@ def test_query_parameters_are_ignored(service):
     assert service.get("/checkpoint?x=1")[0] in (200, 503)
 
 
-def test_many_at_once(service, log):
+def test_concurrent_statements_are_registered(service, log):
     given = statements(200)
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(service.post, given))
     assert [status for status, _, _ in answers] == [201] * 200
     positions = {
-        verified(service, one, receipt).index
+        verify_receipt(service, one, receipt).index
         for one, (_, _, receipt) in zip(given, answers, strict=True)
     }
     assert positions == set(range(1, 201))
@@ -121,7 +121,7 @@ def test_many_at_once(service, log):
     assert run_fsck(log).findings.problems == []
 
 
-def test_keys_by_name(service):
+def test_keys_are_served_by_name(service):
     (key,) = cbor2.loads(service.get("/.well-known/scitt-keys")[2])
     name = base64.urlsafe_b64encode(key[2]).rstrip(b"=").decode()
     status, headers, body = service.get(f"/.well-known/scitt-keys/{name}")
@@ -131,18 +131,18 @@ def test_keys_by_name(service):
     assert (status, cbor2.loads(body)[TITLE]) == (404, "No such key")
 
 
-def bad(change):
-    def make_it():
+def change_statement(change):
+    def build():
         return change(statement())
 
-    return make_it
+    return build
 
 
-def without_payload():
+def remove_payload():
     return statement(profile="detached")
 
 
-def unsigned_headers(headers, payload=b"x"):
+def sign_headers(headers, payload=b"x"):
     protected = encode_protected_header(headers)
     return Sign1(
         protected, headers, {}, payload, SIGNER.sign(encode_sig_structure(protected, payload))
@@ -153,20 +153,20 @@ CLAIMS = {15: {1: "me", 2: "it"}}
 REFUSED = {
     "garbage": (lambda: b"garbage", 400, "Malformed Statement"),
     "empty": (lambda: b"", 400, "Malformed Statement"),
-    "trailing bytes": (bad(lambda one: one + b"\x00"), 400, "Malformed Statement"),
+    "trailing bytes": (change_statement(lambda one: one + b"\x00"), 400, "Malformed Statement"),
     "indefinite": (lambda: b"\xd2\x9f\xff", 400, "Malformed Statement"),
-    "detached": (without_payload, 400, "Payload Missing"),
-    "signature": (bad(lambda one: one[:-1] + bytes([one[-1] ^ 1])), 400, "Rejected"),
-    "no algorithm": (lambda: unsigned_headers({4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
+    "detached": (remove_payload, 400, "Payload Missing"),
+    "signature": (change_statement(lambda one: one[:-1] + bytes([one[-1] ^ 1])), 400, "Rejected"),
+    "no algorithm": (lambda: sign_headers({4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
     "unknown algorithm": (
-        lambda: unsigned_headers({1: -999, 4: b"k", **CLAIMS}),
+        lambda: sign_headers({1: -999, 4: b"k", **CLAIMS}),
         400,
         "Bad Signature Algorithm",
     ),
-    "no claims": (lambda: unsigned_headers({1: -7, 4: b"k"}), 400, "Rejected"),
-    "no key named": (lambda: unsigned_headers({1: -7, **CLAIMS}), 400, "Rejected"),
+    "no claims": (lambda: sign_headers({1: -7, 4: b"k"}), 400, "Rejected"),
+    "no key named": (lambda: sign_headers({1: -7, **CLAIMS}), 400, "Rejected"),
     "no key carried": (
-        lambda: unsigned_headers({1: -7, 4: b"k", **CLAIMS}),
+        lambda: sign_headers({1: -7, 4: b"k", **CLAIMS}),
         400,
         "Confirmation Missing",
     ),
@@ -190,30 +190,30 @@ REFUSED = {
         400,
         "Rejected",
     ),
-    "untagged": (bad(lambda one: one[1:]), 400, "Rejected"),
+    "untagged": (change_statement(lambda one: one[1:]), 400, "Rejected"),
 }
 
 
-def test_what_is_refused(service):
+def test_invalid_statements_are_refused(service):
     for name, (given, status, title) in REFUSED.items():
-        found, problem = service.refused(given())
+        found, problem = service.post_refused(given())
         assert (found, problem[TITLE]) == (status, title), (name, problem)
         assert problem[DETAIL], name
-    assert "hash envelope" in service.refused(without_payload())[1][DETAIL]
+    assert "hash envelope" in service.post_refused(remove_payload())[1][DETAIL]
     assert service.post(statement())[0] == 201
 
 
-def test_the_largest_entry(service):
+def test_largest_entry_is_accepted(service):
     room = (
         65_535
         - len(build_log_entry(parse_sign1(sign(b"x" * 60_000, SIGNER, profile="attached"))))
         + 60_000
     )
     assert service.post(sign(b"x" * room, SIGNER, profile="attached"))[0] == 201
-    assert service.refused(sign(b"x" * (room + 1), SIGNER, profile="attached"))[0] == 413
+    assert service.post_refused(sign(b"x" * (room + 1), SIGNER, profile="attached"))[0] == 413
 
 
-def test_other_requests(service):
+def test_other_requests_get_the_right_status(service):
     assert service.ask("POST", "/entries", statement(), {"Content-Type": "text/plain"})[0] == 415
     assert service.ask("POST", "/entries", statement(), {})[0] == 415
     for path in (
@@ -249,15 +249,15 @@ def test_other_requests(service):
     assert service.get("/tile/0/../../log.json")[0] == 404
 
 
-def test_every_kind_of_key(service):
+def test_every_kind_of_key_is_accepted(service):
     for kind in ("es256", "es384", "es512", "eddsa", "ps256", "ml-dsa-44"):
         given = statement(KeySigner(generate_key(kind)))
         status, _, receipt = service.post(given)
         assert status == 201, (kind, receipt)
-        verified(service, given, receipt)
+        verify_receipt(service, given, receipt)
 
 
-def test_only_those_who_are_trusted(log, tmp_path):
+def test_only_trusted_keys_can_register(log, tmp_path):
     trusted, other = (KeySigner(generate_key("eddsa")) for _ in range(2))
     (tmp_path / "trusted.pem").write_bytes(encode_public_pem(trusted.public_key))
     with Running(
@@ -265,8 +265,8 @@ def test_only_those_who_are_trusted(log, tmp_path):
     ) as service:
         claims = StatementClaims(issuer="https://example.org")
         assert service.post(statement(trusted, claims=claims))[0] == 201
-        assert service.refused(statement(other, claims=claims))[1][TITLE] == "Rejected"
-        assert "issuer" in service.refused(statement(trusted))[1][DETAIL]
+        assert service.post_refused(statement(other, claims=claims))[1][TITLE] == "Rejected"
+        assert "issuer" in service.post_refused(statement(trusted))[1][DETAIL]
         carries_another = parse_sign1(statement(other, claims=claims))
         named = {**carries_another.protected, 4: compute_thumbprint(trusted.public_key)}
         protected = encode_protected_header(named)
@@ -274,10 +274,10 @@ def test_only_those_who_are_trusted(log, tmp_path):
         forged = Sign1(
             protected, named, carries_another.unprotected, carries_another.payload, signature
         ).encode()
-        assert service.refused(forged)[1][TITLE] == "Rejected"
+        assert service.post_refused(forged)[1][TITLE] == "Rejected"
 
 
-def test_tokens(log, tmp_path):
+def test_tokens_are_required(log, tmp_path):
     (tmp_path / "tokens").write_text("# who\ncorrect-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
         given = statement()
@@ -286,7 +286,7 @@ def test_tokens(log, tmp_path):
             {"Authorization": "Bearer wrong-horse-battery"},
             {"Authorization": "Basic correct-horse-battery"},
         ):
-            assert service.refused(given, **wrong)[0] == 401
+            assert service.post_refused(given, **wrong)[0] == 401
         assert service.post(given)[1]["www-authenticate"] == "Bearer"
         assert (
             service.post(given, Authorization="Bearer x")[1]["www-authenticate"]
@@ -294,13 +294,13 @@ def test_tokens(log, tmp_path):
         )
         assert (
             "this token may not register here"
-            in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
+            in service.post_refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
         )
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
         assert service.get("/entries/1")[0] == 200
 
 
-def test_how_often(log):
+def test_rate_is_limited(log):
     with Running(log.path, "--rate", "2") as service:
         given = statement()
         answers = [service.post(given) for _ in range(4)]
@@ -315,14 +315,14 @@ def test_tokens_cannot_be_tried_faster(log, tmp_path):
     (tmp_path / "tokens").write_text("correct-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens", "--rate", "0.1") as service:
         answers = [
-            service.refused(statement(), Authorization="Bearer wrong-horse-battery")[0]
+            service.post_refused(statement(), Authorization="Bearer wrong-horse-battery")[0]
             for _ in range(3)
         ]
         assert answers == [401, 429, 429]
         assert service.post(statement(), Authorization="Bearer correct-horse-battery")[0] == 201
 
 
-def test_less_often_than_once_a_second():
+def test_rate_can_be_less_than_one_per_second():
     now = [0.0]
     rates = RateLimiter(0.25, clock=lambda: now[0])
     rates.take("a")
@@ -334,7 +334,7 @@ def test_less_often_than_once_a_second():
 
 
 @pytest.mark.parametrize("asked", [("--async",), ()])
-def test_always_303(log, asked):
+def test_async_registration_always_answers_303(log, asked):
     with Running(
         log.path, *asked, "--linger", "300", **({} if asked else {"VACR_LOG_SERVE_ASYNC": "1"})
     ) as service:
@@ -354,12 +354,12 @@ def test_always_303(log, asked):
             )
             time.sleep(0.05)
         assert 302 in seen
-        assert verified(service, given, receipt).index == 1
+        assert verify_receipt(service, given, receipt).index == 1
         assert service.post(given)[0] == 303  # also when there is a receipt already
-        assert service.refused(b"garbage")[0] == 400
+        assert service.post_refused(b"garbage")[0] == 400
 
 
-def test_when_too_many_wait(log):
+def test_full_queue_is_reported(log):
     with (
         Running(log.path, "--queue", "1", "--linger", "1000") as service,
         ThreadPoolExecutor(8) as pool,
@@ -371,11 +371,11 @@ def test_when_too_many_wait(log):
         assert busy[1]["retry-after"] == "1"
 
 
-def test_checkpoint_and_tiles(service, log):
+def test_checkpoint_matches_the_tiles(service, log):
     given = statements(300)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(service.post, given))
-    key = parse_verifier_key(service.said["checkpoint-key"])
+    key = parse_verifier_key(service.announced["checkpoint-key"])
     while True:
         status, headers, note = service.get("/checkpoint")
         if status == 200 and (found := verify_checkpoint(note, key)).size == 301:
@@ -390,15 +390,15 @@ def test_checkpoint_and_tiles(service, log):
         assert service.get(f"/tile/0/{path}")[2] == b"".join(leaves[-width:])
     assert "immutable" in service.get("/tile/0/000")[1]["cache-control"]
     assert {build_log_entry(parse_sign1(one)) for one in given} == set(entries[1:])
-    assert root_of(leaves) == found.root
+    assert compute_root_of_leaves(leaves) == found.root
     assert (log.path / "public" / "checkpoint").read_bytes() == note
     assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[
         2
     ]
-    assert service.get("/tile/1/000.p/1")[2] == root_of(leaves[:256])
+    assert service.get("/tile/1/000.p/1")[2] == compute_root_of_leaves(leaves[:256])
 
 
-def root_of(leaves):
+def compute_root_of_leaves(leaves):
     return compute_root(lambda height, index: _node(leaves, height, index), len(leaves))
 
 
@@ -409,7 +409,7 @@ def _node(leaves, height, index):
     return row[0]
 
 
-def test_what_it_says_of_itself(service):
+def test_service_describes_itself(service):
     service.post(statement())
     assert json.loads(service.get("/health")[2])["status"] == "ok"
     counted = service.get("/metrics")[2].decode()
@@ -427,30 +427,30 @@ def test_what_it_says_of_itself(service):
     )
     status, headers, page = service.get("/")
     assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
-    assert service.said["identity"] in page.decode()
+    assert service.announced["identity"] in page.decode()
 
 
-def test_new_keys_while_it_runs(service, log):
+def test_keys_can_be_rotated_while_it_runs(service, log):
     first, second = statements(2)
     _, _, old = service.post(first)
     rotate_log_keys(log)
     _, _, new = service.post(second)
     assert len(cbor2.loads(service.get("/.well-known/scitt-keys")[2])) == 2
-    verified(service, first, old)
-    verified(service, second, new)
+    verify_receipt(service, first, old)
+    verify_receipt(service, second, new)
     before, after = (
-        parse_public_keys(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes())
+        parse_public_keys(pem) for pem in split_pems((log.path / "receipt-keys.pem").read_bytes())
     )
     check_receipt(parse_sign1(first), old, before, datetime.now(UTC))
     check_receipt(parse_sign1(second), new, after, datetime.now(UTC))
 
 
-def pems(data):
+def split_pems(data):
     return [b"-----BEGIN" + part for part in data.split(b"-----BEGIN")[1:]]
 
 
-def test_beyond_loopback_only_when_asked(log):
-    def tried(*more):
+def test_other_hosts_are_served_only_on_request(log):
+    def try_to_serve(*more):
         command = [
             sys.executable,
             "-m",
@@ -466,7 +466,7 @@ def test_beyond_loopback_only_when_asked(log):
         ]
         return subprocess.run(command, capture_output=True, text=True)
 
-    done = tried()
+    done = try_to_serve()
     assert done.returncode == 2
     assert "everyone who can reach 0.0.0.0 could register" in done.stderr
     assert "--anyone" in done.stderr
@@ -475,7 +475,7 @@ def test_beyond_loopback_only_when_asked(log):
         assert service.post(statement())[0] == 201
 
 
-def test_tokens_in_the_clear_are_told(log, tmp_path):
+def test_unencrypted_tokens_cause_a_warning(log, tmp_path):
     (tmp_path / "tokens").write_text("correct-horse-battery\n")
     for host, told in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
         service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
@@ -483,7 +483,7 @@ def test_tokens_in_the_clear_are_told(log, tmp_path):
         assert (code, "tokens would reach this address unencrypted" in complaints) == (0, told)
 
 
-def test_a_proxy_in_front_names_the_caller(log):
+def test_proxy_names_the_caller(log):
     given = statement()
     for proxies, answers in (((), [201, 429, 429]), (("--proxy", "127.0.0.0/8"), [201, 429, 201])):
         with Running(log.path, "--rate", "0.1", *proxies) as service:
@@ -513,31 +513,31 @@ def test_a_proxy_in_front_names_the_caller(log):
         )
 
 
-def test_two_services_on_one_postgresql(database, tmp_path):
+def test_two_services_share_one_postgresql(database, tmp_path):
     log = create_log(str(tmp_path / "log"), database=database)
     given = statements(200)
     with Running(log.path) as one, Running(log.path) as other, ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda at: (one, other)[at % 2].post(given[at]), range(200)))
         assert [status for status, _, _ in answers] == [201] * 200
         found = {
-            verified(other, one_, receipt).index
+            verify_receipt(other, one_, receipt).index
             for one_, (_, _, receipt) in zip(given, answers, strict=True)
         }
         assert found == set(range(1, 201))
         assert (
-            verified(one, given[0], other.post(given[0])[2]).index
-            == verified(other, given[0], answers[0][2]).index
+            verify_receipt(one, given[0], other.post(given[0])[2]).index
+            == verify_receipt(other, given[0], answers[0][2]).index
         )
     assert run_fsck(log).findings.problems == []
 
 
-def test_a_postgresql_without_a_folder(database, tmp_path):
+def test_log_in_postgresql_needs_no_folder(database, tmp_path):
     with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
-        identity = service.said["identity"]
+        identity = service.announced["identity"]
         given = statement()
-        assert verified(service, given, service.post(given)[2]).index == 1
+        assert verify_receipt(service, given, service.post(given)[2]).index == 1
     with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
-        assert service.said["identity"] == identity
+        assert service.announced["identity"] == identity
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
     for verb in (("fsck",), ("rotate",), ("prove", "--entry", "1")):
         command = [sys.executable, "-m", "vacr", "log", *verb, "--database", database]
@@ -559,7 +559,7 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
     assert "the keys of the log are not in" in done.stderr
 
 
-def test_a_client_that_leaves_in_the_middle(service, log):
+def test_client_that_disconnects_does_no_harm(service, log):
     given = statement()
     host, port = "127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2])
     head = (
@@ -570,12 +570,12 @@ def test_a_client_that_leaves_in_the_middle(service, log):
         with closing(socket.create_connection((host, port))) as connection:
             connection.sendall(sent)
     status, _, receipt = service.post(given)
-    assert (status, verified(service, given, receipt).index) == (201, 1)
+    assert (status, verify_receipt(service, given, receipt).index) == (201, 1)
     assert service.stop() == (0, "")
     assert run_fsck(log).findings.problems == []
 
 
-def test_it_ends_well(log):
+def test_signals_end_the_service_cleanly(log):
     for how in (signal.SIGTERM, signal.SIGINT):
         service = Running(log.path)
         service.post(statement())

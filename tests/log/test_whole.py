@@ -35,7 +35,7 @@ def outbox(tmp_path, monkeypatch):
     )
 
 
-def test_from_a_session_to_a_stranger(tmp_path):
+def test_session_is_registered_and_verified_elsewhere(tmp_path):
     assert vacr("log", "init", "mylog", cwd=tmp_path).returncode == 0
     assert vacr("key", "generate", "-o", "keys", cwd=tmp_path).returncode == 0
     sealing = ("seal", EXAMPLES / "claude-code.jsonl", "--key", "keys/signing.pem", "-o", "sealed/")
@@ -61,7 +61,7 @@ def test_from_a_session_to_a_stranger(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [(), ("--async",)])
-def test_registered_later(tmp_path, mode):
+def test_statement_is_registered_later(tmp_path, mode):
     create_log(str(tmp_path / "log"))
     (tmp_path / "a.cose").write_bytes(statement())
     with Running(tmp_path / "log") as service:
@@ -80,7 +80,7 @@ def test_registered_later(tmp_path, mode):
     assert len((tmp_path / "a.cose").read_bytes()) > len(statement())
 
 
-def test_tls_and_certificates_of_callers(tmp_path):
+def test_tls_and_client_certificates_are_checked(tmp_path):
     log = create_log(str(tmp_path / "log"))
     authority, stranger = TlsAuthority(tmp_path), TlsAuthority(tmp_path, "stranger")
     certificate, key = authority.certify("server")
@@ -125,12 +125,12 @@ def test_tls_and_certificates_of_callers(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def cosigned(service, size, key):
+def wait_for_cosignature(service, size, key):
     """Wait for a published checkpoint with a witness's cosignature, and return its time."""
     while True:
         try:
             return verify_cosignature(
-                parse_signed_note(service.published(size)), parse_verifier_key(key)
+                parse_signed_note(service.wait_for_checkpoint(size)), parse_verifier_key(key)
             )
         except InvalidStatement as error:
             if error.reason != "note-unsigned":
@@ -138,53 +138,58 @@ def cosigned(service, size, key):
             time.sleep(0.05)
 
 
-def test_a_witness_cosigns(tmp_path):
+def test_witness_cosigns_checkpoints(tmp_path):
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
-        key = service.said["checkpoint-key"]
+        key = service.announced["checkpoint-key"]
     with command_service("log", "witness", "witness", "--log", key, cwd=tmp_path) as witness:
-        told = witness.told
+        told = witness.announced
         with Running(log.path, "--witness", told["url"], told["key"]) as service:
             for size in (2, 3, 4):
                 service.post(statement())
-                assert time.time() - 3600 < cosigned(service, size, told["key"]) <= time.time()
+                assert (
+                    time.time() - 3600
+                    < wait_for_cosignature(service, size, told["key"])
+                    <= time.time()
+                )
                 assert (log.public / "checkpoint").read_bytes() == service.get("/checkpoint")[2]
         assert vacr("log", "fsck", "log", cwd=tmp_path).returncode == 0
         with Running(
             log.path, "--witness", told["url"], told["key"]
         ) as service:  # it asks from where the witness is
             service.post(statement())
-            cosigned(service, 5, told["key"])
+            wait_for_cosignature(service, 5, told["key"])
     with Running(
         log.path, "--witness", told["url"], told["key"]
     ) as service:  # what it has is kept when the witness is gone
         assert verify_cosignature(
-            parse_signed_note(service.published(5)), parse_verifier_key(told["key"])
+            parse_signed_note(service.wait_for_checkpoint(5)), parse_verifier_key(told["key"])
         )
         assert service.stop() == (0, "")
 
 
-def test_a_cosignature_that_was_missed_comes_later(tmp_path):
-    """No entry is added meanwhile: the witness is asked again for the same checkpoint."""
+def test_missed_cosignature_is_added_later(tmp_path):
+    """The log has no new entry: it asks the witness again about the same checkpoint."""
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
         service.post(statement())
-        key = service.said["checkpoint-key"]
+        key = service.announced["checkpoint-key"]
     with (
         command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
         Balancer() as way,
     ):
-        told = witness.told
+        told = witness.announced
         with Running(log.path, "--witness", way.url, told["key"]) as service:
             with pytest.raises(InvalidStatement, match="not cosigned"):
                 verify_cosignature(
-                    parse_signed_note(service.published(2)), parse_verifier_key(told["key"])
+                    parse_signed_note(service.wait_for_checkpoint(2)),
+                    parse_verifier_key(told["key"]),
                 )
             while len(way.calls) < 2:
                 time.sleep(0.05)
             assert "vacr_cosignatures_missing 1" in service.get("/metrics")[2].decode()
             way.urls.append(told["url"])
-            assert cosigned(service, 2, told["key"])
+            assert wait_for_cosignature(service, 2, told["key"])
             assert "vacr_cosignatures_missing 0" in service.get("/metrics")[2].decode()
             code, complaints = service.stop()
     assert (code, complaints.count("has not cosigned"), complaints.count("cosigns again")) == (
@@ -194,16 +199,16 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
     )
 
 
-def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
+def test_silent_witness_does_not_block_the_log(tmp_path):
     log = create_log(str(tmp_path / "log"))
     with Running(log.path) as service:
-        key = service.said["checkpoint-key"]
+        key = service.announced["checkpoint-key"]
     silent = VerifierKey("silent.example.org", 4, bytes(range(32)))
     with (
         command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
         Balancer(holds=True) as way,
     ):
-        told = witness.told
+        told = witness.announced
         with Running(
             log.path, "--witness", way.url, str(silent), "--witness", told["url"], told["key"]
         ) as service:
@@ -211,68 +216,68 @@ def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
                 time.sleep(0.05)
             for size in (2, 3):
                 service.post(statement())
-                assert cosigned(service, size, told["key"])  # by the one that answers
-            # It ends before that witness is given up, which would be reported.
+                assert wait_for_cosignature(service, size, told["key"])  # by the one that answers
+            # The service ends before the witness times out, which would be reported.
             assert service.stop() == (0, "")
     assert run_fsck(log).findings.problems == []
 
 
-def test_without_its_witness_a_log_goes_on(tmp_path):
+def test_log_continues_without_its_witness(tmp_path):
     log = create_log(str(tmp_path / "log"))
     key = "witness.example.org+7c2c5e4f+BJ8DHCKPH7YtnXIfyvKOx0fFGBDCW0ydyYZY21hh1Z4b"
     named = VerifierKey("witness.example.org", 4, bytes(range(32)))
     assert key
     with Running(log.path, "--witness", "http://127.0.0.1:9/", str(named)) as service:
         assert service.post(statement())[0] == 201
-        assert service.published(2)
+        assert service.wait_for_checkpoint(2)
         code, complaints = service.stop()
         assert code == 0
         assert "witness witness.example.org has not cosigned" in complaints
 
 
-def test_a_monitor_watches(tmp_path):
+def test_monitor_follows_a_served_log(tmp_path):
     log = create_log(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json", "--format", "json")
     with Running(log.path) as service:
         for size in (2, 3):
             service.post(statement())
-            service.published(size)
+            service.wait_for_checkpoint(size)
             done = vacr(*watching, service.url, cwd=tmp_path)
             assert done.returncode == 0, done.stderr
         vacr("log", "rotate", "log", cwd=tmp_path)
         service.post(statement())
-        service.published(5)
+        service.wait_for_checkpoint(5)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["size"] >= 5
 
 
-def test_a_monitor_sees_a_log_rolled_back(tmp_path):
-    """Somebody restores an old copy of the whole folder and goes on: no file in it shows that, but
-    the monitor does.
+def test_monitor_detects_a_rolled_back_log(tmp_path):
+    """An old copy of the whole folder is restored and extended. Its files do not show that, but the
+    monitor notices.
     """
     log = create_log(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json")
     with Running(log.path) as service:
         service.post(statement())
-        service.published(2)
+        service.wait_for_checkpoint(2)
     shutil.copytree(log.path, tmp_path / "backup")
     with Running(log.path) as service:
         for one in statements(3):
             service.post(one)
-        service.published(5)
+        service.wait_for_checkpoint(5)
         assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
     shutil.rmtree(log.path)
     (tmp_path / "backup").rename(log.path)
     assert run_fsck(log).findings.problems == []
     with Running(log.path) as service:
-        service.published(2)
+        service.wait_for_checkpoint(2)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1
         assert "shrunk" in done.stderr or "smaller" in done.stderr
         for one in statements(5):
             service.post(one)
-        service.published(7)
+        service.wait_for_checkpoint(7)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1
         assert list(tmp_path.glob("seen.json.evidence*"))

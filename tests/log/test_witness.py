@@ -63,20 +63,22 @@ class Log:
     def vkey(self):
         return build_verifier_key(self.origin, self.key.public_key())
 
-    def node(self, height, index):
+    def hash_node(self, height, index):
         if not height:
             return self.leaves[index]
-        return hash_children(self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1))
+        return hash_children(
+            self.hash_node(height - 1, 2 * index), self.hash_node(height - 1, 2 * index + 1)
+        )
 
-    def said(self, size):
-        return Checkpoint(self.origin, size, compute_root(self.node, size))
+    def build_checkpoint(self, size):
+        return Checkpoint(self.origin, size, compute_root(self.hash_node, size))
 
-    def note(self, size, key=None):
-        return sign_checkpoint(self.said(size), key or self.key)
+    def sign_note(self, size, key=None):
+        return sign_checkpoint(self.build_checkpoint(size), key or self.key)
 
-    def asks(self, old, new):
+    def build_submission(self, old, new):
         return CheckpointSubmission(
-            old, build_consistency_path(self.node, old, new), self.note(new)
+            old, build_consistency_path(self.hash_node, old, new), self.sign_note(new)
         ).encode()
 
 
@@ -96,108 +98,117 @@ def log():
 
 
 @pytest.fixture
-def running(log, tmp_path):
+def running_witness(log, tmp_path):
     with service("log", "witness", "w/", "--log", log.vkey, "--port", 0, cwd=tmp_path) as process:
-        process.url, process.vkey = process.told["url"], parse_verifier_key(process.told["key"])
+        process.url, process.vkey = (
+            process.announced["url"],
+            parse_verifier_key(process.announced["key"]),
+        )
         yield process
 
 
-def cosigned(running, log, size, reply):
+def check_cosignature(running_witness, log, size, reply):
     status, kind, line = reply
     assert (status, kind) == (200, "text/plain; charset=utf-8")
-    return verify_cosignature(parse_signed_note(log.note(size) + line), running.vkey)
+    return verify_cosignature(parse_signed_note(log.sign_note(size) + line), running_witness.vkey)
 
 
-def test_a_log_that_only_grows(running, log):
+def test_growing_log_is_cosigned(running_witness, log):
     before = int(time.time())
     times = [
-        cosigned(running, log, size, post(running.url, log.asks(old, size)))
+        check_cosignature(
+            running_witness, log, size, post(running_witness.url, log.build_submission(old, size))
+        )
         for old, size in [(0, 5), (5, 5), (5, 8), (8, 77)]
     ]
     assert before <= times[0]
     assert times == sorted(times)
 
 
-def test_every_status(running, log):
-    assert post(running.url, log.asks(0, 5))[0] == 200
-    proof = build_consistency_path(log.node, 5, 9)
+def test_each_refusal_has_its_status(running_witness, log):
+    assert post(running_witness.url, log.build_submission(0, 5))[0] == 200
+    proof = build_consistency_path(log.hash_node, 5, 9)
     other = Log(text="another")
     other.key = log.key
     stranger = Log("example.org/stranger")
     thief = Ed25519PrivateKey.generate()
     empty = sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
-    false_line = log.note(9) + NoteSignature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
+    false_line = log.sign_note(9) + NoteSignature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
     other_name = SignedNote(
-        log.said(9).text, (sign_note_text(log.said(9).text, "example.org/other", log.key),)
+        log.build_checkpoint(9).text,
+        (sign_note_text(log.build_checkpoint(9).text, "example.org/other", log.key),),
     ).encode()
     for status, body in [
         (400, b""),
         (400, b"garbage"),
         (400, b"\xff" * 1000),
         (400, b"old 5\n\nno note"),
-        (400, log.asks(5, 9).replace(b"old 5", b"old 05")),
-        (400, log.asks(5, 9).replace(b"old 5", b"old x")),
-        (400, CheckpointSubmission(5, proof * 30, log.note(9)).encode()),
-        (400, CheckpointSubmission(5, [b"short"], log.note(9)).encode()),
+        (400, log.build_submission(5, 9).replace(b"old 5", b"old 05")),
+        (400, log.build_submission(5, 9).replace(b"old 5", b"old x")),
+        (400, CheckpointSubmission(5, proof * 30, log.sign_note(9)).encode()),
+        (400, CheckpointSubmission(5, [b"short"], log.sign_note(9)).encode()),
         (
             400,
             b"old 5\n\n"
             + SignedNote("text\n", (sign_note_text("text\n", ORIGIN, log.key),)).encode(),
         ),
-        (400, CheckpointSubmission(10, [], log.note(9)).encode()),
-        (404, stranger.asks(0, 9)),
-        (403, CheckpointSubmission(5, proof, log.note(9, thief)).encode()),
+        (400, CheckpointSubmission(10, [], log.sign_note(9)).encode()),
+        (404, stranger.build_submission(0, 9)),
+        (403, CheckpointSubmission(5, proof, log.sign_note(9, thief)).encode()),
         (403, CheckpointSubmission(5, proof, false_line).encode()),
         (403, CheckpointSubmission(5, proof, other_name).encode()),
-        (403, CheckpointSubmission(5, proof, log.note(9).replace(b"\n9\n", b"\n8\n")).encode()),
-        (409, log.asks(0, 9)),
-        (409, log.asks(4, 9)),
-        (409, log.asks(6, 9)),
-        (409, log.asks(4, 4)),
+        (
+            403,
+            CheckpointSubmission(5, proof, log.sign_note(9).replace(b"\n9\n", b"\n8\n")).encode(),
+        ),
+        (409, log.build_submission(0, 9)),
+        (409, log.build_submission(4, 9)),
+        (409, log.build_submission(6, 9)),
+        (409, log.build_submission(4, 4)),
         (409, CheckpointSubmission(0, [], empty).encode()),
-        (409, CheckpointSubmission(5, [], other.note(5)).encode()),
-        (422, CheckpointSubmission(5, [], log.note(9)).encode()),
-        (422, CheckpointSubmission(5, proof[:-1], log.note(9)).encode()),
-        (422, CheckpointSubmission(5, [*proof, bytes(32)], log.note(9)).encode()),
-        (422, CheckpointSubmission(5, proof[::-1], log.note(9)).encode()),
-        (422, CheckpointSubmission(5, proof, other.note(9)).encode()),
+        (409, CheckpointSubmission(5, [], other.sign_note(5)).encode()),
+        (422, CheckpointSubmission(5, [], log.sign_note(9)).encode()),
+        (422, CheckpointSubmission(5, proof[:-1], log.sign_note(9)).encode()),
+        (422, CheckpointSubmission(5, [*proof, bytes(32)], log.sign_note(9)).encode()),
+        (422, CheckpointSubmission(5, proof[::-1], log.sign_note(9)).encode()),
+        (422, CheckpointSubmission(5, proof, other.sign_note(9)).encode()),
         (
             422,
             CheckpointSubmission(
-                5, build_consistency_path(other.node, 5, 9), other.note(9)
+                5, build_consistency_path(other.hash_node, 5, 9), other.sign_note(9)
             ).encode(),
         ),
-        (422, CheckpointSubmission(5, [bytes(32)], log.note(5)).encode()),
+        (422, CheckpointSubmission(5, [bytes(32)], log.sign_note(5)).encode()),
     ]:
-        found, kind, told = post(running.url, body)
+        found, kind, told = post(running_witness.url, body)
         assert found == status, (body, told)
         if status == 409:
             assert (kind, told) == ("text/x.tlog.size", b"5\n")
-    assert post(running.url, None, "GET")[0] == 405
-    # Nothing of all that moved it.
-    assert post(running.url, log.asks(5, 9))[0] == 200
+    assert post(running_witness.url, None, "GET")[0] == 405
+    # None of these requests changed the state.
+    assert post(running_witness.url, log.build_submission(5, 9))[0] == 200
 
 
-def test_the_first_checkpoint(running, log):
+def test_first_checkpoint_needs_no_proof(running_witness, log):
     nothing = CheckpointSubmission(
         0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
     ).encode()
     something = CheckpointSubmission(
         0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key)
     ).encode()
-    proven = CheckpointSubmission(0, [bytes(32)], log.note(5)).encode()
+    proven = CheckpointSubmission(0, [bytes(32)], log.sign_note(5)).encode()
     asked = [
-        log.asks(3, 5),
+        log.build_submission(3, 5),
         proven,
         something,
         nothing,
         nothing,
         something,
         proven,
-        log.asks(0, 5),
-        log.asks(0, 5),
+        log.build_submission(0, 5),
+        log.build_submission(0, 5),
     ]
-    assert [post(running.url, body)[0] for body in asked] == [
+    assert [post(running_witness.url, body)[0] for body in asked] == [
         409,
         422,
         422,
@@ -208,24 +219,27 @@ def test_the_first_checkpoint(running, log):
         200,
         409,
     ]
-    assert post(running.url, log.asks(3, 5))[2] == b"5\n"
+    assert post(running_witness.url, log.build_submission(3, 5))[2] == b"5\n"
 
 
-def test_a_fork_is_kept_as_evidence(running, log, tmp_path):
+def test_fork_is_stored_as_evidence(running_witness, log, tmp_path):
     other = Log(text="another")
     other.key = log.key
-    post(running.url, log.asks(0, 5))
+    post(running_witness.url, log.build_submission(0, 5))
     for _ in range(2):
-        post(running.url, CheckpointSubmission(5, [], other.note(5)).encode())
+        post(running_witness.url, CheckpointSubmission(5, [], other.sign_note(5)).encode())
     (kept,) = (tmp_path / "w").glob("witness.evidence-*")
     found = json.loads(kept.read_bytes())
-    assert (found["known"].encode(), found["seen"].encode()) == (log.note(5), other.note(5))
+    assert (found["known"].encode(), found["seen"].encode()) == (
+        log.sign_note(5),
+        other.sign_note(5),
+    )
 
 
-def test_bodies_that_are_too_large(running, log):
-    body = log.asks(0, 5)
-    assert post(running.url, body + b"x" * MAX_SUBMISSION_SIZE)[0] == 413
-    connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=60)
+def test_too_large_bodies_are_refused(running_witness, log):
+    body = log.build_submission(0, 5)
+    assert post(running_witness.url, body + b"x" * MAX_SUBMISSION_SIZE)[0] == 413
+    connection = http.client.HTTPConnection(urlsplit(running_witness.url).netloc, timeout=60)
     try:
         connection.request("POST", "/add-checkpoint", (b"x" * 65_536 for _ in range(40)))
         assert connection.getresponse().status == 413
@@ -233,43 +247,51 @@ def test_bodies_that_are_too_large(running, log):
         pass  # it did not wait for the end of it
     finally:
         connection.close()
-    assert post(running.url, body)[0] == 200
+    assert post(running_witness.url, body)[0] == 200
 
 
-def test_a_client_that_goes_away(running, log):
+def test_client_that_disconnects_does_no_harm(running_witness, log):
     for _ in range(3):
-        connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(running_witness.url).netloc, timeout=60)
         connection.putrequest("POST", "/add-checkpoint")
         connection.putheader("Content-Length", "1000")
         connection.endheaders(b"old 5")
         connection.close()
-    assert post(running.url, log.asks(0, 5))[0] == 200
+    assert post(running_witness.url, log.build_submission(0, 5))[0] == 200
 
 
-def test_a_restart_keeps_everything(log, tmp_path):
+def test_state_survives_a_restart(log, tmp_path):
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path) as process:
-        first = process.told
-        assert post(first["url"], log.asks(0, 5))[0] == 200
+        first = process.announced
+        assert post(first["url"], log.build_submission(0, 5))[0] == 200
     with service(*arguments, cwd=tmp_path, ends=-signal.SIGKILL) as process:
-        assert process.told["key"] == first["key"]
-        assert post(process.told["url"], log.asks(0, 3)) == (409, "text/x.tlog.size", b"5\n")
-        assert post(process.told["url"], log.asks(5, 9))[0] == 200
+        assert process.announced["key"] == first["key"]
+        assert post(process.announced["url"], log.build_submission(0, 3)) == (
+            409,
+            "text/x.tlog.size",
+            b"5\n",
+        )
+        assert post(process.announced["url"], log.build_submission(5, 9))[0] == 200
         process.kill()
     with service(*arguments, cwd=tmp_path) as process:
-        assert post(process.told["url"], log.asks(5, 9)) == (409, "text/x.tlog.size", b"9\n")
+        assert post(process.announced["url"], log.build_submission(5, 9)) == (
+            409,
+            "text/x.tlog.size",
+            b"9\n",
+        )
     assert stat.S_IMODE((tmp_path / "w" / "witness.pem").stat().st_mode) == 0o600
 
 
-def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
+def test_only_one_of_concurrent_updates_succeeds(running_witness, log):
     """Forty clients continue the same state: each cosigned tree continues the one cosigned before,
     or is the same.
     """
-    assert post(running.url, log.asks(0, 5))[0] == 200
+    assert post(running_witness.url, log.build_submission(0, 5))[0] == 200
     replies = []
 
     def ask(size):
-        replies.append((size, post(running.url, log.asks(5, size))))
+        replies.append((size, post(running_witness.url, log.build_submission(5, size))))
 
     threads = [threading.Thread(target=ask, args=(6 + number % 20,)) for number in range(40)]
     for thread in threads:
@@ -282,17 +304,17 @@ def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
     assert {reply[2] for _, reply in replies if reply[0] == 409} == {f"{good.pop()}\n".encode()}
 
 
-def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
-    """Two processes share one state: together they never cosign two trees from it."""
+def test_witnesses_of_one_folder_share_their_state(log, tmp_path):
+    """Two processes share one state, and together never cosign two trees from it."""
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path) as one, service(*arguments, cwd=tmp_path) as two:
-        urls = [one.told["url"], two.told["url"]]
-        assert post(urls[0], log.asks(0, 1))[0] == 200
+        urls = [one.announced["url"], two.announced["url"]]
+        assert post(urls[0], log.build_submission(0, 1))[0] == 200
         replies = []
 
         def ask(url, step):
             for size in range(1 + step, 60, step):
-                status, _, told = post(url, log.asks(size - step, size))
+                status, _, told = post(url, log.build_submission(size - step, size))
                 replies.append((size, status, told))
 
         threads = [
@@ -305,10 +327,10 @@ def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
             thread.join()
         assert {status for _, status, _ in replies} <= {200, 409}
         largest = max(size for size, status, _ in replies if status == 200)
-        assert post(urls[1], log.asks(0, 1))[2] == f"{largest}\n".encode()
+        assert post(urls[1], log.build_submission(0, 1))[2] == f"{largest}\n".encode()
 
 
-def test_a_state_that_moved_meanwhile(tmp_path):
+def test_concurrent_change_of_the_state_is_detected(tmp_path):
     folder = open_witness_folder(tmp_path / "w")
     try:
         first, second = (
@@ -324,53 +346,53 @@ def test_a_state_that_moved_meanwhile(tmp_path):
         folder.store.close()
 
 
-def test_time_never_goes_back(log, tmp_path):
+def test_times_never_go_back(log, tmp_path):
     folder = open_witness_folder(tmp_path / "w")
     try:
         clock = iter([1000.9, 900, 950, 1001, -5])
         witness = Witness(folder, [log.vkey], lambda: next(clock))
         times = []
         for old, size in [(0, 5), (5, 5), (5, 6), (6, 7), (7, 8)]:
-            line = witness.handle_submission(log.asks(old, size)).text.encode()
+            line = witness.handle_submission(log.build_submission(old, size)).text.encode()
             times.append(
-                verify_cosignature(parse_signed_note(log.note(size) + line), folder.public)
+                verify_cosignature(parse_signed_note(log.sign_note(size) + line), folder.public)
             )
         assert times == [1000, 1000, 1000, 1001, 1001]
     finally:
         folder.store.close()
 
 
-def test_a_log_with_a_new_key(log, tmp_path):
+def test_new_key_of_a_log_is_accepted(log, tmp_path):
     old = log.vkey
-    notes_before = log.asks(0, 5)
+    notes_before = log.build_submission(0, 5)
     log.key = Ed25519PrivateKey.generate()
     second = Log("example.org/second")
     with service(
         "log", "witness", "w/", "--log", old, "--log", log.vkey, "--log", second.vkey, cwd=tmp_path
     ) as process:
-        url = process.told["url"]
+        url = process.announced["url"]
         assert post(url, notes_before)[0] == 200
-        assert post(url, log.asks(5, 9))[0] == 200
-        assert post(url, second.asks(0, 3))[0] == 200, "each log is on its own"
+        assert post(url, log.build_submission(5, 9))[0] == 200
+        assert post(url, second.build_submission(0, 3))[0] == 200, "each log is on its own"
 
 
-def test_a_disk_that_fails_ends_it(log, tmp_path):
+def test_witness_ends_on_a_disk_error(log, tmp_path):
     """A checkpoint that cannot be stored is not cosigned, and the witness ends with the reason."""
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(
         *arguments, cwd=tmp_path, ends=3, says="the database of the witness failed"
     ) as process:
-        assert post(process.told["url"], log.asks(0, 5))[0] == 200
+        assert post(process.announced["url"], log.build_submission(0, 5))[0] == 200
         with closing(sqlite3.connect(tmp_path / "w" / "witness.db")) as database, database:
             database.execute("DROP TABLE logs")
-        assert post(process.told["url"], log.asks(5, 9))[0] == 500
+        assert post(process.announced["url"], log.build_submission(5, 9))[0] == 500
         process.wait()
 
 
 # --- the folder and the command ---
 
 
-def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
+def test_lost_state_is_detected(log, tmp_path):
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path):
         pass
@@ -392,7 +414,7 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
         (("--log", "WITNESS"), 2, "not the key of a log"),
     ],
 )
-def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
+def test_refused_arguments_are_explained(log, tmp_path, arguments, exit_code, told):
     named = {
         "KEY": str(log.vkey),
         "WITNESS": str(build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)),
@@ -402,17 +424,17 @@ def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
     assert told in done.stderr
 
 
-def test_the_folder_of_a_log(log, tmp_path):
+def test_folder_of_a_log_is_refused(log, tmp_path):
     create_log(str(tmp_path / "log"))
     done = vacr("log", "witness", "log/", "--log", log.vkey, cwd=tmp_path)
     assert (done.returncode, "log contains a log" in done.stderr) == (2, True)
     assert not (tmp_path / "log" / "witness.db").exists()
 
 
-def test_its_name_and_key_stay(log, tmp_path):
+def test_name_and_key_stay(log, tmp_path):
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, "--name", "example.org/w1", cwd=tmp_path) as process:
-        assert process.told["key"].startswith("example.org/w1+")
+        assert process.announced["key"].startswith("example.org/w1+")
     assert "is named example.org/w1" in vacr(*arguments, "--name", "other", cwd=tmp_path).stderr
     (tmp_path / "w" / "witness.pem").chmod(0o644)
     assert "other users can read" in vacr(*arguments, cwd=tmp_path).stderr
@@ -423,13 +445,13 @@ def test_its_name_and_key_stay(log, tmp_path):
     assert vacr(*arguments, cwd=tmp_path).returncode == 3
 
 
-def test_ctrl_c_ends_it_well(log, tmp_path):
+def test_ctrl_c_ends_the_witness_cleanly(log, tmp_path):
     with service("log", "witness", "w/", "--log", log.vkey, cwd=tmp_path) as process:
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
 
 
-def test_a_port_that_is_taken(running, log, tmp_path):
+def test_busy_port_is_reported(running_witness, log, tmp_path):
     done = vacr(
         "log",
         "witness",
@@ -437,7 +459,7 @@ def test_a_port_that_is_taken(running, log, tmp_path):
         "--log",
         log.vkey,
         "--port",
-        urlsplit(running.url).port,
+        urlsplit(running_witness.url).port,
         cwd=tmp_path,
     )
     assert (done.returncode, "Choose another --port" in done.stderr) == (2, True)
@@ -446,36 +468,46 @@ def test_a_port_that_is_taken(running, log, tmp_path):
 # --- the client ---
 
 
-def test_the_client(running, log):
-    line = request_cosignature(log.note(5), 0, [], running.url, running.vkey)
-    assert verify_cosignature(parse_signed_note(log.note(5) + line), running.vkey)
+def test_client_gets_cosignatures(running_witness, log):
+    line = request_cosignature(log.sign_note(5), 0, [], running_witness.url, running_witness.vkey)
+    assert verify_cosignature(parse_signed_note(log.sign_note(5) + line), running_witness.vkey)
     with pytest.raises(WitnessSizeDiffers) as caught:
-        request_cosignature(log.note(9), 0, [], running.url, running.vkey)
+        request_cosignature(log.sign_note(9), 0, [], running_witness.url, running_witness.vkey)
     old = caught.value.size
     assert old == 5
-    note = log.note(9) + request_cosignature(
-        log.note(9), old, build_consistency_path(log.node, old, 9), running.url, running.vkey
+    note = log.sign_note(9) + request_cosignature(
+        log.sign_note(9),
+        old,
+        build_consistency_path(log.hash_node, old, 9),
+        running_witness.url,
+        running_witness.vkey,
     )
-    assert verify_checkpoint(note, log.vkey) == log.said(9)
+    assert verify_checkpoint(note, log.vkey) == log.build_checkpoint(9)
     other = Log(text="another")
     other.key = log.key
     for given in (
-        (other.note(9), 9, []),
-        (other.note(12), 9, build_consistency_path(other.node, 9, 12)),
+        (other.sign_note(9), 9, []),
+        (other.sign_note(12), 9, build_consistency_path(other.hash_node, 9, 12)),
     ):
         with pytest.raises(
             InvalidStatement, match="has seen a different history of this log"
         ) as refused:
-            request_cosignature(*given, running.url, running.vkey)
+            request_cosignature(*given, running_witness.url, running_witness.vkey)
         assert refused.value.reason == "witness-refused"
     with pytest.raises(Unreachable, match="404"):
-        request_cosignature(Log("example.org/stranger").note(5), 0, [], running.url, running.vkey)
+        request_cosignature(
+            Log("example.org/stranger").sign_note(5),
+            0,
+            [],
+            running_witness.url,
+            running_witness.vkey,
+        )
     stranger = build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)
     with pytest.raises(InvalidStatement, match="lacks a valid cosignature"):
-        request_cosignature(log.note(9), 9, [], running.url, stranger)
+        request_cosignature(log.sign_note(9), 9, [], running_witness.url, stranger)
 
 
-def answers(status, body, kind="text/plain"):
+def send_response(status, body, kind="text/plain"):
     def send(handler):
         handler.send_response(status)
         handler.send_header("Content-Type", kind)
@@ -506,30 +538,30 @@ def answers(status, body, kind="text/plain"):
         (500, b"", Unreachable),
     ],
 )
-def test_answers_of_witnesses_that_are_not_used(log, tmp_path, status, body, error):
+def test_invalid_responses_of_witnesses_are_refused(log, tmp_path, status, body, error):
     key = Ed25519PrivateKey.generate()
     trusted = build_verifier_key("w", key.public_key(), NOTE_KEY_COSIGNATURE)
     if body == "FALSE":
-        body = cosign_checkpoint(log.said(6).text, 5, "w", key).line.encode()
+        body = cosign_checkpoint(log.build_checkpoint(6).text, 5, "w", key).line.encode()
     elif body == "OTHERS":
-        body = cosign_checkpoint(log.said(5).text, 5, "w", log.key).line.encode()
+        body = cosign_checkpoint(log.build_checkpoint(5).text, 5, "w", log.key).line.encode()
     with served(tmp_path) as server:
-        server.tricks["/add-checkpoint"] = answers(status, body)
+        server.tricks["/add-checkpoint"] = send_response(status, body)
         with pytest.raises(error) as caught:
-            request_cosignature(log.note(5), 3, [], server.url, trusted)
+            request_cosignature(log.sign_note(5), 3, [], server.url, trusted)
     assert type(caught.value) is error
     assert "\x1b" not in str(caught.value)
 
 
-def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
+def test_only_cosignatures_of_the_witness_are_returned(log, tmp_path):
     key = Ed25519PrivateKey.generate()
-    own = cosign_checkpoint(log.said(5).text, 5, "w", key).line.encode()
-    others = cosign_checkpoint(log.said(5).text, 5, "v", log.key).line.encode()
+    own = cosign_checkpoint(log.build_checkpoint(5).text, 5, "w", key).line.encode()
+    others = cosign_checkpoint(log.build_checkpoint(5).text, 5, "v", log.key).line.encode()
     with served(tmp_path) as server:
-        server.tricks["/add-checkpoint"] = answers(200, others + own + others)
+        server.tricks["/add-checkpoint"] = send_response(200, others + own + others)
         assert (
             request_cosignature(
-                log.note(5),
+                log.sign_note(5),
                 3,
                 [],
                 server.url,
@@ -542,7 +574,7 @@ def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
 # --- TLS ---
 
 
-def certified(folder, name, above=None):
+def write_certified_key(folder, name, above=None):
     """Write a key and its certificate, by an authority or self-signed; return the issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -563,14 +595,14 @@ def certified(folder, name, above=None):
     return called, key
 
 
-def test_tls_with_certificates_on_both_sides(log, tmp_path):
-    authority = certified(tmp_path, "authority")
+def test_tls_checks_certificates_on_both_sides(log, tmp_path):
+    authority = write_certified_key(tmp_path, "authority")
     for name in ("server", "client"):
-        certified(tmp_path, name, authority)
-    certified(tmp_path, "stranger")
+        write_certified_key(tmp_path, name, authority)
+    write_certified_key(tmp_path, "stranger")
     tls = ("--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "authority.pem")
     with service("log", "witness", "w/", "--log", log.vkey, *tls, cwd=tmp_path) as process:
-        url = process.told["url"]
+        url = process.announced["url"]
         assert url.startswith("https://127.0.0.1:")
 
         def status(who):
@@ -581,7 +613,7 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
                 urlsplit(url).netloc, timeout=60, context=context
             )
             try:
-                connection.request("POST", "/add-checkpoint", log.asks(0, 5))
+                connection.request("POST", "/add-checkpoint", log.build_submission(0, 5))
                 return connection.getresponse().status
             finally:
                 connection.close()
@@ -590,13 +622,15 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
         for who in (None, "stranger"):
             with pytest.raises((OSError, http.client.HTTPException)):
                 status(who)
-        # A client that does not know the authority does not believe the server.
+        # A client without the authority's certificate refuses the server.
         with pytest.raises(Unreachable, match="the witness does not answer"):
-            request_cosignature(log.note(9), 5, [], url, parse_verifier_key(process.told["key"]))
+            request_cosignature(
+                log.sign_note(9), 5, [], url, parse_verifier_key(process.announced["key"])
+            )
 
 
-def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
-    certified(tmp_path, "server")
+def test_encrypted_tls_key_is_refused_without_a_prompt(log, tmp_path):
+    write_certified_key(tmp_path, "server")
     (tmp_path / "server.key").write_bytes(encode_private_pem(generate_key("es256"), b"secret"))
     done = vacr(
         "log",

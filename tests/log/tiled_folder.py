@@ -21,7 +21,7 @@ from vacr.transparency.tree import GrowingTree, Tile, format_tile_path, hash_lea
 ORIGIN = "example.org/log"
 
 
-class MadeLog:
+class TiledTestLog:
     """A log that a test extends and publishes; `described`: its first entry describes the log."""
 
     def __init__(self, folder, described=True):
@@ -82,7 +82,7 @@ class MadeLog:
     def write(self, path, data):
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        # A reader must never see half of it: tests write while a server reads.
+        # Replace the file at once: a server reads it while tests write.
         temporary = file.with_name(f".{file.name}.new")
         temporary.write_bytes(data)
         temporary.replace(file)

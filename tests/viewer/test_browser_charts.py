@@ -59,7 +59,7 @@ def archive(tmp_path, records) -> str:
 
 
 def read_bars(page, title: str) -> dict[str, str]:
-    """Return the names and values of a chart, which is a table."""
+    """Return the names and values of a chart (a table)."""
     chart = page.locator(f"table.bars:has(caption:text-is('{title}')) tbody tr")
     return {
         row.locator("th").text_content(): row.locator("td").last.text_content()

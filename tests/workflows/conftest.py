@@ -1,4 +1,4 @@
-"""What these tests share with those of the command."""
+"""Fixtures from the tests of the command line."""
 
 from tests.cli.conftest import vacr
 

@@ -21,13 +21,13 @@ from vacr.files.writing import (
 )
 
 
-def names(folder):
+def list_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    """Begin as a new process does, with the usual permissions."""
+def reset_umask(monkeypatch):
+    """Start like a new process, with the usual permissions."""
     monkeypatch.setattr(writing, "_tidied_folders", set())
     before = os.umask(0o022)
     yield
@@ -45,7 +45,7 @@ def test_failed_write_changes_nothing(tmp_path):
         write_files_atomically(
             [OutputFile(tmp_path / "a", [b"2"]), OutputFile(tmp_path / "b", pieces())]
         )
-    assert [(tmp_path / name).read_bytes() for name in names(tmp_path)] == [b"1", b"1"]
+    assert [(tmp_path / name).read_bytes() for name in list_names(tmp_path)] == [b"1", b"1"]
 
 
 def test_new_file_replaces_nothing(tmp_path):
@@ -54,7 +54,7 @@ def test_new_file_replaces_nothing(tmp_path):
         write_files_atomically(
             [OutputFile(tmp_path / "a", [b"2"], new=True), OutputFile(tmp_path / "b", [b"2"])]
         )
-    assert names(tmp_path) == ["a"]
+    assert list_names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_bytes() == b"1"
 
 
@@ -148,7 +148,7 @@ write_file_atomically(Path(sys.argv[1]), pieces())
 def test_only_files_of_killed_processes_are_removed(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a"], check=False)
     assert done.returncode == -signal.SIGKILL
-    (left,) = names(tmp_path)
+    (left,) = list_names(tmp_path)
     ours = [".vacr-journal.jsonl", ".vacr-abcdefgh", ".vacr-12345678.tmp.json", "x.tmp"]
     for name in ours:
         (tmp_path / name).touch()
@@ -156,8 +156,8 @@ def test_only_files_of_killed_processes_are_removed(tmp_path):
     with (tmp_path / ".vacr-abcdefgi.tmp").open("wb") as being_written:
         fcntl.flock(being_written, fcntl.LOCK_EX)
         write_file_atomically(tmp_path / "b", [b"1"])
-    assert left not in names(tmp_path)
-    assert names(tmp_path) == sorted([*ours, ".vacr-abcdefgh.tmp", ".vacr-abcdefgi.tmp", "b"])
+    assert left not in list_names(tmp_path)
+    assert list_names(tmp_path) == sorted([*ours, ".vacr-abcdefgh.tmp", ".vacr-abcdefgi.tmp", "b"])
 
 
 def test_folders_are_made_at_any_depth(deep):

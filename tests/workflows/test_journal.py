@@ -1,4 +1,4 @@
-"""The journal of a folder: what is done is not done again, and nothing else is taken for done."""
+"""The journal of a folder: finished tasks are not repeated, and everything else is."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingT
 from vacr.workflows.record_many import RUN_JOURNAL_NAME, RunJournal
 
 
-def described(output):
-    """Describe a record as a run does."""
+def describe_record(output):
+    """Describe a record like a run does."""
     return {
         "source": "abc.jsonl",
         "output": str(output),
@@ -33,7 +33,7 @@ def described(output):
     }
 
 
-def journalled(folder, outcome):
+def write_journal(folder, outcome):
     journal = RunJournal(folder)
     journal.write(outcome)
     journal.close()
@@ -41,22 +41,22 @@ def journalled(folder, outcome):
 
 
 @pytest.fixture
-def done(tmp_path):
-    """Give a task that is done and journalled, and its record's file."""
+def finished_task(tmp_path):
+    """Return a task that the journal lists as finished, and its record file."""
     output = tmp_path / "abc.acr.json"
     output.write_text("{}")
     task = RecordingTask("abc.jsonl", str(tmp_path / "abc"), RecordingOptions(), state="s1")
-    journalled(tmp_path, RecordingOutcome(task, [described(output)]))
+    write_journal(tmp_path, RecordingOutcome(task, [describe_record(output)]))
     return task, output
 
 
-def again(folder, task):
+def look_up(folder, task):
     return RunJournal(folder).done(task)
 
 
-def test_what_is_done_is_known(tmp_path, done):
-    task, output = done
-    outcome = again(tmp_path, task)
+def test_finished_task_is_known(tmp_path, finished_task):
+    task, output = finished_task
+    outcome = look_up(tmp_path, task)
     assert [(record["output"], record["state"]) for record in outcome.records] == [
         (str(output), "unchanged")
     ]
@@ -75,97 +75,99 @@ def test_what_is_done_is_known(tmp_path, done):
         RecordingTask("abc.jsonl", "OUT", RecordingOptions()),
     ],
 )
-def test_another_task_is_not_done(tmp_path, done, other):
-    task, _ = done
+def test_another_task_is_not_done(tmp_path, finished_task, other):
+    task, _ = finished_task
     changed = RecordingTask(
         **(vars(other) | {"output": task.output if other.output == "OUT" else other.output})
     )
-    assert again(tmp_path, changed) is None
+    assert look_up(tmp_path, changed) is None
 
 
-def test_a_record_that_changed_or_is_gone_is_made_again(tmp_path, done):
-    task, output = done
+def test_changed_or_missing_record_is_recorded_again(tmp_path, finished_task):
+    task, output = finished_task
     output.write_text("other")
-    assert again(tmp_path, task) is None
+    assert look_up(tmp_path, task) is None
     output.unlink()
-    assert again(tmp_path, task) is None
+    assert look_up(tmp_path, task) is None
 
 
-def test_a_line_that_was_cut_short_counts_for_nothing_and_harms_no_other(tmp_path, done):
-    task, output = done
+def test_incomplete_line_is_ignored(tmp_path, finished_task):
+    task, output = finished_task
     path = tmp_path / RUN_JOURNAL_NAME
     whole = path.read_bytes()
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        assert again(tmp_path, task) is None or length == len(whole) - 1
+        assert look_up(tmp_path, task) is None or length == len(whole) - 1
     path.write_bytes(whole[:20])
-    journalled(tmp_path, RecordingOutcome(task, [described(output)]))
-    assert again(tmp_path, task) is not None
+    write_journal(tmp_path, RecordingOutcome(task, [describe_record(output)]))
+    assert look_up(tmp_path, task) is not None
 
 
-def forged(**members):
+def forge_line(**members):
     return lambda line: json.dumps(line | members)
 
 
-def forged_record(**members):
+def forge_record(**members):
     return lambda line: json.dumps(line | {"records": [line["records"][0] | members]})
 
 
 FORGED = {
-    "no records": forged(records=[]),
-    "records that are none": forged(records=5),
-    "records that are empty": forged(records=[{}]),
-    "nothing as the reason": forged(skipped=None),
-    "records and a reason": forged(skipped="x"),
+    "no records": forge_line(records=[]),
+    "records as a number": forge_line(records=5),
+    "records that are empty": forge_line(records=[{}]),
+    "null as the reason": forge_line(skipped=None),
+    "records and a reason": forge_line(skipped="x"),
     "no agent": lambda line: json.dumps(
         line | {"records": [{k: v for k, v in line["records"][0].items() if k != "agent"}]}
     ),
-    "a drift of numbers": forged_record(drift=[1]),
-    "a drift that counts nothing": forged_record(drift={"types": {"x": "y"}}),
-    "models that are numbers": forged_record(models=[5]),
-    "a number as text": forged_record(bytes="x"),
-    "an output that is no path": forged_record(output="a\0b"),
-    "no output": forged_record(output=None),
-    "a sealed source that was not asked for": forged_record(sealed="abc.acr.source.zip"),
+    "a drift of numbers": forge_record(drift=[1]),
+    "a drift that counts nothing": forge_record(drift={"types": {"x": "y"}}),
+    "models that are numbers": forge_record(models=[5]),
+    "a number as text": forge_record(bytes="x"),
+    "an invalid path as the output": forge_record(output="a\0b"),
+    "no output": forge_record(output=None),
+    "an unrequested sealed source": forge_record(sealed="abc.acr.source.zip"),
     "a depth": lambda _: "[" * 100_000,
     "a long number": lambda line: json.dumps(line).replace("s1", "1" * 5000),
-    "a list as the state": forged(state=["s1"]),
+    "a list as the state": forge_line(state=["s1"]),
     "a list": lambda _: "[]",
 }
 
 
 @pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
-def test_a_line_that_nobody_wrote_so_counts_for_nothing(tmp_path, done, forge):
-    task, _ = done
+def test_forged_line_is_ignored(tmp_path, finished_task, forge):
+    task, _ = finished_task
     path = tmp_path / RUN_JOURNAL_NAME
     line = json.loads(path.read_text())
     path.write_text(forge(line) + "\n")
-    assert again(tmp_path, task) is None
+    assert look_up(tmp_path, task) is None
 
 
-def test_the_record_of_another_is_not_this_ones(tmp_path, done):
-    task, _ = done
+def test_record_of_another_task_does_not_count(tmp_path, finished_task):
+    task, _ = finished_task
     path, other = tmp_path / RUN_JOURNAL_NAME, tmp_path / "other.acr.json"
     other.write_text("{}")
     status = other.stat()
     line = json.loads(path.read_text())
     for named in ("other.acr.json", str(other), "../" + tmp_path.name + "/other.acr.json"):
         path.write_text(
-            forged_record(output=named, seen=[status.st_size, status.st_mtime_ns])(line) + "\n"
+            forge_record(output=named, seen=[status.st_size, status.st_mtime_ns])(line) + "\n"
         )
-        assert again(tmp_path, task) is None
+        assert look_up(tmp_path, task) is None
 
 
-def test_what_failed_is_tried_again(tmp_path):
+def test_failed_task_is_repeated(tmp_path):
     task = RecordingTask("abc.jsonl", str(tmp_path / "abc"), RecordingOptions(), state="s1")
-    journalled(tmp_path, RecordingOutcome(task, errors=[{"error": "x"}]))
-    assert again(tmp_path, task) is None
+    write_journal(tmp_path, RecordingOutcome(task, errors=[{"error": "x"}]))
+    assert look_up(tmp_path, task) is None
 
 
-def test_what_is_no_session_is_not_looked_at_again(tmp_path):
+def test_skipped_file_is_not_read_again(tmp_path):
     task = RecordingTask("notes.txt", str(tmp_path / "notes"), RecordingOptions(), state="s1")
-    journalled(tmp_path, RecordingOutcome(task, errors=[{"error": "x"}], skipped="not a session"))
-    assert again(tmp_path, task).skipped == "not a session"
+    write_journal(
+        tmp_path, RecordingOutcome(task, errors=[{"error": "x"}], skipped="not a session")
+    )
+    assert look_up(tmp_path, task).skipped == "not a session"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_what_is_no_session_is_not_looked_at_again(tmp_path):
     [lambda path: path.symlink_to("precious"), os.mkfifo, Path.mkdir],
     ids=["link", "pipe", "folder"],
 )
-def test_what_is_not_a_file_is_no_journal(tmp_path, put):
+def test_journal_must_be_a_regular_file(tmp_path, put):
     (tmp_path / "precious").write_text("precious")
     put(tmp_path / RUN_JOURNAL_NAME)
     with pytest.raises(UsageError, match="is not a file"):
@@ -181,7 +183,7 @@ def test_what_is_not_a_file_is_no_journal(tmp_path, put):
     assert (tmp_path / "precious").read_text() == "precious"
 
 
-def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path):
+def test_unwritable_journal_does_not_stop_the_run(tmp_path):
     task = RecordingTask("notes.txt", str(tmp_path / "notes"), RecordingOptions(), state="s1")
     journal = RunJournal(tmp_path)
     (tmp_path / RUN_JOURNAL_NAME).symlink_to("elsewhere")

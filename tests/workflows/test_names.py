@@ -34,7 +34,7 @@ def test_record_names_in_a_folder_are_unique(files, sessions, labels, databases)
     joints = NameJoints(names)
     found = [make_record_name(name, ".", "") for name in names]
     for number, name in enumerate(names):
-        # The sessions of a database are known before they are read.
+        # The sessions of a database are listed before they are read.
         found += [
             make_record_name(name, joints.of(name, label if number in databases else None), label)
             for label in labels

@@ -16,7 +16,7 @@ from vacr.files.writing import make_folder_tree
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 
-def names(folder, leave_out=None):
+def list_place_names(folder, leave_out=None):
     return [
         (place.name, place.session)
         for place in walk_places(folder, leave_out)
@@ -24,7 +24,7 @@ def names(folder, leave_out=None):
     ]
 
 
-def passed_over(folder, leave_out=None):
+def list_passed_over(folder, leave_out=None):
     return {
         os.path.relpath(place.path, folder): place.passed_over
         for place in walk_places(folder, leave_out)
@@ -40,19 +40,25 @@ def touch(folder, *paths):
 
 def test_tree_is_walked_in_order(tmp_path):
     touch(tmp_path, "b.jsonl", "a/z.json", "a/y.txt", "c", "a.jsonl")
-    assert names(tmp_path) == [("a/y", None), ("a/z", None), ("a", None), ("b", None), ("c", None)]
+    assert list_place_names(tmp_path) == [
+        ("a/y", None),
+        ("a/z", None),
+        ("a", None),
+        ("b", None),
+        ("c", None),
+    ]
 
 
 def test_files_with_one_stem_keep_their_endings(tmp_path):
     touch(tmp_path, "s.json", "s.jsonl", "t.json")
-    assert names(tmp_path) == [("s.json", None), ("s.jsonl", None), ("t", None)]
+    assert list_place_names(tmp_path) == [("s.json", None), ("s.jsonl", None), ("t", None)]
 
 
 def test_files_with_clashing_names_keep_their_endings(tmp_path):
     touch(
         tmp_path, "a.json", "a.jsonl", "a.json.jsonl", "b", "b.txt.jsonl", "b.txt", "c.json.jsonl"
     )
-    assert [name for name, _ in names(tmp_path)] == [
+    assert [name for name, _ in list_place_names(tmp_path)] == [
         "a.json",
         "a.json.jsonl",
         "a.jsonl",
@@ -73,8 +79,10 @@ def test_files_written_by_vacr_are_passed_over(tmp_path):
         ".vacr-tmp1",
     ]
     touch(tmp_path, *ours, "out/a.jsonl", ".git/a.jsonl", "node_modules/a.jsonl", "own.jsonl")
-    assert names(tmp_path, tmp_path / "out") == [("own", None)]
-    assert passed_over(tmp_path, tmp_path / "out") == dict.fromkeys(ours, "written by vacr") | {
+    assert list_place_names(tmp_path, tmp_path / "out") == [("own", None)]
+    assert list_passed_over(tmp_path, tmp_path / "out") == dict.fromkeys(
+        ours, "written by vacr"
+    ) | {
         "out": "the folder that the records go to",
         ".git": "a folder that is not entered",
         "node_modules": "a folder that is not entered",
@@ -94,7 +102,7 @@ def test_only_side_files_of_real_databases_are_not_places(tmp_path):
         "y.db-wal",
         "z.db-shm",
     )
-    assert [name for name, _ in names(tmp_path)] == [
+    assert [name for name, _ in list_place_names(tmp_path)] == [
         "work-journal",
         "x",
         "y",
@@ -109,7 +117,7 @@ def test_special_files_and_links_are_passed_over(tmp_path):
     (tmp_path / "link.jsonl").symlink_to(CLAUDE)
     (tmp_path / "dangling.jsonl").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe.jsonl")
-    assert names(tmp_path) == [("real/a", None)]
+    assert list_place_names(tmp_path) == [("real/a", None)]
     link = "a link, not followed"
     odd = {
         "loop": link,
@@ -117,28 +125,35 @@ def test_special_files_and_links_are_passed_over(tmp_path):
         "dangling.jsonl": link,
         "pipe.jsonl": "neither a file nor a folder",
     }
-    assert passed_over(tmp_path) == odd
+    assert list_passed_over(tmp_path) == odd
 
 
 def test_folders_are_walked_at_any_depth(deep):
     make_folder_tree(Path(f"{deep}{'/d' * 1200}"))
     Path(f"{deep}{'/d' * 1200}/x.jsonl").write_bytes(b"x")
-    assert names(deep) == [("d/" * 1200 + "x", None)]
+    assert list_place_names(deep) == [("d/" * 1200 + "x", None)]
 
 
 def test_files_next_to_a_file_without_a_session_are_places(tmp_path):
     touch(tmp_path, "a.meta.json", "a.txt", "b.jsonl", "b/tool-results/x.jsonl")
-    assert {name for name, _ in names(tmp_path)} == {"a", "a.meta", "b", "b/tool-results/x"}
+    assert {name for name, _ in list_place_names(tmp_path)} == {
+        "a",
+        "a.meta",
+        "b",
+        "b/tool-results/x",
+    }
 
 
 def test_attached_files_are_not_places(tmp_path):
     shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "p")
-    found = {name for name, _ in names(tmp_path)}
+    found = {name for name, _ in list_place_names(tmp_path)}
     main = "p/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
     assert {main, f"{main}/subagents/agent-a1b2c3d", "p/agent-e4f5a6b"} <= found
     assert not any("tool-results" in name or "meta" in name for name in found)
     touch(tmp_path, f"{main}/tool-results/deeper/x.jsonl")
-    assert {name for name, _ in names(tmp_path)} - found == {f"{main}/tool-results/deeper/x"}
+    assert {name for name, _ in list_place_names(tmp_path)} - found == {
+        f"{main}/tool-results/deeper/x"
+    }
 
 
 def test_storage_folder_yields_its_sessions(tmp_path):
@@ -152,7 +167,7 @@ def test_storage_folder_yields_its_sessions(tmp_path):
 def test_other_files_in_a_storage_folder_are_places(tmp_path):
     shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "storage")
     session = next((tmp_path / "storage").glob("session/*/*.json")).stem
-    before = names(tmp_path)
+    before = list_place_names(tmp_path)
     touch(
         tmp_path,
         "storage/real.jsonl",
@@ -161,12 +176,16 @@ def test_other_files_in_a_storage_folder_are_places(tmp_path):
         "storage/part/x/y.txt",
     )
     added = {"storage/real", "storage/session/x", f"storage/{session}.jsonl", "storage/part/x/y"}
-    assert {name for name, _ in names(tmp_path)} == {name for name, _ in before} | added
+    assert {name for name, _ in list_place_names(tmp_path)} == {name for name, _ in before} | added
 
 
 def test_folder_that_resembles_a_storage_folder_is_walked(tmp_path):
     touch(tmp_path, "p/session/s.jsonl", "p/message/m.txt", "p/real.jsonl")
-    assert names(tmp_path) == [("p/message/m", None), ("p/real", None), ("p/session/s", None)]
+    assert list_place_names(tmp_path) == [
+        ("p/message/m", None),
+        ("p/real", None),
+        ("p/session/s", None),
+    ]
 
 
 def test_database_yields_its_sessions_and_a_damaged_one_itself(tmp_path):
@@ -178,7 +197,11 @@ def test_database_yields_its_sessions_and_a_damaged_one_itself(tmp_path):
     database.commit()
     database.close()
     (tmp_path / "broken.db").write_bytes((tmp_path / "opencode.db").read_bytes()[:600])
-    assert names(tmp_path) == [("broken", None), ("opencode", "ses_1"), ("opencode", "ses_2")]
+    assert list_place_names(tmp_path) == [
+        ("broken", None),
+        ("opencode", "ses_1"),
+        ("opencode", "ses_2"),
+    ]
 
 
 def test_missing_folder_is_an_error(tmp_path):

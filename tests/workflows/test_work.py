@@ -1,6 +1,4 @@
-"""The recording of one place: many sessions take as long as they are many, and one that fails keeps
-no other back.
-"""
+"""Recording one file: the work grows linearly, and a failing session does not stop the others."""
 
 import json
 
@@ -13,8 +11,8 @@ from vacr.workflows.record import RecordingOptions, RecordingTask, record_place
 pytestmark = pytest.mark.component
 
 
-def dump(path, count):
-    """Write a file that holds several sessions."""
+def write_sessions(path, count):
+    """Write a file with several sessions, and return the task to record it."""
     sessions = (
         {"id": f"ses_{number}", "directory": "/a", "projectID": "p"} for number in range(count)
     )
@@ -22,21 +20,23 @@ def dump(path, count):
     return RecordingTask(str(path), str(path.with_suffix("")), RecordingOptions())
 
 
-def test_what_many_sessions_take_grows_with_their_number(tmp_path, monkeypatch):
+def test_work_grows_linearly_with_the_sessions(tmp_path, monkeypatch):
     calls = []
     as_text = format_path
     monkeypatch.setattr(record, "format_path", lambda path: calls.append(path) or as_text(path))
     counts = {}
     for count in (20, 80):
         calls.clear()
-        assert len(record_place(dump(tmp_path / f"{count}.jsonl", count)).records) == count
+        assert (
+            len(record_place(write_sessions(tmp_path / f"{count}.jsonl", count)).records) == count
+        )
         counts[count] = len(calls)
     assert counts[80] <= 5 * counts[20]
 
 
-def test_a_record_that_cannot_be_written_keeps_no_other_back(tmp_path):
+def test_unwritable_record_does_not_stop_the_others(tmp_path):
     (tmp_path / "a.ses_1.acr.json").mkdir()
-    outcome = record_place(dump(tmp_path / "a.jsonl", 3))
+    outcome = record_place(write_sessions(tmp_path / "a.jsonl", 3))
     assert [record["session-id"] for record in outcome.records] == ["ses_0", "ses_2"]
     (error,) = outcome.errors
     assert "a.ses_1.acr.json" in error["error"]
