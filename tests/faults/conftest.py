@@ -29,8 +29,7 @@ def serve():
 
 @pytest.fixture
 def some():
-    """Return a function that chooses from a list: all items in the full form, else a fixed sample.
-    """
+    """Return a function that chooses all items in the full form, else a fixed sample."""
 
     def choose(found, count, seed="6"):
         return (
