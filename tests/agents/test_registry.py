@@ -174,6 +174,11 @@ def test_agents_with_a_borrowed_format_are_not_recognised(line):
         recognise_agent(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
 
 
+def test_document_with_an_empty_history_is_not_a_gemini_session():
+    with pytest.raises(UnreadableInput):
+        recognise_agent(Source((SourcePart("a.traj", b'{"trajectory": [], "history": []}'),)))
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_utf_16_is_reported(encoding):
     mark = "" if encoding == "utf-16" else "\ufeff"

@@ -88,10 +88,7 @@ def _is_gemini_value(value: Any) -> bool:
         return False
     if not GEMINI_EVENT_NAMES.keys().isdisjoint(value) or is_gemini_turn(value):
         return True
-    if any(
-        type(value.get(name)) is list and all(map(is_gemini_turn, value[name]))
-        for name in GEMINI_HISTORY_MEMBERS
-    ):
+    if any(_is_history(value.get(name)) for name in GEMINI_HISTORY_MEMBERS):
         return True
     if type(value.get("messages")) is list:
         return "sessionId" in value and (
