@@ -121,6 +121,19 @@ def test_reader_that_fails_to_load_is_named(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["codex-cli", "parrot"])
+def test_plugin_whose_name_is_taken_is_named(tmp_path, name):
+    install(tmp_path, "aviary", "aviary:Parrot")
+    (tmp_path / "aviary.py").write_text(READER.replace('name = "parrot"', f'name = "{name}"'))
+    install(tmp_path, "parrot", "parrot_reader:Parrot")
+    (tmp_path / "parrot_reader.py").write_text(READER)
+    done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")
+    plugin = "parrot" if name == "parrot" else "aviary"
+    assert done.returncode == 3
+    assert f"the agent plugin '{plugin}' cannot be loaded" in done.stderr
+    assert f"vacr already has an agent named '{name}'" in done.stderr
+
+
 @pytest.mark.parametrize("agent", list(load_agents()))
 def test_a_source_is_recognised_by_content_not_by_name(agent):
     (path,) = EXAMPLES.glob(f"{agent}.*")

@@ -17,7 +17,7 @@ import codecs
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from vacr.agents.agent import Agent, Source
@@ -54,20 +54,27 @@ def load_agents() -> dict[str, Agent]:
     """Return all agents by name: the built-in ones, then agents from other packages.
 
     Raises:
-        UnreadableInput: an agent of another package cannot be loaded.
+        UnreadableInput: an agent of another package cannot be loaded, or its name is taken.
     """
     agents = {name: _load_built_in(name) for name in _BUILT_IN_FOLDERS}
     for point in sorted(entry_points(group=AGENT_ENTRY_POINT_GROUP), key=lambda point: point.name):
         try:
             loaded = point.load()
             agent: Agent = loaded() if isinstance(loaded, type) else loaded
-            agents.setdefault(agent.name, agent)
+            name = agent.name
         except Exception as error:
-            raise UnreadableInput(
-                f"the agent plugin {point.name!r} cannot be loaded: {error}",
-                hint=f"It is {point.value}; update or uninstall its package.",
-            ) from error
+            raise _make_loading_error(point, str(error)) from error
+        if name in agents:
+            raise _make_loading_error(point, f"vacr already has an agent named {name!r}")
+        agents[name] = agent
     return agents
+
+
+def _make_loading_error(point: EntryPoint, reason: str) -> UnreadableInput:
+    return UnreadableInput(
+        f"the agent plugin {point.name!r} cannot be loaded: {reason}",
+        hint=f"It is {point.value}; update or uninstall its package.",
+    )
 
 
 @cache
