@@ -113,6 +113,47 @@ def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_pat
     ]
 
 
+WRITER = """
+from vacr.agents import Agent, SessionBuilder, ToolEffect
+
+class Parrot(Agent):
+    name = "parrot"
+    formats = ("parrot-jsonl",)
+    tools = {"perch": ToolEffect.WRITE}
+
+    def recognises(self, sample):
+        return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
+
+    def read(self, source):
+        session = SessionBuilder("parrot-jsonl", "parrot")
+        session.session_id, session.working_dir = "cage", "/app"
+        arguments = {"path": "/app/a.py", "content": "one\\n"}
+        call = {"type": "tool-call", "name": "perch", "call-id": "c1", "input": arguments}
+        result = {"type": "tool-result", "call-id": "c1", "output": "done"}
+        session.entries += [call, result]
+        yield session.reading(source)
+"""
+
+
+def test_attribution_is_undecided_where_the_agent_is_not_installed(tmp_path):
+    plugin = tmp_path / "plugin"
+    install(plugin, "parrot", "parrot_reader:Parrot")
+    (plugin / "parrot_reader.py").write_text(WRITER)
+    (plugin / "session.txt").write_text('{"squawk": "hello"}\n')
+    assert run(plugin, "key", "generate", "-o", "keys").returncode == 0
+    done = run(plugin, "seal", "session.txt", "--key", "keys/signing.pem", "-o", ".")
+    assert "lines: 1 ai" in done.stdout, done.stderr
+    verify = ("verify", "plugin/session.acr.json", "--trust", "plugin/keys/signing.pub.pem")
+    reason = "cannot recompute the attribution: the agent 'parrot' is not installed here"
+    done = run(tmp_path, *verify)
+    assert (done.returncode, f"? attribution: {reason}" in done.stdout) == (0, True), done.stdout
+    done = run(tmp_path, "attribute", "--check", "plugin/session.acr.json")
+    assert (done.returncode, reason in done.stdout) == (1, True)
+    (tmp_path / "parrot_reader.py").write_text(WRITER)
+    install(tmp_path, "parrot", "parrot_reader:Parrot")
+    assert "✓ attribution: recomputed, identical" in run(tmp_path, *verify).stdout
+
+
 def test_reader_that_fails_to_load_is_named(tmp_path):
     install(tmp_path, "broken", "no_such_module")
     done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from vacr.agents.lift import get_writable_marks as get_writable_marks
     from vacr.agents.lift import is_count as is_count
     from vacr.agents.registry import find_agent as find_agent
+    from vacr.agents.registry import find_missing_agent as find_missing_agent
     from vacr.agents.registry import find_record_agent as find_record_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
     from vacr.agents.registry import load_agents as load_agents
@@ -111,6 +112,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "registry": (
             "find_agent",
+            "find_missing_agent",
             "find_record_agent",
             "find_tool_effect",
             "load_agents",

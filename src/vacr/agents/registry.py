@@ -21,6 +21,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from vacr.agents.agent import Agent, Source
+from vacr.agents.lift import UNKNOWN
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 from vacr.cddl import Schema
 from vacr.errors import NotASession, UnreadableInput, UsageError
@@ -88,7 +89,17 @@ def find_record_agent(record: dict[str, Any]) -> Agent:
 
     If that agent is not installed here, its tools are unknown.
     """
-    return find_agent(str(record["session"].get("agent-meta", {}).get("cli-name", "")))
+    return find_agent(_get_agent_name(record))
+
+
+def find_missing_agent(record: dict[str, Any]) -> str:
+    """Return the name of a record's agent if it is not installed here, or else an empty text."""
+    name = _get_agent_name(record)
+    return "" if name == UNKNOWN or find_agent(name).name else name
+
+
+def _get_agent_name(record: dict[str, Any]) -> str:
+    return str(record["session"].get("agent-meta", {}).get("cli-name", ""))
 
 
 def find_agent(name: str) -> Agent:

@@ -5,7 +5,7 @@ its attribution was made with: the base, and the records that were attributed to
 
     >>> from vacr.attribution.attribute import attribute_records
     >>> from vacr.attribution.check import JointRecords, compare_attribution
-    >>> session = {"session-id": "s", "agent-meta": {"cli-name": "parrot"}, "entries": []}
+    >>> session = {"session-id": "s", "agent-meta": {}, "entries": []}
     >>> (record,) = attribute_records([{"version": "3.0", "session": session}])
     >>> compare_attribution(record, JointRecords([record]), None)[0]
     'holds'
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, cast
 
+from vacr.agents import find_missing_agent
 from vacr.attribution.attribute import ConversationLinks, attribute_records
 from vacr.attribution.replay import BaseFiles
 from vacr.errors import InvalidRecord
@@ -116,6 +117,14 @@ def compare_attribution(
         return ATTRIBUTION_HOLDS, "recomputed, identical"
     if evidence is None and not is_made_by_vacr(record):
         return ATTRIBUTION_UNCHECKABLE, "cannot recompute the attribution: another program made it"
+    missing_agents = sorted(set(filter(None, map(find_missing_agent, together))))
+    if missing_agents:
+        # Without its agent, the effects of a session's tools are unknown.
+        names = ", ".join(map(repr, missing_agents))
+        return (
+            ATTRIBUTION_UNCHECKABLE,
+            f"cannot recompute the attribution: the agent {names} is not installed here",
+        )
     if isinstance(evidence, dict) and any(
         evidence.get(name) != again["vacr"]["attribution"][name] for name in _VERSION_MEMBERS
     ):
