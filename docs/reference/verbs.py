@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -118,4 +119,4 @@ def _help(command: click.Command) -> tuple[str, str]:
     paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", text.strip())]
     return "".join(f"{options.prose(one)}\n\n" for one in paragraphs).rstrip(
         "\n"
-    ) + "\n", inspect.cleandoc(example)
+    ) + "\n", textwrap.dedent(example).strip()

@@ -24,6 +24,7 @@ from typing import IO, cast
 
 from vacr.attribution import BaseFiles
 from vacr.errors import UnreadableInput, UsageError
+from vacr.files import make_absolute
 
 REGULAR_FILE_MODES = ("100644", "100755", "100664")
 
@@ -336,7 +337,7 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
         UnreadableInput: no repository is found.
         UsageError: the file is not in it.
     """
-    full = Path(os.path.abspath(file))  # noqa: PTH100 - a link is not followed
+    full = Path(make_absolute(file))  # A link is not followed.
     if full.is_dir() and not full.is_symlink():
         raise UsageError(f"{file} is a folder", hint="Name a file, or a commit with --commit.")
     if repository is not None:

@@ -119,10 +119,13 @@ def command(
 
     \b
     Example:
-      vacr appraise abc.acr.json.evidence.cbor --policy policy.toml --nonce 1f2e… --record abc.acr.json
-      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem -o result.jwt
-      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem --passport -o passport.json
-    """  # noqa: E501 - a command is one line
+      vacr appraise abc.acr.json.evidence.cbor \\
+        --policy policy.toml --nonce 1f2e… --record abc.acr.json
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
+        --key verifier/signing.pem -o result.jwt
+      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
+        --key verifier/signing.pem --passport -o passport.json
+    """
     voice = (
         Voice("text", quiet=True, verbose=verbose)
         if output == STDIN

@@ -49,10 +49,12 @@ def command() -> None:
     \b
     Example:
       A$ vacr endorse request -o request.cbor
-      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
+      V$ vacr endorse challenge request.cbor --ek-root maker.pem \\
+        -o challenge.cbor --secret secret.cbor
       A$ vacr endorse answer challenge.cbor -o answer.cbor
-      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
-    """  # noqa: E501 - a command is one line
+      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem \\
+        -o laptop.endorsement.cbor
+    """
 
 
 def _tcti_option(function: F) -> F:
@@ -249,8 +251,9 @@ def confirm(
 
     \b
     Example:
-      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
-    """  # noqa: E501 - a command is one line
+      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem \\
+        -o laptop.endorsement.cbor
+    """
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force
     )

@@ -10,7 +10,6 @@ Losses are reported on standard error: members of the record that the format can
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ from vacr.exchange import (
     ExportRequest,
     format_losses,
 )
-from vacr.files import STDIN, hash_pieces, read_bytes
+from vacr.files import STDIN, hash_pieces, is_file, read_bytes
 from vacr.record import encode
 from vacr.viewer import RowFilter
 from vacr.workflows import (
@@ -202,7 +201,8 @@ class _ExportRun:
             [recording.stored_bytes() if recording.stored else encode(recording.record, "json")]
         )
         beside = f"{recording.path}{STATEMENT_SUFFIX}"
-        statement = read_bytes(beside) if recording.stored and os.path.isfile(beside) else None  # noqa: PTH113 - Path raises for a long name
+        has_statement = recording.stored and is_file(beside)
+        statement = read_bytes(beside) if has_statement else None
         document = self.to.export(
             recording.record,
             replace(self.request, digest=name, form=recording.form, statement=statement),

@@ -14,7 +14,6 @@ where an earlier one stopped. Without a path, the user picks a session of this m
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import sys
@@ -44,7 +43,7 @@ from vacr.cli.report import RecordingReport
 from vacr.console import Voice, get_terminal_width, print_message, show_progress, write_bytes
 from vacr.discovery import SessionSummary
 from vacr.errors import UsageError
-from vacr.files import STDIN, remove_leftover_files
+from vacr.files import STDIN, is_folder, path_exists, remove_leftover_files
 from vacr.workflows import (
     RecordingOptions,
     RecordingOutcome,
@@ -177,7 +176,7 @@ def command(
         overwrite=options["overwrite"],
         agent=options["agent"],
         sub_agents=options["sub_agents"],
-        named=tuple(path for path in paths if not os.path.isdir(path)),  # noqa: PTH112 - a user's path
+        named=tuple(path for path in paths if not is_folder(path)),
         digests=voice.json,
         not_in_stores=output is None,
     )
@@ -328,7 +327,7 @@ def _record_folders(
     cluster: str | None,
 ) -> int:
     """Record the sessions in folders, from where an earlier run stopped; return the exit code."""
-    if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112 - a user's path
+    if output is None or output == STDIN or (path_exists(output) and not is_folder(output)):
         raise UsageError(
             "recording a folder writes one file per session", hint="Name a folder: -o DIR/"
         )

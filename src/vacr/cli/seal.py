@@ -13,7 +13,6 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from vacr.cli.register import report_registration
 from vacr.cli.report import RecordingReport
 from vacr.console import Voice, show_progress
 from vacr.errors import UsageError, VacrError
-from vacr.files import STDIN
+from vacr.files import STDIN, is_folder, path_exists
 from vacr.workflows import (
     PlannedSession,
     RecordingOptions,
@@ -106,12 +105,13 @@ def command(
     \b
     Example:
       vacr seal abc.jsonl --key keys/signing.pem --service https://log.example.org -o sealed/
-      vacr seal ~/.codex/sessions --key keys/signing.pem --service https://log.example.org -o sealed/
+      vacr seal ~/.codex/sessions --key keys/signing.pem \\
+        --service https://log.example.org -o sealed/
       vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
-    """  # noqa: E501 - a command is one line
+    """
     voice = Voice(format, quiet, verbose)
-    is_file = os.path.exists(output) and not os.path.isdir(output)  # noqa: PTH110, PTH112 - a user's path
-    if STDIN in (*paths, output) or is_file:
+    is_single_file = path_exists(output) and not is_folder(output)
+    if STDIN in (*paths, output) or is_single_file:
         raise UsageError(
             "seal reads files and writes into a folder, not standard input or one file",
             hint="Name a folder: -o DIR/",
@@ -122,7 +122,7 @@ def command(
         registrar = load_service_settings(**options).registrar(service)
     git_base = load_git_base(base) if base is not None else None
     sealer = Sealer(signing, git_base, registrar, overwrite, voice.notice)
-    named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112 - a user's path
+    named = tuple(path for path in paths if not is_folder(path))
     recording = RecordingOptions(
         seal=seal_source, agent=agent, named=named, not_in_stores=Path(output) == Path()
     )

@@ -73,7 +73,8 @@ def command(
     Example:
       vacr sign abc.acr.json --key keys/signing.pem        writes abc.acr.json.cose
       vacr sign abc.acr.json --key keys/signing.pem --profile attached
-      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem --timestamp https://tsa.example.org/
+      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem \\
+        --timestamp https://tsa.example.org/
     """
     voice = Voice(format, quiet, verbose)
     check_single_output(files, output)

@@ -164,8 +164,9 @@ def command(
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
-      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming --verifier-key verifier.pub.pem
-    """  # noqa: E501 - a command is one line
+      vacr verify abc.acr.json --trust keys/signing.pub.pem \\
+        --require-evidence affirming --verifier-key verifier.pub.pem
+    """
     voice = Voice(format, quiet, verbose)
     evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
     if require_evidence is None and any(evidence_settings):

@@ -46,7 +46,7 @@ from vacr.discovery.session_stores import (
 )
 from vacr.discovery.sessions import list_store_roots, make_part_name
 from vacr.errors import NotASession, UnreadableInput
-from vacr.files import STDIN, format_path, read_bytes
+from vacr.files import STDIN, format_path, is_file, is_folder, join_path, read_bytes
 
 
 @dataclass(frozen=True)
@@ -347,12 +347,12 @@ def _list_pattern_files(
         for session in sorted(sessions, key=str) if "{session}" in pattern else ("",):
             folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")
             # This runs for every file of a large folder, so it avoids the slower Path.
-            place = os.path.join(path.parent, folder)  # noqa: PTH118 - faster
+            place = join_path(path.parent, folder)
             if "*" not in name:
-                file = os.path.join(place, name)  # noqa: PTH118 - faster
-                if os.path.isfile(file):  # noqa: PTH113 - faster
+                file = join_path(place, name)
+                if is_file(file):
                     yield Path(file)
-            elif os.path.isdir(place):  # noqa: PTH112 - faster
+            elif is_folder(place):
                 yield from sorted(file for file in Path(place).glob(name) if file.is_file())
 
 

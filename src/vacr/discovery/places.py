@@ -43,7 +43,7 @@ from vacr.discovery.session_stores import (
 )
 from vacr.discovery.sessions import read_file_ends
 from vacr.errors import UnreadableInput, VacrError
-from vacr.files import describe_file_error
+from vacr.files import describe_file_error, is_folder
 
 NATIVE_FILE_SUFFIXES = (".jsonl", ".json", ".ndjson", ".txt", ".db", ".vscdb", ".sqlite")
 """Endings of native files that a record's name leaves out."""
@@ -94,7 +94,7 @@ def find_places(path: str | Path) -> Iterator[SessionPlace]:
     Raises:
         UnreadableInput: a folder cannot be read.
     """
-    if os.path.isdir(path):  # noqa: PTH112 - false on any error, where Path.is_dir may raise
+    if is_folder(path):
         yield from (place for place in walk_places(Path(path)) if not place.passed_over)
     else:
         yield SessionPlace(str(path), "", in_folder=False)
@@ -134,7 +134,7 @@ def fingerprint_place(place: SessionPlace) -> tuple[str, int]:
     """
     digest = hashlib.sha256()
     size = 0
-    if not place.files and os.path.isdir(place.path):  # noqa: PTH112 - see find_places
+    if not place.files and is_folder(place.path):
         return "", 0
     try:
         for path in place.files or _list_place_files(Path(place.path)):

@@ -58,7 +58,14 @@ from vacr.agents import (
     load_agents,
 )
 from vacr.errors import NotASession, UnreadableInput
-from vacr.files import SqliteSnapshots, describe_file_error, format_path, read_bytes
+from vacr.files import (
+    SqliteSnapshots,
+    describe_file_error,
+    format_path,
+    is_file,
+    is_folder,
+    read_bytes,
+)
 from vacr.model import Record
 
 SQLITE_MAGIC = b"SQLite format 3\0"
@@ -78,8 +85,7 @@ def is_database(path: str | Path) -> bool:
     Raises:
         UnreadableInput: it cannot be read.
     """
-    is_file = os.path.isfile(path)  # noqa: PTH113 - false on any error, where Path.is_file may raise
-    return is_file and read_bytes(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    return is_file(path) and read_bytes(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 class DatabaseFile:
@@ -441,8 +447,7 @@ def _has_sign_file(path: Path, signs: Iterable[str]) -> bool:
 
 
 def _is_real_folder(path: Path) -> bool:
-    # False where permission is denied; Path.is_dir may raise.
-    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - see above
+    return is_folder(path) and not path.is_symlink()
 
 
 def find_session_store(path: Path) -> tuple[FolderStore, str] | None:

@@ -42,7 +42,7 @@ from vacr.discovery.session_stores import (
     is_database,
 )
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.files import describe_file_error, find_home_folder, format_path
+from vacr.files import describe_file_error, find_home_folder, format_path, is_folder
 from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseconds, shorten_title
 
 _HEAD_SIZE = 1 << 17
@@ -182,7 +182,7 @@ class _ErrorCollector:
             self._add(describe_file_error(error), error.filename or path)
         except MemoryError:
             self._add("not enough memory to read it", path)
-        except Exception as error:  # noqa: BLE001 - a bug met in one session must not hide the others
+        except Exception as error:  # noqa: BLE001 - a bug must not hide other sessions
             self._add(f"a bug in vacr: {type(error).__name__}: {error}", path)
 
     def _add(self, message: str, path: str | Path) -> None:
@@ -205,7 +205,7 @@ def _list_agent_sessions(
                 if real_path in seen_paths:
                     continue
                 seen_paths.add(real_path)
-                if os.path.isdir(path):  # noqa: PTH112 - false on any error, where Path.is_dir may raise
+                if is_folder(path):
                     folders[real_path] = path
                     continue
                 project = find_project_folder(path, root, pattern)

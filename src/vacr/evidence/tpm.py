@@ -31,6 +31,7 @@ from pathlib import Path
 from vacr.errors import Unreachable, UsageError
 from vacr.evidence.endorsement import EK_ECC, EK_RSA
 from vacr.evidence.tpm_structures import SignedQuote
+from vacr.files import make_absolute
 
 DEFAULT_PCRS = (0, 1, 2, 3, 4, 5, 6, 7)
 """The registers of the boot: firmware, its configuration, the boot loader, secure boot."""
@@ -212,10 +213,7 @@ class Tpm:
 
 def _make_tcti_absolute(tcti: str) -> str:
     """Make the path in a TCTI absolute, because the programs run in another folder."""
-    return _TCTI_PATH.sub(
-        lambda match: match[1] + os.path.abspath(match[2]),  # noqa: PTH100 - keeps links
-        tcti,
-    )
+    return _TCTI_PATH.sub(lambda match: match[1] + make_absolute(match[2]), tcti)
 
 
 def _strip_padding(der: bytes) -> bytes:

@@ -13,9 +13,16 @@ if TYPE_CHECKING:
     from vacr.files.inputs import find_home_folder as find_home_folder
     from vacr.files.inputs import find_state_folder as find_state_folder
     from vacr.files.inputs import format_path as format_path
+    from vacr.files.inputs import is_absolute as is_absolute
+    from vacr.files.inputs import is_file as is_file
+    from vacr.files.inputs import is_folder as is_folder
+    from vacr.files.inputs import join_path as join_path
+    from vacr.files.inputs import make_absolute as make_absolute
     from vacr.files.inputs import make_state_folder_error as make_state_folder_error
     from vacr.files.inputs import parse_service_address as parse_service_address
+    from vacr.files.inputs import path_exists as path_exists
     from vacr.files.inputs import read_bytes as read_bytes
+    from vacr.files.inputs import walk_files as walk_files
     from vacr.files.sqlite import SqliteSnapshots as SqliteSnapshots
     from vacr.files.writing import OutputFile as OutputFile
     from vacr.files.writing import check_not_input as check_not_input
@@ -44,9 +51,16 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_home_folder",
             "find_state_folder",
             "format_path",
+            "is_absolute",
+            "is_file",
+            "is_folder",
+            "join_path",
+            "make_absolute",
             "make_state_folder_error",
             "parse_service_address",
+            "path_exists",
             "read_bytes",
+            "walk_files",
         ),
         "sqlite": ("SqliteSnapshots",),
         "writing": (

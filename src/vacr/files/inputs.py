@@ -20,7 +20,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,7 +96,7 @@ def _check_not_named_pipe(path: str | Path) -> None:
     Raises:
         UnreadableInput: it is a named pipe in a folder.
     """
-    if not os.path.abspath(path).startswith(_INHERITED_FILE_PREFIXES):  # noqa: PTH100 - needs ".." resolved
+    if not make_absolute(path).startswith(_INHERITED_FILE_PREFIXES):
         hint = "Redirect it to standard input: vacr … - < PIPE."
         raise UnreadableInput("a pipe, not a file", where=str(path), hint=hint)
 
@@ -114,6 +114,52 @@ def format_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+# --- paths, as the user wrote them ---
+#
+# Path drops a leading "./" and a trailing "/", and its methods raise where permission is denied or
+# a name is too long. These functions keep the text of a path, and return False on any error.
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether a path is a folder, or a link to one."""
+    return os.path.isdir(path)
+
+
+def is_file(path: str | Path) -> bool:
+    """Return whether a path is a regular file, or a link to one."""
+    return os.path.isfile(path)
+
+
+def path_exists(path: str | Path) -> bool:
+    """Return whether anything is at a path; a broken link is not."""
+    return os.path.exists(path)
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether a path is absolute; `hook.py`, which has no Path, decides in the same way."""
+    return os.path.isabs(path)
+
+
+def make_absolute(path: str | Path) -> str:
+    """Return the absolute path, with `..` resolved by its text alone: links stay in the path."""
+    return os.path.abspath(path)
+
+
+def join_path(folder: str | Path, name: str) -> str:
+    """Return the path of a name in a folder."""
+    return os.path.join(folder, name)
+
+
+def walk_files(folder: str, on_error: Callable[[OSError], object]) -> Iterator[str]:
+    """Yield the paths of all files in a folder and below it; report folders that cannot be listed.
+
+    Links to folders are not followed.
+    """
+    for parent, _, names in os.walk(folder, onerror=on_error):
+        for name in names:
+            yield join_path(parent, name)
+
+
 # --- the state folder ---
 
 
@@ -127,14 +173,14 @@ def find_state_folder(environment: Mapping[str, str]) -> Path:
         UsageError: the variable has a relative path, or the user has no home folder.
     """
     named = environment.get(STATE_VARIABLE, "")
-    if named and not _is_absolute(named):
+    if named and not is_absolute(named):
         hint = "Hooks run in other folders, and must find the same one."
         raise UsageError(f"{STATE_VARIABLE} must be an absolute path: {named}", hint=hint)
     if named:
         return Path(named)
     state = environment.get("XDG_STATE_HOME", "")
     # The XDG specification says to ignore a path that is not absolute.
-    if _is_absolute(state):
+    if is_absolute(state):
         return Path(state) / "vacr"
     home = find_home_folder(environment)
     if not home:
@@ -146,20 +192,16 @@ def find_state_folder(environment: Mapping[str, str]) -> Path:
 def find_home_folder(environment: Mapping[str, str]) -> str:
     """Return the user's home, from HOME or else from the account, or an empty string."""
     named = environment.get("HOME", "")
-    if _is_absolute(named):
+    if is_absolute(named):
         return named
     if sys.platform == "win32":
-        return os.path.expanduser("~")  # noqa: PTH111 - Path.home raises if there is no home
+        return os.path.expanduser("~")  # Path.home raises if there is no home.
     import pwd
 
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:
         return ""
-
-
-def _is_absolute(path: str) -> bool:
-    return os.path.isabs(path)  # noqa: PTH117 - must decide as hook.py does, which has no Path
 
 
 def make_state_folder_error(folder: Path, error: OSError) -> UnreadableInput:

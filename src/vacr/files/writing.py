@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files.inputs import STDIN
+from vacr.files.inputs import STDIN, path_exists
 
 if sys.platform != "win32":
     import fcntl
@@ -187,7 +187,7 @@ def _create_locked_temporary(folder: Path, unfinished: ExitStack) -> tuple[int, 
         unfinished.callback(os.close, os.dup(handle))
         _lock_file(handle, wait=True)
         # Another process may have removed it as a leftover before it was locked.
-        if os.path.exists(name):  # noqa: PTH110 - false on any error, where Path.exists may raise
+        if path_exists(name):
             return handle, Path(name)
         os.close(handle)
 

@@ -39,7 +39,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError, VacrError
-from vacr.files import make_durable_folder, read_bytes, sync_folder, write_durable_file
+from vacr.files import (
+    make_absolute,
+    make_durable_folder,
+    read_bytes,
+    sync_folder,
+    write_durable_file,
+)
 from vacr.log.keyring import Keyring, LogKeyPair, read_log_descriptions, write_receipt_keys
 from vacr.log.ledger import Ledger
 from vacr.log.storage import Batch, LogDamaged, LogReader, LogStorage, SqliteStorage, StoredHead
@@ -247,8 +253,7 @@ def create_log(path: str, *, origin: str | None = None, database: str | None = N
         UnreadableInput: the folder cannot be written.
         StorageFailed: the database cannot be reached.
     """
-    # Unlike Path.resolve, abspath keeps symbolic links in the path.
-    place = Path(os.path.abspath(path))  # noqa: PTH100 - see above
+    place = Path(make_absolute(path))
     if origin is not None:
         check_log_origin(origin)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):

@@ -62,7 +62,7 @@ _UPSERT_TILE = (
     "UPDATE SET hashes = excluded.hashes"
 )
 _DURABILITY_SETTINGS = {"synchronous_commit": "on", "fsync": "on"}
-_KEEPALIVE_OPTIONS = {
+_KEEPALIVE_OPTIONS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -91,7 +91,7 @@ class PostgresStorage:
         self.where = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
         """The address without user and password, for error messages."""
         with self._translate_errors():
-            self.connection = psycopg.connect(address, autocommit=True, **_KEEPALIVE_OPTIONS)  # type: ignore[arg-type]
+            self.connection = psycopg.connect(address, autocommit=True, **_KEEPALIVE_OPTIONS)
         try:
             with self._translate_errors():
                 self._prepare(create=create, readonly=readonly)

@@ -361,11 +361,9 @@ class SqliteStorage:
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
         """Return (prefix, position in the log) for each leaf hash with one of these prefixes."""
         marks = ",".join("?" * len(prefixes))
+        query = f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})"  # noqa: S608 - of "?"
         with self._translate_errors():
-            return self._fetch_rows(
-                f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})",  # noqa: S608 - marks are "?"
-                prefixes,
-            )
+            return self._fetch_rows(query, prefixes)
 
     def count_rows(self) -> dict[str, int]:
         """Return the number of rows in each table."""

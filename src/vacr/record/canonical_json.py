@@ -113,7 +113,7 @@ def _is_directly_encodable(value: Any) -> bool:
         for item in level:
             kind = type(item)
             if kind is dict:
-                if any([type(key) is not str for key in item]):  # noqa: C419 - faster than a generator
+                if any([type(key) is not str for key in item]):  # noqa: C419 - a list is faster
                     return False
                 inner += [member for member in item.values() if type(member) not in _PLAIN_TYPES]
             elif kind is list:

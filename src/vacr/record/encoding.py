@@ -106,7 +106,7 @@ def _looks_like_json(data: bytes) -> bool:
 # The id of a record, and the program that made it.
 
 
-def assign_record_id(record: Record) -> list[bytes]:
+def assign_record_id(record: Record) -> list[bytes | memoryview]:
     """Set the id of a record that a reader made, and return its canonical JSON in pieces.
 
     In pieces, because a session may be large and joining them would copy it.
@@ -118,9 +118,10 @@ def assign_record_id(record: Record) -> list[bytes]:
     tail = encode_decoded_json(after_id)
     head = encode_decoded_json(before_id)[:-1] + b"," if before_id else b"{"
     digest = hashlib.sha256(head)
-    digest.update(memoryview(tail)[1:])
+    rest = memoryview(tail)[1:]
+    digest.update(rest)
     record["id"] = _make_record_uuid(digest.digest(), record)
-    return [head, b'"id":"', record["id"].encode(), b'",', memoryview(tail)[1:]]  # type: ignore[list-item]
+    return [head, b'"id":"', record["id"].encode(), b'",', rest]
 
 
 def compute_record_id(record: Record) -> str:

@@ -31,6 +31,8 @@ from vacr.errors import InvalidStatement, Unreachable, UnreadableInput, VacrErro
 from vacr.files import (
     describe_file_error,
     find_state_folder,
+    is_absolute,
+    make_absolute,
     read_bytes,
     sync_folder,
     write_file_atomically,
@@ -130,7 +132,7 @@ class Outbox:
         """
         item = OutboxItem(
             service.rstrip("/"),
-            _make_path_absolute(statement),
+            make_absolute(statement),
             compute_entry_digest(data),
             f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         )
@@ -172,7 +174,7 @@ class Outbox:
             UnreadableInput: the folder cannot be used.
         """
         item = OutboxItem(
-            service.rstrip("/"), _make_path_absolute(statement), compute_entry_digest(data), ""
+            service.rstrip("/"), make_absolute(statement), compute_entry_digest(data), ""
         )
         if not self.path(item).exists():
             return
@@ -214,10 +216,6 @@ class Outbox:
             os.close(handle)
 
 
-def _make_path_absolute(path: str) -> str:
-    return os.path.abspath(path)  # noqa: PTH100 - does not resolve symbolic links
-
-
 def _read_outbox_item(path: Path) -> OutboxItem:
     """Read an item.
 
@@ -235,7 +233,7 @@ def _read_outbox_item(path: Path) -> OutboxItem:
     # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
         raise UnreadableInput("it belongs to another user")
-    if not os.path.isabs(value["statement"]):  # noqa: PTH117 - the path as it was written
+    if not is_absolute(value["statement"]):
         raise UnreadableInput("the path of its statement is not absolute")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))
 

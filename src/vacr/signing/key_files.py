@@ -43,7 +43,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.files import describe_file_error, read_bytes
+from vacr.files import describe_file_error, is_folder, join_path, path_exists, read_bytes
 from vacr.signing.cose import (
     ALG_ED25519,
     ALG_EDDSA,
@@ -212,16 +212,15 @@ def read_log_keys(name: str) -> list[PublicKey]:
         Unreachable: the file cannot be read.
         UnreadableInput: it holds no key.
     """
-    is_folder = os.path.isdir(name)  # noqa: PTH112 - the path as the user wrote it
-    path = os.path.join(name, RECEIPT_KEYS_FILE) if is_folder else name  # noqa: PTH118 - the same
+    is_log_folder = is_folder(name)
+    path = join_path(name, RECEIPT_KEYS_FILE) if is_log_folder else name
     try:
         return parse_public_keys(read_trust_file(path))
     except Unreachable as error:
-        hint = "This is not the folder of a log." if is_folder else _LOG_KEYS_HINT
-        exists = os.path.exists(path)  # noqa: PTH110 - the path as the user wrote it
-        raise Unreachable(
-            error.message, where=error.where, hint=error.hint if exists else hint
-        ) from error
+        hint = "This is not the folder of a log." if is_log_folder else _LOG_KEYS_HINT
+        if path_exists(path):
+            hint = error.hint
+        raise Unreachable(error.message, where=error.where, hint=hint) from error
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=path, hint=_LOG_KEYS_HINT) from error
 

@@ -35,7 +35,7 @@ from vacr.discovery import (
     strip_native_suffix,
 )
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
-from vacr.files import STDIN, read_bytes
+from vacr.files import STDIN, is_folder, read_bytes
 from vacr.record import (
     RecordEncoding,
     assign_record_id,
@@ -106,7 +106,7 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
         UnreadableInput: the path itself cannot be read, or is of an unknown kind.
         InvalidRecord: the record is invalid, or was modified.
     """
-    if not os.path.isdir(path):  # noqa: PTH112 - Path would normalise what a user typed
+    if not is_folder(path):
         yield from _read_input_file(path, changed=changed)
         return
     for file in sorted(

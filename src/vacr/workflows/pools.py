@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import Unreachable, UsageError
-from vacr.files import discard_unfinished_files
+from vacr.files import discard_unfinished_files, is_folder
 from vacr.version import __version__
 
 _CONNECT_TIMEOUT_SECONDS = 10
@@ -225,4 +225,4 @@ class DaskCluster:
 
 def _inspect_worker(folders: list[str]) -> tuple[str, list[str]]:
     """Return, on a worker, its version and the folders that it does not see."""
-    return __version__, [folder for folder in folders if not os.path.isdir(folder)]  # noqa: PTH112 - a path of another machine
+    return __version__, [folder for folder in folders if not is_folder(folder)]

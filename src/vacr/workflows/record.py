@@ -249,7 +249,7 @@ def _record_session(
 
 def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
     record = session.reading.record
-    pieces: RecordPieces = list(assign_record_id(record))
+    pieces = assign_record_id(record)
     return [encode(record, "cbor")] if options.cbor else pieces
 
 

@@ -38,7 +38,10 @@ from vacr.files import (
     check_not_input,
     describe_file_error,
     has_same_bytes,
+    is_file,
+    is_folder,
     read_bytes,
+    walk_files,
     write_file_atomically,
 )
 from vacr.record import RecordEncoding, detect_and_decode
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 
 STATEMENT_SUFFIX = ".cose"
 RECORD_SUFFIXES = (".acr.json", ".acr.cbor")
-_SIZE_UNITS = ("B", "kB", "MB", "GB")
+_SIZE_UNITS = ("kB", "MB", "GB")
 _UNIT_FACTOR = 1000
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -80,15 +83,11 @@ def find_statement_pairs(path: str) -> Iterator[StatementPair]:
     Raises:
         UnreadableInput: the folder cannot be listed.
     """
-    if not os.path.isdir(path):  # noqa: PTH112 - a user's path
+    if not is_folder(path):
         yield _find_statement_pair(path)
         return
     failed: list[OSError] = []
-    names = {
-        os.path.join(folder, name)  # noqa: PTH118 - a user's path
-        for folder, _, files in os.walk(path, onerror=failed.append)
-        for name in files
-    }
+    names = set(walk_files(path, failed.append))
     if failed:
         raise UnreadableInput(describe_file_error(failed[0]), where=str(failed[0].filename))
     for name in sorted(names):
@@ -105,8 +104,7 @@ def _find_statement_pair(path: str) -> StatementPair:
         return StatementPair(path, file if Path(file).exists() else None)
     # `vacr sign` writes the statement of a native session into the current folder.
     candidates = (path + STATEMENT_SUFFIX, Path(path).name + STATEMENT_SUFFIX)
-    # Path.is_file raises if the name and the ending together are too long.
-    statement = next((name for name in candidates if os.path.isfile(name)), None)  # noqa: PTH113 - see above
+    statement = next((name for name in candidates if is_file(name)), None)
     return StatementPair(statement, path)
 
 
@@ -138,7 +136,7 @@ def is_output_folder(output: str | None) -> bool:
         return True
     if output == STDIN:
         return False
-    return output.endswith("/") or os.path.isdir(output)  # noqa: PTH112 - Path drops the slash
+    return output.endswith("/") or is_folder(output)
 
 
 def check_single_output(files: Sequence[str], output: str | None) -> None:
@@ -198,12 +196,12 @@ def format_size(count: int) -> str:
     """Return a number of bytes with the unit that a person would use."""
     if count < _UNIT_FACTOR:
         return f"{count} B"
-    value, unit = float(count), "B"
-    for unit in _SIZE_UNITS:  # noqa: B007 - the unit that was reached is used below
-        if value < _UNIT_FACTOR:
-            break
+    value = float(count)
+    for unit in _SIZE_UNITS:
         value /= _UNIT_FACTOR
-    return f"{value:.1f} {unit}"
+        if value < _UNIT_FACTOR:
+            return f"{value:.1f} {unit}"
+    return f"{value:.1f} {_SIZE_UNITS[-1]}"
 
 
 def format_count(count: int, noun: str) -> str:

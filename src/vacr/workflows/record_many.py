@@ -52,7 +52,15 @@ from vacr.discovery import (
     walk_places,
 )
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files import STDIN, describe_file_error, format_path, make_folder_tree
+from vacr.files import (
+    STDIN,
+    describe_file_error,
+    format_path,
+    is_folder,
+    join_path,
+    make_absolute,
+    make_folder_tree,
+)
 from vacr.version import __version__
 from vacr.workflows.pools import (
     PROCESS_START_ERRORS,
@@ -131,12 +139,11 @@ def plan_file_task(
         name = Path(chosen).name
         output = Path(chosen).with_name(name.removesuffix(Path(name).suffix).removesuffix(".acr"))
         return RecordingTask(path, str(output), options, chosen, session)
-    name = (
-        session
-        if session and os.path.isdir(path)  # noqa: PTH112 - a user's path
-        else strip_native_suffix("stdin" if path == STDIN else Path(path).name)
-    )
-    return RecordingTask(path, os.path.join(folder, name), options, session=session)  # noqa: PTH118 - a user's path
+    if session and is_folder(path):
+        name = session
+    else:
+        name = strip_native_suffix("stdin" if path == STDIN else Path(path).name)
+    return RecordingTask(path, join_path(folder, name), options, session=session)
 
 
 def assign_output_folders(
@@ -149,7 +156,7 @@ def assign_output_folders(
     """
     if len(folders) == 1 and not files:
         return [(folders[0], output)]
-    names = [os.path.basename(os.path.realpath(folder)) for folder in folders]  # noqa: PTH119 - a user's path
+    names = [Path(os.path.realpath(folder)).name for folder in folders]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
@@ -266,7 +273,7 @@ class RecordingRun:
                     lost += batch
                 except CancelledError:
                     lost += [] if self.stopping else batch
-                except Exception:  # noqa: BLE001 - a cluster may raise anything for a dead worker
+                except Exception:  # noqa: BLE001 - clusters raise anything for dead workers
                     lost += batch
 
     def _submit(self, pool: Executor, batch: list[RecordingTask]) -> list[RecordingTask]:
@@ -337,7 +344,7 @@ class RecordingRun:
                     task,
                     "the process that read it was killed, possibly for lack of memory",
                 )
-            except Exception as error:  # noqa: BLE001 - a cluster may raise anything for a dead worker
+            except Exception as error:  # noqa: BLE001 - clusters raise anything for dead workers
                 return _make_failed_outcome(task, f"{type(error).__name__}: {error}")
 
 
@@ -408,7 +415,7 @@ class RunJournal:
         for record in entry["records"]:
             for member in _FILE_MEMBERS:
                 if record[member] is not None:
-                    record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - Path would normalise it
+                    record[member] = join_path(self._folder, record[member])
         if not all(
             _is_drift_table(record.get("drift"))
             and _is_record_of_task(task, record)
@@ -440,7 +447,10 @@ class RunJournal:
         try:
             if self._file is None:
                 make_folder_tree(self._path.parent)
-                self._file = open(self._path, "ab", buffering=0, opener=_open_journal)  # noqa: SIM115 - `close` closes it
+                # The method `close` closes it.
+                self._file = open(  # noqa: SIM115 - see above
+                    self._path, "ab", buffering=0, opener=_open_journal
+                )
                 if self._file.tell() and not self._ends_in_newline():
                     self._file.write(b"\n")
             text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
@@ -457,7 +467,7 @@ class RunJournal:
     def _key(self, task: RecordingTask) -> str:
         """Name a task and its options; paths are relative, because the folder may move."""
         options = task.options
-        source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs too much
+        source = make_absolute(task.path)  # Resolving links costs too much.
         place = os.path.relpath(task.output, self._folder)
         return json.dumps(
             [source, task.session, place, options.suffix, options.seal, options.agent, __version__]
@@ -520,7 +530,7 @@ def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
         return False
     for label in ("", record["session-id"], task.session or ""):
         file_name = f"{make_record_name(name, task.joint, label)}{task.options.suffix}"
-        if record["output"] == format_path(os.path.join(folder, file_name)):  # noqa: PTH118 - Path would normalise it
+        if record["output"] == format_path(join_path(folder, file_name)):
             return True
     return False
 

@@ -276,7 +276,10 @@ def plan_sealing(
             report(RecordingOutcome(task, skipped=task.passed_over))
             continue
         opened: list[tuple[Path, OpenedSession]] = []
-        outcome = read_place(task, lambda path, session: opened.append((path, session)))  # noqa: B023 - called at once
+        outcome = read_place(
+            task,
+            lambda path, session: opened.append((path, session)),  # noqa: B023 - called at once
+        )
         for (path, session), described in zip(opened, outcome.records, strict=True):
             if format_path(str(path)) != str(path):
                 _add_unnameable(outcome, described["source"])

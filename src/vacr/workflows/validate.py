@@ -16,7 +16,6 @@ contain a valid one.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +23,7 @@ from typing import Any
 from vacr.agents import validate_record
 from vacr.cddl import CddlError, Finding, Schema, compile_cddl
 from vacr.errors import InvalidRecord, InvalidSchema, UnreadableInput, UsageError, VacrError
-from vacr.files import describe_file_error, read_bytes
+from vacr.files import describe_file_error, is_folder, read_bytes, walk_files
 from vacr.record import (
     MAX_SEMANTIC_FINDINGS,
     RecordEncoding,
@@ -107,16 +106,12 @@ class FileVerdict:
 
 def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterator[FileVerdict]:
     """Check a file, or all records in a folder; report folders that cannot be listed."""
-    if not os.path.isdir(path):  # noqa: PTH112 - a user's path
+    if not is_folder(path):
         yield _validate_file(path, rule, schema)
         return
     failed: list[OSError] = []
-    names = [
-        os.path.join(folder, name)  # noqa: PTH118 - a user's path
-        for folder, _, names in os.walk(path, onerror=failed.append)
-        for name in names
-    ]
-    records = sorted(name for name in names if name.endswith(_CHECKED_SUFFIXES))
+    files = walk_files(path, failed.append)
+    records = sorted(file for file in files if file.endswith(_CHECKED_SUFFIXES))
     for record in records:
         yield _validate_file(record, rule, schema)
     for error in failed:

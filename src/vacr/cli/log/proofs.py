@@ -168,8 +168,9 @@ def verify_command(
     \b
     Example:
       vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
-      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer checkpoint
-    """  # noqa: E501 - a command is one line
+      vacr log verify grown.receipt.cose --log-key receipt-keys.pem \\
+        --older checkpoint.old --newer checkpoint
+    """
     voice = Voice(format, quiet, verbose)
     data = read_bytes(receipt, _MAX_INPUT_BYTES)
     known = [key for name in log_key for key in read_log_keys(name)]
