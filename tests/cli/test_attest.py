@@ -276,7 +276,7 @@ def test_malformed_evidence_gets_no_verdict(ready, attest, appraise):
         "random": (hashlib.sha512(b"random").digest(), "not CBOR"),
         "cut": (whole[:-1], "not CBOR"),
         "longer": (whole + b"x", "not CBOR"),
-        "json": (b'{"a": 1}', "neither a record nor a tag nor a collection"),
+        "json": (b'{"a": 1}', "neither a CMW record nor a tag nor a collection"),
         "text": (b"Some words.\n", "not a wrapped message (CMW)"),
         "token": (b"eyJ.x.y", "a part of the JWT"),
         "record": ((ready / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),

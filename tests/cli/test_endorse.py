@@ -66,7 +66,7 @@ def test_secret_is_private_and_never_overwritten(vacr, folder):
 def test_wrong_answer_is_not_endorsed(vacr, folder):
     confirm = ("--secret", "kept.cbor", "--key", "keys/signing.pem", "-o", "endorsement.cbor")
     done = vacr("endorse", "confirm", "wrong.cbor", *confirm)
-    assert (done.returncode, "not in that TPM" in done.err) == (1, True)
+    assert (done.returncode, "not in the TPM of the request" in done.err) == (1, True)
     assert not (folder / "endorsement.cbor").exists()
     assert vacr("endorse", "confirm", "answer.cbor", *confirm).returncode == 0
     again = vacr("endorse", "confirm", "answer.cbor", *confirm)

@@ -59,7 +59,7 @@ def test_passport_serves_both_kinds_of_relying_parties(vacr, ready, attest, appr
             True,
         )
         done = vacr("verify", "s.acr.json", *TRUST, *options, "--require-hardware")
-        assert (done.returncode, "no hardware vouches for it" in done.err) == (1, True)
+        assert (done.returncode, "no hardware vouches for the evidence" in done.err) == (1, True)
     done, said = appraise(*KEY, evidence=f"s.acr.json.passport.{form}")
     assert (done.returncode, said["result"]) == (0, "s.acr.json.result.cbor")
     shown = json.loads(vacr("inspect", f"s.acr.json.passport.{form}", "--format", "json").out)[

@@ -563,7 +563,8 @@ def test_command_reports_growth_and_misbehaviour(watched_log, folder, server, tm
     done = vacr(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        f"{ORIGIN}: consistent: 301 entries, first check; its key from now on: {watched_log.vkey}\n"
+        f"{ORIGIN}: consistent: 301 entries, first check; the log's key from now on: "
+        f"{watched_log.vkey}\n"
     )
     assert (
         vacr(*arguments, cwd=tmp_path).stdout == f"{ORIGIN}: consistent: 301 entries, unchanged\n"
@@ -646,7 +647,7 @@ def test_monitor_repeats_its_check(watched_log, folder, server, tmp_path):
         "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
     )
     try:
-        assert "first check; its key from now on: " in process.stdout.readline()
+        assert "first check; the log's key from now on: " in process.stdout.readline()
         watched_log.add(1)
         watched_log.publish()
         while "302 entries" not in (line := process.stdout.readline()):

@@ -120,7 +120,7 @@ class Audit:
         return self.verdict == AUDIT_UNVERIFIED or policy == self.verdict == AUDIT_UNKNOWN
 
     def build_document(self) -> dict[str, Any]:
-        """Describe the audit for programs."""
+        """Return the audit for JSON output."""
         return {
             "verdict": self.verdict,
             "records": self.records,

@@ -132,7 +132,7 @@ class InputKeys:
         # receipt would be required.
         if text and not files and name != TRUST_INPUT:
             raise Unreachable(
-                f"no key of {name} is in the base commit", hint="; ".join(self.remarks)
+                f"no key of the input {name} is in the base commit", hint="; ".join(self.remarks)
             )
         return files
 

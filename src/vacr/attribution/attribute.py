@@ -266,7 +266,7 @@ def _build_ranges(
 
 
 def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
-    """Return whether the place of a run of lines is certain."""
+    """Return whether the line numbers of a run of lines are certain."""
     return run.fresh and not tracked.is_doubtful
 
 
@@ -336,7 +336,11 @@ def _build_file_proof(
 
 
 def _get_exact_text(tracked: TrackedFile) -> str | None:
-    """Return the text of a file if every byte is known; hosts replace bytes that are not UTF-8."""
+    """Return the text of a file if every byte is known, or else `None`.
+
+    Hosts replace bytes that are not UTF-8. So a replacement character that no agent wrote means
+    that the bytes are unknown, unless the text is known to be exact.
+    """
     text = tracked.text
     if text is None or "\ufffd" not in text or tracked.file.exact:
         return text
@@ -389,7 +393,7 @@ def _is_changed_without_call(
 
 
 def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield what each applied call wrote, in the order of time."""
+    """Yield a description of the lines that each applied call wrote, in the order of time."""
     for change in replay.history:
         yield {
             "call-id": change.call.call_id,

@@ -73,7 +73,7 @@ class JointRecords:
     def recompute(
         self, together: list[dict[str, Any]], base: BaseFiles | None, links: ConversationLinks
     ) -> list[dict[str, Any]]:
-        """Return some of the records, attributed again."""
+        """Attribute some of the records again, and return them with the new attribution."""
         identities = [id(record) for record in together]
         for records, its_base, its_links, attributed in self._recomputed:
             same_records = [id(record) for record in records] == identities
@@ -94,7 +94,10 @@ def _is_equal_record(record: dict[str, Any], other: dict[str, Any]) -> bool:
 def compare_attribution(
     record: dict[str, Any], joint: JointRecords, base: BaseFiles | None
 ) -> tuple[str, str]:
-    """Recompute the attribution of a record; return the outcome, and a sentence about it."""
+    """Recompute the attribution of a record, and compare it with the one in the record.
+
+    Return the outcome, and a sentence about it.
+    """
     record, others = joint.find_with_others(record)
     inputs = _get_attribution_inputs(record)
     revision = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
@@ -182,7 +185,7 @@ def _find_joint_records(
 ) -> list[dict[str, Any]] | None:
     """Return the records that were attributed together with one, and itself, in their order.
 
-    Return nothing where some of them are missing.
+    Return `None` if some of them are missing.
     """
     names = _get_attribution_inputs(record).get("records")
     if not names or not isinstance(names, list):

@@ -112,7 +112,7 @@ class FileState:
         return not self.chunks and self.length is None
 
     def get_line(self, number: int) -> str | None:
-        """Return a line by its number, if it is known."""
+        """Return a line by its number, or `None` if it is unknown."""
         for chunk in self.chunks:
             if chunk.first <= number < chunk.next:
                 return chunk.lines[number - chunk.first]
@@ -171,7 +171,10 @@ class FileState:
         self.chunks = joined
 
     def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
-        """Apply a hunk at a line number; return nothing where the lines there are unknown."""
+        """Apply a hunk at a line number, and return the ranges of the added lines.
+
+        Return `None` if the lines there are unknown.
+        """
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
             signed = [self.convert_line_ends(line) for line in signed]
@@ -405,7 +408,7 @@ _MAX_MISSING_EMPTY_LINES = 20
 
 
 def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | None:
-    """Return an observation with its certain place, or nothing while its place is uncertain."""
+    """Return an observation with its certain place, or `None` while its place is uncertain."""
     if look.least and not _is_known_to_reach(file, look.least):
         return None
     if not look.slack:

@@ -60,7 +60,10 @@ NoticeHunk = tuple[int, list[str]]
 
 
 def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
-    """Apply edits in order; return nothing when the first of them has no certain place."""
+    """Apply edits in order, and return the ranges of the lines they wrote.
+
+    Return `None` if the first of them has no certain place.
+    """
     if len(edits) > 1:
         return _apply_edit_sequence(file, edits, maker)
     plan = _plan_edit(file, edits[0]) if edits else None
@@ -91,7 +94,11 @@ def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Ch
 
 
 def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
-    """Apply several edits: to the whole text as one change, or else where each is found."""
+    """Apply several edits: to the whole text as one change, or else where each is found.
+
+    Return the ranges of the lines they wrote, or `None` if none was applied. In a whole text, all
+    of them apply or none; otherwise, the first one without a certain place ends the sequence.
+    """
     text = file.text
     if text is not None:
         for edit in edits:
@@ -124,7 +131,10 @@ def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
 
 
 def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
-    """Find the places that an edit replaces, and give the edit the line ends of the file."""
+    """Find the places that an edit replaces, and give the edit the line ends of the file.
+
+    Return `None` if the place is not certain.
+    """
     if not edit.old:
         return (edit, []) if not file.chunks else None
     for spelled in (
@@ -173,7 +183,10 @@ def _rewrite_hits(
 def place_shown_edit(
     file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
 ) -> LineRanges | None:
-    """Apply an edit at the place that the numbered lines of its result show."""
+    """Apply an edit at the place that the numbered lines of its result show.
+
+    Return the ranges of the lines it wrote, or `None` if they do not show the place.
+    """
     for look in seen:
         text = "".join(look.lines)
         for edit in edits:
@@ -224,7 +237,10 @@ def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
 def apply_recorded_hunks(
     file: FileState, hunks: Sequence[Hunk], maker: int, outside: int
 ) -> LineRanges | None:
-    """Apply hunks at the places that the host recorded."""
+    """Apply hunks at the places that the host recorded.
+
+    Return the ranges of the added lines, or `None` if a hunk cannot be applied.
+    """
     written: LineRanges = []
     for hunk in hunks:
         file.observe(max(hunk.new_first, 1), hunk.before(), outside)
@@ -295,7 +311,10 @@ def _replace_space_pairs(pairs: re.Match[str]) -> str:
 
 
 def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -> LineRanges | None:
-    """Apply the hunks of a patch, each after the one before; return nothing if one has no place."""
+    """Apply the hunks of a patch, each after the one before.
+
+    Return the ranges of the added lines, or `None` if a hunk has no certain place.
+    """
     places, after = [], 1
     for part in parts:
         place = _find_hunk_place(file, part, after)
@@ -343,7 +362,10 @@ def _get_line_end(chunk: Chunk, at: int) -> str:
 def _find_hunk_place(
     file: FileState, part: PatchHunk, after: int
 ) -> tuple[Chunk, int, list[str], list[str]] | None:
-    """Find where a hunk applies; return the chunk, the index, the old lines and the new lines."""
+    """Find where a hunk applies, or return `None` if the known lines do not show it.
+
+    Return the chunk, the index of the line in it, the old lines and the new lines.
+    """
     for chunk in file.chunks:
         if chunk.next < after:
             continue
@@ -420,7 +442,10 @@ def place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator
 def _find_hunk_end(
     old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is_last: bool
 ) -> int | None:
-    """Return where a hunk ends in the old lines: after its last context lines, or with the file."""
+    """Return where a hunk ends in the old lines: after its last context lines, or with the file.
+
+    Return `None` if that is uncertain.
+    """
     around = list(shown[-_NOTICE_CONTEXT_LINES:])
     stops = [
         stop

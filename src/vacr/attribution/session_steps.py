@@ -156,7 +156,7 @@ class _SessionWalk:
         self._stated_folders[self.chain] = folder
 
     def begin_call(self, pointer: str, entry: dict[str, Any]) -> ToolCall | None:
-        """Open a call; return it at once where its agent never records results."""
+        """Open a call. Return it at once if its agent never records results, or else `None`."""
         call_id = entry.get("call-id")
         name = get_entry_name(entry, pointer)
         call = self._build_call(str(entry.get("name", "")), entry.get("input"), name, call_id)
@@ -191,7 +191,7 @@ class _SessionWalk:
     def end_call(
         self, pointer: str, entry: dict[str, Any], parents: ParentEntries
     ) -> ToolCall | None:
-        """Return the call that a result ends, or nothing where no call is open for it."""
+        """Return the call that a result ends, or `None` if no call is open for it."""
         call_id = entry.get("call-id")
         call = self.open_calls.pop(call_id, None) if isinstance(call_id, str) else None
         if call is None:
@@ -374,7 +374,10 @@ def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
 
 
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
-    """Return the last commit that a session made or showed, with its full hash if that is shown."""
+    """Return the last commit that a session made or showed, or `None` if there is none.
+
+    The hash is complete if the session shows all of it.
+    """
     newest: str | None = None
     full_hashes: dict[str, str] = {}
     for step in steps:

@@ -128,7 +128,7 @@ class AbnfGrammar:
         self._check_no_left_recursion(used)
 
     def matches(self, text: Sequence[int]) -> bool:
-        """Return whether the whole sequence of characters or bytes matches.
+        """Return whether a whole sequence of characters or bytes matches the grammar.
 
         Raises:
             WorkLimitError: when the grammar has too many readings of this text.

@@ -231,7 +231,7 @@ def matches_bits(test: Predicate, value: Any) -> bool:
 
 
 def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether a string matches as characters; bytes are decoded as UTF-8."""
+    """Return whether the characters of a string match a grammar; bytes are decoded as UTF-8."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -241,7 +241,7 @@ def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
 
 
 def matches_abnfb(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether a string matches as bytes."""
+    """Return whether the bytes of a string match a grammar."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
     return isinstance(value, bytes) and grammar.matches(value)

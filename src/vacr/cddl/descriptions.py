@@ -59,7 +59,7 @@ class Finding:
     """The type that should be there, in the notation of CDDL."""
 
     def text(self) -> str:
-        """Return the finding as one line."""
+        """Return the finding as one line of text."""
         pointer = _escape_unprintable(self.pointer) or "(root)"
         return f"{pointer}: {self.rule}: {self.found}, expected {self.expected}"
 

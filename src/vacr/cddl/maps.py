@@ -135,7 +135,7 @@ def expand_map_group(group: GroupNode) -> list[MemberList]:
 def find_discriminator(
     maps: Sequence[MapType],
 ) -> tuple[str, dict[str, list[MapType]], list[MapType]] | None:
-    """Find the literal member that distinguishes maps, such as `type: "user"`.
+    """Find the literal member that distinguishes maps, such as `type: "user"`; `None` without one.
 
     Returns its key, the maps that each of its values allows, and the maps without it.
     """

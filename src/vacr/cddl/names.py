@@ -103,7 +103,7 @@ class RuleTable:
     outer: RuleTable | None = None
 
     def find(self, name: str) -> RuleDefinition | None:
-        """Look a name up here, then in the outer table."""
+        """Return the definition of a name, here or else in the outer table; `None` without one."""
         if name.startswith(_PRELUDE_PREFIX):
             return self.outer.find(name.removeprefix(_PRELUDE_PREFIX)) if self.outer else None
         definition = self.definitions.get(name)
@@ -194,7 +194,7 @@ class RuleLookup:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
     def find_definition(self, name: NameSyntax, scope: NameScope) -> RuleDefinition | None:
-        """Find the definition a name stands for; a socket may have none.
+        """Return the definition that a name stands for, or `None` for a socket without one.
 
         Raises:
             CddlError: when another name has none, or the number of arguments is wrong.

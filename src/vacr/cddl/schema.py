@@ -100,7 +100,7 @@ class Schema:
         return self.rules[0]
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
-        """Return the checker of a rule, of a type expression (`[* entry]`), or of the root.
+        """Return the checker of a rule, of a type expression (`[* entry]`), or of the first rule.
 
         With `json` there is one kind of number: an integral one is an integer however it is
         written, and an integer is a floating-point number too.

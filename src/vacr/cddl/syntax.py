@@ -197,7 +197,10 @@ def parse_type(source: CddlSource) -> TypeSyntax:
 
 
 def unwrap_single_entry(group: GroupSyntax) -> TypeSyntax | GroupSyntax | None:
-    """Return the value of a group of one plain entry: such a group is a value in parentheses."""
+    """Return the value of a group of one plain entry, or `None` for other groups.
+
+    Such a group is a value in parentheses.
+    """
     match group.alternatives:
         case [[entry]] if entry.is_plain:
             return entry.value

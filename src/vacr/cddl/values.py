@@ -82,7 +82,10 @@ def has_only_text_keys(members: dict[Any, Any]) -> bool:
 
 
 def get_tag(value: Any) -> tuple[int, Any] | None:
-    """Return number and content of a tag; an integer past 64 bits is one (RFC 8949, 3.4.3)."""
+    """Return the number and the content of a tag, or `None` if a value is not a tag.
+
+    An integer past 64 bits is a tag, too (RFC 8949, section 3.4.3).
+    """
     if value.__class__ is int:
         if value > LARGEST_UINT:
             return BIGNUM_TAG, _encode_magnitude(value)
@@ -94,7 +97,9 @@ def get_tag(value: Any) -> tuple[int, Any] | None:
 
 
 def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
-    """Return any integer of the right sign as tag 2 or 3, where a schema asks for that tag.
+    """Return an integer of the right sign as tag 2 or 3, where a schema asks for that tag.
+
+    Return a tag unchanged, and `None` for any other value.
 
     Decoding makes a plain integer of a small bignum, and the two are the same number (RFC 8949
     section 3.4.3).
@@ -117,7 +122,7 @@ def is_undefined(value: Any) -> bool:
 
 
 def get_simple_number(value: Any) -> int | None:
-    """Return the number of a simple value (RFC 8949 section 3.3)."""
+    """Return the number of a simple value (RFC 8949 section 3.3), or `None` for other values."""
     if isinstance(value, bool):
         return SIMPLE_TRUE if value else SIMPLE_FALSE
     if value is None:
@@ -161,7 +166,10 @@ def as_float(value: Any) -> Any:
 
 
 def get_head_argument(value: Any, major: int) -> int | None:
-    """Return the additional information in the shortest head of a value of this major type."""
+    """Return the additional information in the shortest head of a value of this major type.
+
+    Return `None` for a value of another type.
+    """
     measure: int | None = None
     if value.__class__ is int:
         if major == MAJOR_UINT and 0 <= value <= LARGEST_UINT:

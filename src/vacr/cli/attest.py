@@ -99,7 +99,7 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
     metavar="N,N…",
     default=",".join(map(str, DEFAULT_PCRS)),
     show_default=True,
-    help="Registers to quote.",
+    help="Registers of the TPM to quote.",
 )
 @click.option(
     "--journal-head",
@@ -391,7 +391,7 @@ def _write_attestation_key(tpm: Tpm, target: OutputTarget) -> int:
 
 
 def _build_component_document(component: Component) -> dict[str, Any]:
-    """Describe a measured component for programs."""
+    """Return a measured component for JSON output."""
     return {
         "name": component.name,
         "version": component.version,

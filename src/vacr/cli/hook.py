@@ -69,7 +69,7 @@ def _agent_option(function: F) -> F:
         "--agent",
         type=choice,
         default=_ALL_AGENTS,
-        help="Agent to change.  [default: all agents on this machine]",
+        help="Agent whose settings to change.  [default: all agents on this machine]",
     )(function)
 
 

@@ -43,10 +43,10 @@ SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
     "--agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Only sessions of this agent.",
+    help="List only sessions of this agent.",
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(1), metavar="N", help="Only the N newest sessions."
+    "-n", "--limit", type=click.IntRange(1), metavar="N", help="List only the N newest sessions."
 )
 @streaming_voice_options
 def command(
@@ -125,7 +125,7 @@ def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
 def build_session_document(
     session: SessionSummary, sub_agents: list[SessionSummary]
 ) -> dict[str, Any]:
-    """Describe a session for programs."""
+    """Return the facts about a session for JSON output."""
     return {
         "agent": session.agent,
         "path": session.path,

@@ -217,26 +217,26 @@ def filter_options(function: F) -> F:
             "--only",
             type=click.Choice(ROW_KINDS),
             multiple=True,
-            help="Only this kind of row; repeatable.",
+            help="Keep only this kind of row; repeatable.",
         ),
         click.option(
             "--tool",
             metavar="NAME",
             multiple=True,
-            help="Only calls of this tool; repeatable.",
+            help="Keep only calls of this tool; repeatable.",
         ),
         click.option(
             "--grep",
             metavar="TEXT",
             default="",
-            help="Only rows that contain this text; case is ignored.",
+            help="Keep only rows that contain this text; case is ignored.",
         ),
-        click.option("--errors", is_flag=True, help="Only rows with an error."),
+        click.option("--errors", is_flag=True, help="Keep only rows with an error."),
         click.option(
             "--entry",
             metavar="ID|POINTER",
             multiple=True,
-            help="Only this entry; repeatable.",
+            help="Keep only this entry; repeatable.",
         ),
     )
 
@@ -337,7 +337,8 @@ def load_signing_settings(**options: Any) -> SigningSettings:
 def _ask_passphrase() -> bytes:
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "the key is encrypted", hint="Add --passphrase-file FILE, or run this in a terminal."
+            "the private key is encrypted",
+            hint="Add --passphrase-file FILE, or run this in a terminal.",
         )
     typed: str = click.prompt("Passphrase", hide_input=True, err=True)
     return typed.encode()
@@ -397,7 +398,7 @@ def service_options(function: F) -> F:
             default=60,
             metavar="SECONDS",
             show_default=True,
-            help="How long to wait for the service.",
+            help="Maximum total of the pauses between attempts to reach the service.",
         ),
     )
 

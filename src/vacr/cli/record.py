@@ -81,7 +81,7 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--session",
     metavar="ID",
-    help="Only this session of a database or of an agent's folder.",
+    help="Record only this session of a database or of an agent's folder.",
 )
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
 @click.option(
@@ -116,7 +116,11 @@ _CANCEL_ANSWERS = ("", "q")
     metavar="ADDRESS",
     help="Address of a Dask scheduler to run on; needs vacr[cluster].",
 )
-@click.option("--strict", is_flag=True, help="Exit with 5 if anything was unknown or undecodable.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 5 if a session has parts that vacr does not know or cannot decode.",
+)
 @streaming_voice_options
 def command(
     paths: tuple[str, ...],

@@ -47,7 +47,7 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
-@click.option("--service", metavar="URL", help="Address of the service.")
+@click.option("--service", metavar="URL", help="Address of the transparency log.")
 @click.option("--pending", is_flag=True, help="Register the statements in the outbox.")
 @click.option(
     "--again", is_flag=True, help="Register even if the statement already has a receipt of the log."

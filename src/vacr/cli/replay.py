@@ -27,7 +27,12 @@ from vacr.workflows import drop_duplicate_recordings, read_input_records
     metavar="REPOSITORY[@REVISION]",
     help="Git repository, and the revision before the sessions.  [default revision: HEAD]",
 )
-@click.option("--out", metavar="FOLDER", type=PATH, help="Folder to write complete files to.")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=PATH,
+    help="Folder for the rebuilt files; vacr writes only those that it knows completely.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
 def command(

@@ -27,8 +27,8 @@ def command() -> None:
 
 
 @command.command(short_help="Print a schema in CDDL.")
-@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Show only this rule.")
-@schema_option(default="v3", show_default=True, help="Schema to use.")
+@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Print only this rule.")
+@schema_option(default="v3", show_default=True, help="Schema to print.")
 @voice_options
 def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:
     """Print a schema in CDDL.
@@ -70,7 +70,7 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     type=int,
     help="Seed, to generate the same instances again.  [default: random; -v shows it]",
 )
-@schema_option(default="v3", show_default=True, help="Schema to use.")
+@schema_option(default="v3", show_default=True, help="Schema of the instances.")
 @click.option("--cbor", is_flag=True, help="Write a sequence of CBOR items instead of JSON lines.")
 @voice_options
 def generate(

@@ -135,7 +135,7 @@ class _ShowRun:
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
-        """Print the rows for programs."""
+        """Print the rows as JSON."""
         documents = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
             for row in self._select_rows(recording, Totals()):

@@ -110,7 +110,7 @@ def _choose_target(path: str, output: str | None) -> Path:
 def _report_statement(
     path: str, target: Path, statement: bytes, signer: Signer, voice: Voice
 ) -> dict[str, Any]:
-    """Print a line about a statement, and describe it for programs."""
+    """Print a line about a statement, and return the facts for JSON output."""
     algorithm = ALGORITHMS[signer.algorithm].name
     thumbprint = compute_thumbprint_uri(signer.public_key)
     voice.result(f"{target}: {algorithm} by {thumbprint}")

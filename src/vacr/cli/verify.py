@@ -54,8 +54,8 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     multiple=True,
     help="Trusted public key or root certificate; repeatable.",
 )
-@click.option("--issuer", metavar="URI", help="Require this issuer.")
-@click.option("--subject", metavar="TEXT", help="Require this subject.")
+@click.option("--issuer", metavar="URI", help="Require that the statement names this issuer.")
+@click.option("--subject", metavar="TEXT", help="Require that the statement names this subject.")
 @click.option(
     "--alg",
     metavar="NAME",
@@ -72,7 +72,9 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     multiple=True,
     help="Root certificate of a timestamp authority; repeatable.",
 )
-@click.option("--require-timestamp", is_flag=True, help="Fail if there is no timestamp.")
+@click.option(
+    "--require-timestamp", is_flag=True, help="Fail if the statement has no trusted timestamp."
+)
 @log_key_option(help="Public key of a log, or its folder: require a receipt of it.")
 @click.option(
     "--entry-rule",
@@ -84,13 +86,13 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 @click.option(
     "--schema-version",
     metavar="N",
-    help="Require this version of the schema, such as 3.",
+    help="Require that the record has this major version of the schema, such as 3.",
 )
 @click.option(
     "--source",
     metavar="PATH",
     type=PATH,
-    help="Native session: record it again, and compare.",
+    help="Native session: record it again, and compare the result with the record.",
 )
 @click.option(
     "--base",

@@ -82,10 +82,12 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     metavar="NAME",
     multiple=True,
     shell_complete=complete_agent,
-    help="Only this agent; repeatable.",
+    help="Capture only sessions of this agent; repeatable.",
 )
-@click.option("--no-ui", is_flag=True, help="Print lines instead of a table.")
-@click.option("--all", is_flag=True, help="Also capture older sessions.")
+@click.option("--no-ui", is_flag=True, help="Print one line per event instead of a live table.")
+@click.option(
+    "--all", is_flag=True, help="Also capture sessions that have not changed in the last day."
+)
 @click.option(
     "--once", is_flag=True, help="Capture the present state, seal ended sessions, and exit."
 )
@@ -120,7 +122,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=24,
     show_default=True,
-    help="Lifetime of a journal key.",
+    help="Lifetime of each key that signs checkpoints of the journal.",
 )
 @click.option(
     "--anchor",
@@ -134,7 +136,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     "--keep",
     metavar="DAYS",
     type=NumberRange(0),
-    help="Delete journals this many days after sealing.  [default: never]",
+    help="Delete the journal of a session this many days after sealing it.  [default: never]",
 )
 @click.option(
     "--limit",
@@ -357,7 +359,7 @@ class _WatchTable:
                 self._reported[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
-        """Return the sessions for programs."""
+        """Return the sessions for JSON output."""
         return [
             {
                 "agent": session.place.agent,

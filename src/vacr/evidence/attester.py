@@ -227,7 +227,7 @@ def parse_journal_head(value: Any) -> JournalHead:
         or not 0 < len(head) <= _MAX_JOURNAL_HASH_LENGTH
     ):
         raise UnreadableInput(
-            "a value of the journal head is out of range",
+            "a value of the journal head is too long or out of range",
             hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     return JournalHead(identity, frames, head)

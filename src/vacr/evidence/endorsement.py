@@ -195,7 +195,8 @@ def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: in
     challenge, response = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
     if not hmac.compare_digest(challenge["secret"], response["secret"]):
         raise InvalidStatement(
-            "wrong answer: the attestation key is not in that TPM", reason="enrolment-answer"
+            "wrong answer: the attestation key is not in the TPM of the request",
+            reason="enrolment-answer",
         )
     claims = {
         EAT_IAT: issued_at,
@@ -274,7 +275,7 @@ def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
         usage_oids = set()
     if _EK_USAGE not in usage_oids:
         raise InvalidStatement(
-            "the certificate is not for an endorsement key", reason="ek-certificate"
+            "the TPM's certificate is not for an endorsement key", reason="ek-certificate"
         )
     key = certificate.public_key()
     if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:

@@ -124,11 +124,14 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
             "the evidence contains a malformed measurement", reason="evidence-malformed"
         ) from error
     if algorithm != NAMED_INFO_SHA256:
-        raise InvalidStatement(f"{name} was not measured with SHA-256", reason="evidence-malformed")
+        raise InvalidStatement(
+            f"the evidence measures component {name} without SHA-256", reason="evidence-malformed"
+        )
     manifest = manifests.get(name)
     if manifest is not None and compute_manifest_digest(manifest) != digest:
         raise InvalidStatement(
-            f"the file list of {name} does not match its digest", reason="manifest-mismatch"
+            f"evidence: the file list of component {name} does not match its digest",
+            reason="manifest-mismatch",
         )
     return Component(name, digest, version, manifest)
 

@@ -194,11 +194,14 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
         count = len(tokens[kind])
         if count > limit:
             raise InvalidStatement(
-                f"too many messages of kind {_MESSAGE_NAMES[kind]}: {count} instead of {limit}",
+                f"the CMW has {count} messages of kind {_MESSAGE_NAMES[kind]}, "
+                f"at most {limit} allowed",
                 reason="message-twice",
             )
     if not messages:
-        raise InvalidStatement("contains neither evidence nor a result", reason="evidence-missing")
+        raise InvalidStatement(
+            "the CMW contains neither evidence nor a result", reason="evidence-missing"
+        )
     evidence = next(iter(tokens[INDICATOR_EVIDENCE]), None)
     result = next(iter(tokens[INDICATOR_RESULTS]), None)
     return RatsMessages(evidence, result, tuple(tokens[INDICATOR_ENDORSEMENTS]))
@@ -365,21 +368,23 @@ def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wra
         return _parse_cmw_tag(value)
     if isinstance(value, dict):
         return _parse_cmw_collection(value, is_json=is_json, depth=depth)
-    raise _make_cmw_error("a value is neither a record nor a tag nor a collection")
+    raise _make_cmw_error("a value is neither a CMW record nor a tag nor a collection")
 
 
 def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
     if len(value) not in _CMW_RECORD_LENGTHS:
-        raise _make_cmw_error(f"a record has {len(value)} parts")
+        raise _make_cmw_error(f"a CMW record must have two or three parts, not {len(value)}")
     message_type, content, *indicators = value
     if isinstance(message_type, str):
         if not _MEDIA_TYPE_PATTERN.fullmatch(message_type):
-            raise _make_cmw_error("the type of a record is not a media type")
+            raise _make_cmw_error("the type of a CMW record is not a media type")
     elif is_json or type(message_type) is not int or not 0 <= message_type <= _MAX_CONTENT_FORMAT:
-        raise _make_cmw_error("the type of a record is neither a media type nor a content format")
+        raise _make_cmw_error(
+            "the type of a CMW record is neither a media type nor a content format"
+        )
     for bits in indicators:
         if type(bits) is not int or not 0 <= bits <= _ALL_INDICATORS:
-            raise _make_cmw_error("a record has an unknown indicator")
+            raise _make_cmw_error("a CMW record has an unknown indicator")
     return CmwRecord(
         message_type,
         _parse_cmw_content(content, is_json=is_json),
@@ -390,12 +395,12 @@ def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
 def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
     if not is_json:
         if type(content) is not bytes:
-            raise _make_cmw_error("the value of a record is not a byte string")
+            raise _make_cmw_error("the value of a CMW record is not a byte string")
         return content
     try:
         return decode_base64url(content)
     except (ValueError, AttributeError) as error:
-        raise _make_cmw_error("the value of a record is not base64url") from error
+        raise _make_cmw_error("the value of a CMW record is not base64url") from error
 
 
 def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:

@@ -124,7 +124,7 @@ def _check_policy_rules(rules: dict[str, Any], name: str) -> None:
     for requirement in rules.get("required", ()):
         if requirement not in REQUIRABLE_CLAIMS:
             raise UnreadableInput(
-                f"unknown requirement {requirement}",
+                f"the policy requires an unknown part of evidence: {requirement}",
                 where=name,
                 hint=f"Known: {', '.join(REQUIRABLE_CLAIMS)}.",
             )

@@ -109,21 +109,26 @@ def _check_passport(
     result = decode_signed_result(encoded_result, requirement.verifiers)
     if evidence is not None and not _matches_evidence(result, evidence):
         raise InvalidStatement(
-            "the result is not about the evidence next to it", reason="result-evidence"
+            "the attestation result is not about the evidence given with it",
+            reason="result-evidence",
         )
     if result.record != record:
-        raise InvalidStatement("the result is about a different record", reason="result-record")
+        raise InvalidStatement(
+            "the attestation result is about a different record", reason="result-record"
+        )
     if journal is not None and result.journal != journal.claim():
         raise InvalidStatement(
-            "the record and the result name different journals", reason="result-journal"
+            "the record and the attestation result name different journals", reason="result-journal"
         )
     if requirement.nonce is not None and result.nonce != requirement.nonce:
-        raise InvalidStatement("the result is for a different nonce", reason="result-nonce")
+        raise InvalidStatement(
+            "the attestation result is for a different nonce", reason="result-nonce"
+        )
     _check_result_validity(result, now)
     description = describe_result(result)
     if not is_tier_sufficient(result.status, requirement.tier):
         raise InvalidStatement(
-            f"{description}; required: {requirement.tier.label}",
+            f"the attestation result is {description}, but {requirement.tier.label} is required",
             reason=f"evidence-{result.status.label}",
         )
     _check_hardware(result.vector, description, requirement)
@@ -196,7 +201,7 @@ def _check_hardware(
     ):
         hint = "Use vacr attest --attester tpm, with an endorsement of its key (vacr endorse)."
         raise InvalidStatement(
-            f"no hardware vouches for it: {description}",
+            f"no hardware vouches for the evidence: {description}",
             reason="hardware-missing",
             hint=hint,
         )

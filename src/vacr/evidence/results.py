@@ -304,7 +304,9 @@ def decode_signed_result(data: bytes, trusted: Sequence[PublicKey]) -> Attestati
     try:
         return _parse_result_claims(claims, verifier)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement("the result is malformed", reason="result-malformed") from error
+        raise InvalidStatement(
+            "the attestation result is malformed", reason="result-malformed"
+        ) from error
 
 
 def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKey]) -> PublicKey:
@@ -315,7 +317,7 @@ def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKe
             continue
         return key
     raise InvalidStatement(
-        "the result is not signed by a trusted verifier",
+        "the attestation result is not signed by a trusted verifier",
         reason="verifier-untrusted",
         hint="Add --verifier-key with the verifier's public key.",
     )
@@ -324,7 +326,8 @@ def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKe
 def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> AttestationResult:
     if claims[EAT_PROFILE] != EAR_PROFILE:
         raise InvalidStatement(
-            f"the result has the unknown profile {claims[EAT_PROFILE]!r}", reason="profile"
+            f"the attestation result has the unknown profile {claims[EAT_PROFILE]!r}",
+            reason="profile",
         )
     module = claims[EAT_SUBMODS][EAR_SUBMODULE]
     names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
@@ -428,7 +431,9 @@ def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
             if name in labels
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement("the result is malformed", reason="result-malformed") from error
+        raise InvalidStatement(
+            "the attestation result is malformed", reason="result-malformed"
+        ) from error
 
 
 def _parse_json_claim(label: int, value: Any) -> Any:

@@ -212,13 +212,13 @@ def parse_cwt_claims(payload: bytes) -> dict[Any, Any]:
         encoded_again = encode_deterministic_cbor(claims)
     except (UnreadableInput, InvalidRecord) as error:
         raise InvalidStatement(
-            f"the claims are not valid CBOR: {error}", reason="claims-malformed"
+            f"the claims of the CWT are not valid CBOR: {error}", reason="claims-malformed"
         ) from error
     if not isinstance(claims, dict):
-        raise InvalidStatement("the claims are not a map", reason="claims-malformed")
+        raise InvalidStatement("the claims of the CWT are not a map", reason="claims-malformed")
     if encoded_again != payload:
         raise InvalidStatement(
-            "the claims are not in deterministic CBOR", reason="claims-malformed"
+            "the claims of the CWT are not in deterministic CBOR", reason="claims-malformed"
         )
     return claims
 
@@ -280,10 +280,12 @@ def parse_jwt(data: bytes) -> JsonToken:
     header, claims = _parse_jwt_object(parts[0]), _parse_jwt_object(parts[1])
     name = header.get("alg")
     if not isinstance(name, str) or name not in _JWT_ALGORITHM_NUMBERS:
-        raise InvalidStatement(f"unknown signature algorithm {name!r}", reason="alg-unknown")
+        raise InvalidStatement(
+            f"the JWT has an unknown signature algorithm: {name!r}", reason="alg-unknown"
+        )
     if "crit" in header:
         raise InvalidStatement(
-            "crit requires a header that vacr does not support", reason="crit-unknown"
+            "the JWT requires a header that vacr does not support (crit)", reason="crit-unknown"
         )
     if header.get("typ", EAT_JWT_MEDIA_TYPE) not in _JWT_TYPES:
         raise InvalidStatement(

@@ -174,12 +174,12 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
 def _check_quoted_registers(pcrs: dict[int, bytes], quote: Quote) -> None:
     if tuple(sorted(pcrs)) != quote.selected:
         raise InvalidStatement(
-            "the reported registers are not the quoted ones", reason="pcr-mismatch"
+            "the evidence reports other registers than the quote covers", reason="pcr-mismatch"
         )
     values = b"".join(pcrs[register] for register in quote.selected)
     if hashlib.sha256(values).digest() != quote.pcr_digest:
         raise InvalidStatement(
-            "the values of the reported registers do not match the quote", reason="pcr-mismatch"
+            "the register values in the evidence do not match the quote", reason="pcr-mismatch"
         )
 
 

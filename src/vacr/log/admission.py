@@ -288,11 +288,13 @@ class AllowedTokens:
         lines = [line.strip() for line in tokens]
         usable = [line for line in lines if line and not line.startswith(b"#")]
         if not usable:
-            raise UnreadableInput("the list contains no token", hint="Write one token per line.")
+            raise UnreadableInput(
+                "the token file contains no token", hint="Write one token per line."
+            )
         # Clients can send only visible ASCII characters (RFC 6750), so no other token would work.
         if not all(map(_TOKEN_PATTERN.fullmatch, usable)):
             message = (
-                f"a token is too short or contains other characters: it must have at least "
+                f"a token in the token file is unusable: each must have at least "
                 f"{_MIN_TOKEN_LENGTH} characters of printable ASCII, without spaces"
             )
             raise UnreadableInput(message, hint="Create one with: openssl rand -hex 16")

@@ -244,7 +244,7 @@ class Ledger:
         self, tree: GrowingTree, positions: Iterable[int], old_size: int
     ) -> list[PlacedEntry]:
         if self.head is None:
-            raise LogDamaged("the log has no head")
+            raise LogDamaged("the log has no signed tree head")
         head = self.head.head
         if head.size == 1:  # a client has registered the log's own description
             return [PlacedEntry(position, b"", new=False) for position in positions]

@@ -196,7 +196,7 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "Get whether the log accepts entries.",
         {
             "200": ("It does.", "application/json"),
-            "503": ("It does not, or it cannot be read.", "application/json"),
+            "503": ("The log accepts no entries, or cannot be read.", "application/json"),
         },
     ),
     "/metrics": ("get", "Get counters for Prometheus.", {"200": ("Counters.", "text/plain")}),

@@ -205,7 +205,8 @@ def _check_first_checkpoint(
         return None
     return WitnessAnswer(
         422,
-        "the first checkpoint must come without a proof, and an empty tree has the hash of no data",
+        "the first checkpoint of a log must come without a proof, and the root of an empty tree "
+        "must be the hash of no data",
     )
 
 

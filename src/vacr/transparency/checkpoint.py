@@ -97,7 +97,7 @@ class VerifierKey:
         try:
             ed25519.Ed25519PublicKey.from_public_bytes(self.public).verify(signature, data)
         except (InvalidSignature, ValueError) as error:
-            problem = f"forged signature: the key of {self.name} did not sign this text"
+            problem = f"forged signature: the key of {self.name} did not sign this note"
             raise InvalidStatement(problem, reason="note-signature") from error
 
 
@@ -199,7 +199,7 @@ class SignedNote:
         if not claimed:
             names = ", ".join(sorted({str(key) for key in keys}))
             raise InvalidStatement(
-                f"not signed by the expected key: {names}",
+                f"the note is not signed by the expected key: {names}",
                 reason="note-unsigned",
             )
 
@@ -420,7 +420,7 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
             )
         key.check(blob[_TIMESTAMP_SIZE:], _encode_cosigned_message(note.text, time))
     if not blobs:
-        raise InvalidStatement(f"not cosigned by {key}", reason="note-unsigned")
+        raise InvalidStatement(f"the checkpoint is not cosigned by {key}", reason="note-unsigned")
     return max(map(_decode_cosignature_time, blobs))
 
 

@@ -138,7 +138,7 @@ def read_blame_records(
 
 
 def build_line_document(line: BlamedLine) -> dict[str, Any]:
-    """Describe a line: its origin, its contributor, and the evidence for it."""
+    """Return a line for JSON output: its origin, its contributor, and the evidence for it."""
     return {
         "commit": line.commit,
         "original-path": line.path,
@@ -149,7 +149,7 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
 
 
 def build_commit_document(added: AddedLines) -> dict[str, Any]:
-    """Describe the lines that a commit, or a range of commits, added."""
+    """Return the lines that a commit, or a range of commits, added, for JSON output."""
     files, total = [], Counter[str]()
     for path, lines in added.files:
         counts = Counter(line.type for line in lines)

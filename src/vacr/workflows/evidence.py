@@ -98,6 +98,8 @@ def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
 def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> bytes | None:
     """Read the evidence or result about a file: the named one, or the one next to the file.
 
+    Return `None` if there is neither.
+
     Raises:
         UnreadableInput: it cannot be read.
     """
@@ -108,7 +110,10 @@ def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> byt
 
 
 def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) -> str | None:
-    """Return a hint if there is evidence where a result is required, or the other way round."""
+    """Return a hint if there is evidence where a result is required, or the other way round.
+
+    Otherwise, return `None`.
+    """
     path = _find_evidence_file(pair, results=not options.verifier_keys)
     if path is None:
         return None

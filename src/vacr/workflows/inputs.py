@@ -64,7 +64,7 @@ class InputRecord:
     """Its bytes, if they came through a pipe and cannot be read again."""
 
     def stored_bytes(self) -> bytes:
-        """Return the bytes of a record that was named as one.
+        """Return the bytes of a stored record, from its file or from a pipe.
 
         Raises:
             UnreadableInput: the file is no longer there.
@@ -100,7 +100,7 @@ def read_input_records(
 
 
 def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
-    """Yield the same records; in a folder, unreadable items come as errors among them.
+    """Yield the records in a file or a folder, and errors for the unreadable items of a folder.
 
     Raises:
         UnreadableInput: the path itself cannot be read, or is of an unknown kind.

@@ -213,13 +213,13 @@ class DaskCluster:
             raise Unreachable("the cluster was lost", where=self.address, hint=hint)
 
     def pool(self, jobs: int) -> Executor:
-        """Return the cluster as a pool."""
+        """Return a pool whose workers are those of the cluster."""
         del jobs
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the cluster."""
         self.client.close()
 
 

@@ -369,7 +369,7 @@ def _describe_record(
     state: str,
     pieces: RecordPieces | tuple[()],
 ) -> dict[str, Any]:
-    """Describe a record for programs."""
+    """Return the facts about a written record for JSON output."""
     record, reading = opened.reading.record, opened.reading
     session, meta, ours = record["session"], record["session"]["agent-meta"], record["vacr"]
     sealed = build_sealed_source_path(path) if path else None

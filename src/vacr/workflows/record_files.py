@@ -68,7 +68,7 @@ class StatementPair:
 
     @property
     def name(self) -> str:
-        """Return the name that a person would use for it."""
+        """Return the name of the file, or of its statement if the file is missing."""
         return self.file or self.statement or ""
 
     @property

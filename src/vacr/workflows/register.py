@@ -185,7 +185,7 @@ class OutboxRun:
 def build_registration_document(
     outcome: RegistrationOutcome, url: str, target: str | None = None
 ) -> dict[str, Any]:
-    """Describe the outcome of a registration for programs."""
+    """Return the outcome of a registration for JSON output."""
     document: dict[str, Any] = {
         "statement": target or outcome.statement,
         "service": url,
@@ -206,7 +206,10 @@ def build_registration_document(
 
 
 def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
-    """Return the next step: an item in the outbox can wait, but may need more than that."""
+    """Return the hint for a failed registration.
+
+    For an item in the outbox, this is how to register it later, after other advice if any.
+    """
     if outcome.state != STATE_PENDING:
         return error.hint
     return PENDING_HINT if error.hint in ("", RETRY_LATER_HINT) else f"{error.hint} {PENDING_HINT}"

@@ -330,13 +330,13 @@ class SealResult:
     verified: VerifiedStatement
 
     def describe(self) -> str:
-        """Return a line about the session for people."""
+        """Return the line about the session that the terminal shows."""
         signed = "signed" if self.signed else "already signed"
         summary = format_attribution_summary(self.record)
         return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
 
     def build_document(self, service: str | None) -> dict[str, Any]:
-        """Describe the session for programs."""
+        """Return the facts about a sealed session for JSON output."""
         document = {
             "source": self.session.name,
             "record": str(self.target),
@@ -354,7 +354,7 @@ class SealResult:
 def build_failure_documents(
     group: Sequence[PlannedSession], error: VacrError
 ) -> list[dict[str, Any]]:
-    """Describe sessions that could not be sealed, for programs."""
+    """Return the sessions that could not be sealed, with the error, for JSON output."""
     return [
         {
             "source": session.task.path,

@@ -76,7 +76,7 @@ class FileVerdict:
         return len(self.findings) >= MAX_SEMANTIC_FINDINGS
 
     def build_document(self) -> dict[str, Any]:
-        """Describe the verdict for programs."""
+        """Return the verdict for JSON output."""
         if self.error is not None:
             return {
                 "file": self.path,

@@ -261,7 +261,7 @@ def _read_native_sources(path: str) -> tuple[Source, ...]:
 
 
 def find_proven_time(verdict: dict[str, Any]) -> str | None:
-    """Return the earliest time proven for a signature, by a timestamp or a receipt."""
+    """Return the earliest time proven for a signature by a timestamp or a receipt, or `None`."""
     times = [verdict[name] for name in ("timestamp", "logged-at") if verdict.get(name)]
     return min(times, default=None)
 
@@ -285,7 +285,7 @@ def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
 
 
 def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
-    """Describe a receipt for programs."""
+    """Return the claims of a receipt for JSON output."""
     return {
         "log": receipt.issuer,
         "subject": receipt.subject,

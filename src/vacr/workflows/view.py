@@ -89,13 +89,13 @@ class Conversation:
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict about its records."""
+        """Return the worst verdict about the records of the conversation."""
         verdicts = (_classify_verdict(record.verification) for record in self.shown)
         return min(verdicts, key=_VERDICTS_WORST_FIRST.index)
 
     @property
     def failure(self) -> str:
-        """Return why it is not verified, or an empty text."""
+        """Return why the conversation is not verified, or an empty text if it is."""
         failures = (
             str(record.verification["message"])
             for record in self.shown
@@ -104,12 +104,12 @@ class Conversation:
         return next(failures, "")
 
     def page(self, trust: PageTrust, chosen: RowFilter | None, index: str = "") -> Page:
-        """Return its page."""
+        """Return the page of the conversation."""
         title = format_record_title(self.parts[0].record, self.stem)
         return Page(title, self.shown, trust, chosen, index)
 
     def card(self, href: str) -> dict[str, Any]:
-        """Return its entry in the index of an archive."""
+        """Return the conversation's entry in the index of an archive."""
         return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.failure)
 
 
@@ -123,14 +123,14 @@ class WrittenPage:
     size: int
 
     def describe(self) -> str:
-        """Return a line about the page for people."""
+        """Return the line about the page that the terminal shows."""
         conversation = self.conversation
         failure = f": {conversation.failure}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
         return f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
 
     def build_document(self) -> dict[str, Any]:
-        """Describe the page for programs."""
+        """Return the facts about a written page for JSON output."""
         conversation = self.conversation
         return {
             "source": conversation.parts[0].path,
@@ -172,7 +172,7 @@ class PageRun:
 
     @property
     def first(self) -> Path | None:
-        """Return the page to open first."""
+        """Return the page to open first, or `None` if none was written."""
         return self.index or (self.pages[0].target if self.pages else None)
 
     def render_single(self) -> Iterable[bytes]:
@@ -413,7 +413,7 @@ def _build_shown_record(
 
 
 def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
-    """Return the verdict about an unsigned record, if a signature is required."""
+    """Return the verdict about an unsigned record, or `None` if no signature is required."""
     if not options.trust and not options.log_keys:
         return None
     return {"verified": False, "trusted": False, "message": "unsigned", "checks": []}
@@ -426,7 +426,10 @@ def _judge_signed(
     options: VerificationOptions,
     beside: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Verify a record, by the key that the statement carries if no trusted key was named."""
+    """Verify a record, and return the verdict.
+
+    If no trusted key was named, use the key that the statement carries.
+    """
     now = datetime.now(UTC)
     if options.trust:
         verdict = judge_statement(pair, options, beside, now)
@@ -467,7 +470,7 @@ def _build_check_document(check: Check) -> dict[str, str]:
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
-    """Return a verdict as one word."""
+    """Return the word that the page shows for a verdict."""
     if verdict is None:
         return VERDICT_UNSIGNED
     if not verdict["verified"]:

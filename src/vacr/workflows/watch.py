@@ -88,7 +88,7 @@ def make_copy_sealer(
 def make_pending_registration(
     services: ServiceSettings, url: str, tell: Callable[[str], None]
 ) -> Callable[[], None]:
-    """Return the function that registers what waits in the outbox for a service."""
+    """Return the function that registers the items of the outbox for a service."""
 
     def register() -> None:
         for item in services.outbox.items():
@@ -130,7 +130,10 @@ def name_generation(target: Path, number: int) -> Path:
 def _find_journal_input(
     copy: OpenedSession, journals: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the part of a record about the journal, by the digests of the record's files."""
+    """Return the member of a record that names its journal, found by the digests of its files.
+
+    Return `None` if there is no journal of these files.
+    """
     parts = copy.reading.record["vacr"]["source"]["parts"]
     digests = (part["sha-256"] for part in parts)
     return next((journals[digest] for digest in digests if digest in journals), None)

@@ -15,7 +15,7 @@ from vacr.cli.verbs import LazyVerbGroup
         "serve": "Serve a log over HTTP.",
         "fsck": "Check the stored data against the signatures of the log.",
         "prove": "Write a receipt for an entry, or for the growth of the log.",
-        "verify": "Check a receipt from `prove`.",
+        "verify": "Verify a receipt from `vacr log prove`.",
         "rotate": "Give a log new keys.",
         "monitor": "Watch a log, and report if it forks or shrinks.",
         "witness": "Cosign the checkpoints of append-only logs.",

@@ -86,7 +86,7 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
     if folder is not None:
         return open_log_folder(folder, database)
     if database is None:
-        raise UsageError("no log named", hint="Name its folder, or add --database URL.")
+        raise UsageError("no log named", hint="Name the folder of the log, or add --database URL.")
     return open_database_log(database, create=create)
 
 
@@ -173,7 +173,7 @@ def rotate_command(
 
 
 def build_log_document(folder: LogFolder, reading: LogReader) -> dict[str, Any]:
-    """Describe a log for programs."""
+    """Return the facts about a log for JSON output."""
     last = read_log_descriptions(reading)[-1]
     head = reading.head()
     return {

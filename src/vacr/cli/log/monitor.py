@@ -44,18 +44,18 @@ from vacr.workflows import format_count
     metavar="FILE",
     type=PATH,
     required=True,
-    help="State file; created on the first run.",
+    help="File for the last verified state of the log; created on the first run.",
 )
 @click.option(
     "--key",
     metavar="VKEY",
-    help="Key of the log.  [default: from its first entry, later from the state file]",
+    help="Checkpoint key of the log.  [default: from its first entry, later from --state]",
 )
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.IntRange(1),
-    help="Repeat at this interval until a check fails.",
+    help="Check the log again at this interval, until a check fails.",
 )
 @certificate_options
 @voice_options
@@ -136,7 +136,7 @@ def _report_log_state(
         now.size - (before.size if before is not None else 0),
     )
     description = {
-        OUTCOME_FIRST: f"{entries}, first check; its key from now on: {now.keys[-1]}",
+        OUTCOME_FIRST: f"{entries}, first check; the log's key from now on: {now.keys[-1]}",
         OUTCOME_SAME: f"{entries}, unchanged",
         OUTCOME_GROWN: f"{entries}, {new} new",
     }[result.outcome]

@@ -52,7 +52,7 @@ from vacr.workflows import write_output_file
     "--output",
     metavar="FILE|-",
     type=PATH,
-    help="Output file for the receipt.  [default: print it only]",
+    help="Output file for the receipt, or - for standard output.  [default: only describe it]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
@@ -133,13 +133,13 @@ _MAX_INPUT_BYTES = 1 << 18
     "--older",
     metavar="FILE|ROOT",
     type=PATH,
-    help="Older state: a checkpoint, or its root in hexadecimal.",
+    help="Older state of the log: a checkpoint, or its root in hexadecimal.",
 )
 @click.option(
     "--newer",
     metavar="FILE|ROOT",
     type=PATH,
-    help="Newer state that the proof must lead to, if you know it.",
+    help="Newer state of the log, if you know it: a checkpoint, or its root in hexadecimal.",
 )
 @click.option(
     "--entry-rule",

@@ -115,7 +115,10 @@ def _listening_options(port: int) -> Callable[[F], F]:
     help="Allowed signature algorithm; repeatable.  [default: all known]",
 )
 @click.option(
-    "--token-file", metavar="FILE", type=PATH, help="File of accepted tokens, one per line."
+    "--token-file",
+    metavar="FILE",
+    type=PATH,
+    help="File of access tokens that may register, one per line.",
 )
 @click.option("--anyone", is_flag=True, help="Let everyone who can reach the service register.")
 @click.option(
@@ -146,7 +149,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=click.IntRange(1, 100_000),
     default=MAX_WAITING_ENTRIES,
     show_default=True,
-    help="Maximum number of waiting statements.",
+    help="Maximum number of statements that wait to be added to the log.",
 )
 @click.option(
     "--linger",
@@ -154,7 +157,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=NumberRange(0, 1000),
     default=_DEFAULT_LINGER_MS,
     show_default=True,
-    help="Time to gather a batch.",
+    help="How long to gather statements that are added to the log together.",
 )
 @click.option(
     "--witness",
@@ -290,7 +293,7 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="Key of a log; repeatable.",
+    help="Key of a log whose checkpoints to cosign; repeatable.",
 )
 @click.option(
     "--name",
