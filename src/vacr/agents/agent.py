@@ -305,7 +305,10 @@ class Agent:
     shell: ShellBehaviour = ShellBehaviour()
 
     def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a call's tool on files; override it where an argument decides."""
+        """Return the effect of a call's tool on files, or `None` if vacr does not know the tool.
+
+        Override it where an argument decides.
+        """
         return self.tools.get(call.name)
 
     def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
@@ -355,7 +358,7 @@ class Agent:
         return parse_search_results(call)
 
     def shell_run(self, call: ToolCall) -> RunShell | None:
-        """Return the script that a shell call ran, with its result."""
+        """Return the script that a shell call ran, with its result; `None` without a script."""
         from vacr.agents.file_tools import build_shell_run
 
         return build_shell_run(self, call)
@@ -373,17 +376,17 @@ class Agent:
         return str(record["session"].get("environment", {}).get("working-dir") or "")
 
     def model_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the model that an entry names for itself and the entries after it."""
+        """Return the model that an entry names for itself and the entries after it, or `None`."""
         model = entry.get("model-id")
         return model if isinstance(model, str) else None
 
     def provider_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the model's provider that an entry names."""
+        """Return the model's provider that an entry names, or `None`."""
         del entry
         return None
 
     def folder_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the working folder that an entry states for the entries after it."""
+        """Return the working folder that an entry states for the entries after it, or `None`."""
         del entry
         return None
 
@@ -422,7 +425,7 @@ class Agent:
         return False
 
     def pull_request_url(self, entry: dict[str, Any]) -> str | None:
-        """Return the address of a pull request that an entry ties to the session."""
+        """Return the address of a pull request that an entry ties to the session, or `None`."""
         del entry
         return None
 
@@ -441,6 +444,6 @@ class CallReports:
         return {}
 
     def implied_call(self, entry: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the report of a change that no call of the session asked for."""
+        """Return an entry's report of a change that no call of the session asked for, or `None`."""
         del entry
         return None

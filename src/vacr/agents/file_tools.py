@@ -190,7 +190,7 @@ def _derive_read_actions(agent: Agent, call: ToolCall, path: str) -> Iterator[Fi
 
 
 def build_observation(path: str, text: str, first: Any, total: Any) -> FileAction | None:
-    """Build the observation of lines from `first` on.
+    """Build the observation of lines from `first` on; `None` if `first` is not a number.
 
     `total` counts the file's lines, with the empty one after the last line end.
     """
@@ -289,7 +289,7 @@ def _derive_unplaced_edit(agent: Agent, call: ToolCall, path: str) -> Iterator[F
 
 
 def get_patch_text(call: ToolCall) -> str | None:
-    """Return the patch that a call asks to apply."""
+    """Return the patch that a call asks to apply, or `None` if it has none."""
     if isinstance(call.input, str):
         return call.input
     return get_text_argument(call.input, PATCH_ARGUMENTS)

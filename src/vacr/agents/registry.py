@@ -141,7 +141,10 @@ def has_separate_calls(record: JsonObject) -> bool | None:
 
 
 def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:
-    """Return the effect on files of an agent's tool, when called with these arguments."""
+    """Return the effect on files of an agent's tool, when called with these arguments.
+
+    Return `None` if vacr does not know the tool.
+    """
     return find_agent(agent).tool_effect(ToolCall(tool, arguments, "", "", "", ""))
 
 

@@ -116,7 +116,7 @@ SessionStep = ToolCall | ShownEntry
 
 
 def get_text_argument(arguments: Any, names: tuple[str, ...]) -> str | None:
-    """Return the first of these arguments that is a text."""
+    """Return the first of these arguments that is a text, or `None`."""
     if isinstance(arguments, dict):
         for name in names:
             if isinstance(arguments.get(name), str):

@@ -137,7 +137,10 @@ class InputKeys:
         return files
 
     def _find_trusted_file(self, name: str, path: str) -> str | None:
-        """Return a file with the key at a path, as it was before the pull request."""
+        """Return a file with the key at a path, as it was before the pull request.
+
+        Return `None` if the key may come from the pull request itself.
+        """
         if self.repository is None:
             return path
         names = find_work_tree_names(self.repository, path)

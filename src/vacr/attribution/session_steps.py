@@ -207,7 +207,7 @@ class _SessionWalk:
         return call
 
     def build_implied_call(self, pointer: str, entry: dict[str, Any]) -> ToolCall | None:
-        """Return the call for a reported change that no call of the session requested.
+        """Return the call for a reported change that no call of the session requested, or `None`.
 
         If exactly one script is running, the change belongs to that script.
         """

@@ -250,7 +250,7 @@ class LineRestorer:
         lines: PartLines,
         entries: list[ComparableEntry] | None,
     ) -> _Improvement | None:
-        """Return the first swap that brings the entries closer to the settled ones."""
+        """Return the first swap that brings the entries closer to the settled ones, or `None`."""
         weight = _weigh_differences(settled, entries or [])
         if not weight:
             return None

@@ -119,7 +119,10 @@ class AgentRoot:
                 continue
 
     def find_holder(self, path: Path) -> Path | None:
-        """Return the file, database or folder that holds the sessions of a changed file."""
+        """Return the file, database or folder that holds the sessions of a changed file.
+
+        Return `None` if the file does not belong to a session.
+        """
         try:
             relative = path.relative_to(self.path).as_posix()
         except ValueError:
@@ -452,7 +455,10 @@ def stamp_database_files(path: Path) -> tuple[FileStamp | None, ...]:
 
 
 def _find_change_time(listed: ListedSession, path: Path) -> int | None:
-    """Return when a session was changed; if it is alone in a database, ask the files."""
+    """Return when a session was changed, in milliseconds, or `None` if that is unknown.
+
+    If the session is alone in a database, the times of the files count, too.
+    """
     listed_time = _parse_milliseconds(listed.end or listed.start)
     if not listed.alone:
         return listed_time

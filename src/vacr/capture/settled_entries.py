@@ -407,7 +407,7 @@ def _group_unnamed_entries(entries: Iterable[ComparableEntry]) -> dict[str, dequ
 def _pop_remaining_entry(
     entries: deque[ComparableEntry] | None, remaining: Mapping[int, ComparableEntry]
 ) -> ComparableEntry | None:
-    """Remove entries up to the first remaining one, and return it."""
+    """Remove entries up to the first remaining one, and return it; `None` if there is none."""
     while entries:
         entry = entries.popleft()
         if entry.number in remaining:

@@ -732,7 +732,7 @@ def _list_target_majors(node: ControlType) -> set[int | None]:
 
 
 def _find_major_type(leaf: TypeNode) -> int | None:
-    """Return the major type under the control operators of a type."""
+    """Return the major type under the control operators of a type, or `None`."""
     while isinstance(leaf, ControlType):
         leaf = flatten_choice(leaf.target)[0]
     return leaf.major if isinstance(leaf, MajorType) else None

@@ -613,7 +613,7 @@ def _find_escaped_characters(letter: str) -> CharacterRanges:
 
 @lru_cache(maxsize=64)
 def _find_named_characters(name: str) -> CharacterRanges | None:
-    """Return the characters of a category (`L`, `Nd`) or of a block (`IsBasicLatin`)."""
+    """Return the characters of a category (`L`, `Nd`) or of a block (`IsBasicLatin`), or `None`."""
     if name.startswith("Is"):
         return _UNICODE_BLOCKS.get(name[2:])
     categories = [

@@ -351,7 +351,10 @@ def _compute_operator(node: ControlType) -> Scalar:
 
 
 def _add_numbers(left: Scalar, right: Scalar) -> Scalar | None:
-    """Add; the sum is of the target's kind, rounded down to an integer (RFC 9165 section 2.1)."""
+    """Add two numbers, or return `None` if that is impossible.
+
+    The sum is of the target's kind, rounded down to an integer (RFC 9165 section 2.1).
+    """
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return None
     try:
@@ -362,7 +365,10 @@ def _add_numbers(left: Scalar, right: Scalar) -> Scalar | None:
 
 
 def _concatenate_strings(left: Scalar, right: Scalar) -> Scalar | None:
-    """Concatenate the bytes; the result is of the target's kind (RFC 9165 section 2.2)."""
+    """Concatenate two strings, or return `None` if that is impossible.
+
+    The result is of the target's kind (RFC 9165 section 2.2).
+    """
     if not isinstance(left, str | bytes) or not isinstance(right, str | bytes):
         return None
     joined = _convert_to_bytes(left) + _convert_to_bytes(right)
@@ -375,7 +381,10 @@ def _concatenate_strings(left: Scalar, right: Scalar) -> Scalar | None:
 
 
 def _concatenate_dedented(left: Scalar, right: Scalar) -> Scalar | None:
-    """Concatenate after removing the common indentation of each side (RFC 9165 section 2.3)."""
+    """Concatenate two strings after removing the common indentation of each.
+
+    Return `None` if that is impossible (RFC 9165 section 2.3).
+    """
     if not isinstance(left, str | bytes) or not isinstance(right, str | bytes):
         return None
     first = _remove_indentation(left)

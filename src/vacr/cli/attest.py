@@ -261,7 +261,10 @@ def command(
 def _choose_agent(
     name: str | None, content: dict[str, Any], executable: str | None
 ) -> SessionAgent | None:
-    """Return the agent of a session: the one in the record, else the named or measured one."""
+    """Return the agent of a session: the one in the record, else the named or measured one.
+
+    Return `None` if none is known.
+    """
     recorded = find_session_agent(content)
     if recorded is not None and name not in (None, recorded.name):
         raise UsageError(

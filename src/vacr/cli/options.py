@@ -158,7 +158,10 @@ class OutputTarget:
     voice: Voice
 
     def put(self, data: bytes, name: str, source: str) -> str | None:
-        """Write the result, and return its path; it is named `name` unless `-o` names a file."""
+        """Write the result, and return its path; `None` for standard output.
+
+        The file is named `name` unless `-o` names a file.
+        """
         from vacr.files import STDIN
         from vacr.workflows import is_output_folder, write_output_file
 

@@ -207,6 +207,8 @@ def command(
 def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | None:
     """Return a session of this machine: the one a user picks, or else the newest.
 
+    Return `None` if there are no sessions.
+
     Raises:
         click.Abort: the user declined.
     """

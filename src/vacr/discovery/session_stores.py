@@ -451,7 +451,7 @@ def _is_real_folder(path: Path) -> bool:
 
 
 def find_session_store(path: Path) -> tuple[FolderStore, str] | None:
-    """Return the store that contains a session's own file, and the session's id."""
+    """Return the store that contains a session's own file, and the session's id; else `None`."""
     if path.parent.parent.name == "session" and path.suffix == ".json":
         store = find_folder_store(path.absolute().parent.parent.parent)
         if store is not None:
@@ -479,7 +479,7 @@ def check_not_session_piece(path: Path) -> None:
 
 
 def find_parent_session(record: Record) -> str | None:
-    """Return the session that a sub-agent worked for.
+    """Return the id of the session that a sub-agent worked for; `None` for other sessions.
 
     The fork of a session also names its parent, but a person works in it.
     """

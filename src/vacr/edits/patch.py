@@ -178,7 +178,7 @@ def list_hunk_variants(part: PatchHunk) -> list[tuple[list[str], list[str]]]:
 def find_patch_lines(
     lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool = False
 ) -> int | None:
-    """Return the index at which the tool finds `wanted`, searching from `start` on."""
+    """Return the index at which the tool finds `wanted`, searching from `start` on, or `None`."""
     if not wanted:
         return start
     if len(wanted) > len(lines):

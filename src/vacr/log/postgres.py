@@ -167,7 +167,7 @@ class PostgresStorage:
         return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size."""
+        """Return the newest head whose tree has at most this size, or `None`."""
         query = f"{_SELECT_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1"
         return next(self._select_heads(query, size), None)
 

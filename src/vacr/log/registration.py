@@ -232,7 +232,7 @@ def format_entry_name(leaf: bytes, submitted_at: int = 0) -> str:
 
 
 def parse_entry_name(name: str) -> bytes | None:
-    """Return the leaf hash that a name, or 64 hexadecimal digits, stands for."""
+    """Return the leaf hash that a name, or 64 hexadecimal digits, stands for; else `None`."""
     if _HEX_HASH_PATTERN.fullmatch(name):
         return bytes.fromhex(name)
     match = _ENTRY_NAME_PATTERN.fullmatch(name)

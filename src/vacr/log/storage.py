@@ -123,7 +123,7 @@ class LogReader(Protocol):
         ...
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size."""
+        """Return the newest head whose tree has at most this size, or `None`."""
         ...
 
     def heads(self) -> Iterator[StoredHead]:
@@ -321,7 +321,7 @@ class SqliteStorage:
         return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size."""
+        """Return the newest head whose tree has at most this size, or `None`."""
         query = f"{_SELECT_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1"
         return next(self._select_heads(query, size), None)
 

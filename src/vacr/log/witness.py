@@ -199,7 +199,10 @@ class Witness:
 def _check_first_checkpoint(
     submission: CheckpointSubmission, checkpoint: Checkpoint
 ) -> WitnessAnswer | None:
-    """Return the refusal of a malformed first checkpoint; every tree continues the empty one."""
+    """Return the refusal of a malformed first checkpoint, or `None` if it is acceptable.
+
+    It needs no proof, because every tree continues the empty one.
+    """
     has_valid_root = checkpoint.size > 0 or checkpoint.root == _EMPTY_TREE_ROOT
     if not submission.proof and has_valid_root:
         return None
@@ -347,7 +350,7 @@ class WitnessStore:
         self.database.execute(_LOGS_TABLE_SCHEMA).fetchall()
 
     def get_last(self, origin: str) -> CosignedCheckpoint | None:
-        """Return the last cosigned checkpoint of a log.
+        """Return the last cosigned checkpoint of a log, or `None` before the first.
 
         Raises:
             UnreadableInput: the database cannot be read.

@@ -80,7 +80,10 @@ def format_timestamp(value: str | float) -> str | None:
 
 
 def find_time_span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
-    """Return the earliest and the latest of some timestamps, as they were written."""
+    """Return the earliest and the latest of some timestamps, as they were written.
+
+    Return `None` if no timestamp can be read.
+    """
     if are_sortable_timestamps(stamps):
         return min(stamps), max(stamps)
     moments = [

@@ -285,7 +285,10 @@ class RetryBudget:
 
 
 def parse_retry_after(retry_after: str | None) -> float | None:
-    """Parse `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds from now."""
+    """Parse `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds from now.
+
+    Return `None` if the header is missing or malformed.
+    """
     if retry_after is None:
         return None
     is_number = retry_after.isascii() and retry_after.strip().isdecimal()

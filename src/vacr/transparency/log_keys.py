@@ -120,7 +120,10 @@ def parse_description(entry: bytes) -> LogDescription:
 
 
 def parse_next_description(entry: bytes, before: LogDescription, log: str) -> LogDescription | None:
-    """Return the description in an entry, if it is one of this log, signed with the key before."""
+    """Return the next description of a log in an entry, or `None` if the entry is not one.
+
+    It must be of this log, and signed with the key before.
+    """
     try:
         parsed = _parse_description_entry(entry)
         if parsed is None:

@@ -191,7 +191,10 @@ def _find_signer(
 def _check_timestamps(
     message: Sign1, payload: bytes, policy: Policy, checks: Checks
 ) -> datetime | None:
-    """Check the timestamps of a statement, and return the time its signature provably existed."""
+    """Check the timestamps of a statement, and return a time at which its signature existed.
+
+    Return `None` if no trusted timestamp proves one.
+    """
     if (
         HEADER_COSE_THEN_TIMESTAMP in message.protected
         or HEADER_TIMESTAMP_THEN_COSE in message.unprotected

@@ -167,7 +167,7 @@ def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
 
 
 def _parse_image(block: dict[str, Any]) -> ImagePart | None:
-    """Parse a block as an image, in each of the agents' notations."""
+    """Parse a block as an image, in each of the agents' notations; `None` if it is not one."""
     kind = block.get("type")
     source = block.get("source")
     if kind == "image" and isinstance(source, dict):

@@ -401,7 +401,7 @@ class RunJournal:
                     position += len(line)
 
     def done(self, task: RecordingTask) -> RecordingOutcome | None:
-        """Return the outcome of a task in an earlier run, if it is still valid."""
+        """Return the outcome of a task in an earlier run if it is still valid, or else `None`."""
         state, position = self._lines.get(self._key(task), ("", 0))
         if not state or state != task.state:
             return None

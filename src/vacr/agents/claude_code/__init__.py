@@ -98,7 +98,7 @@ class ClaudeCode(Agent):
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that Claude Code stores in addition to the numbered lines."""
+        """Return the file that Claude Code stores in addition to the numbered lines, or `None`."""
         from vacr.agents.claude_code.tools import parse_shown_file
 
         shown = parse_shown_file(call.native.get("toolUseResult"), path)

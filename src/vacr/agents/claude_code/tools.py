@@ -67,7 +67,7 @@ def _find_text(members: dict[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _parse_user_edits(result: dict[str, Any]) -> list[Edit] | None:
-    """Return the real replacement, where the user changed the agent's proposal."""
+    """Return the real replacement if the user changed the agent's proposal, or else `None`."""
     if result.get("userModified") is not True:
         return None
     old, new = result.get("oldString"), result.get("newString")
@@ -106,7 +106,7 @@ def _add_line_ends(lines: list[str]) -> list[str]:
 
 
 def parse_shown_file(result: Any, path: str) -> FileAction | None:
-    """Return the file that Claude Code stores in addition to the text it shows."""
+    """Return the file that Claude Code stores in addition to the text it shows, or `None`."""
     file = dict_or_empty(dict_or_empty(result).get("file"))
     if not isinstance(file.get("content"), str):
         return None

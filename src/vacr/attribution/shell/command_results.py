@@ -433,7 +433,7 @@ class _OutputSplitter:
         return at + known_counts[0]
 
     def _find_end_before(self, literal: list[str], part: _OutputPart, at: int) -> int | None:
-        """Return the end of a part before the lines of an `echo`, if there is one place for them.
+        """Return the end of a part before the lines of an `echo`; `None` unless one place fits.
 
         The last line of the part may lack its newline: then the first line of the `echo` follows
         on the same line, and the two are split.

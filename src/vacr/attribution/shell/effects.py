@@ -175,7 +175,7 @@ def has_cd_error(result: ShellResult) -> bool:
 
 
 def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
-    """Return the standard input of a command where it is known: a here-document or piped text."""
+    """Return the standard input of a command, a here-document or piped text; `None` if unknown."""
     for redirect in reversed(command.redirects):
         if redirect.operator in ("<<", "<<-"):
             return redirect.body

@@ -236,7 +236,7 @@ class SearchView:
 
 
 def _parse_context_line(line: str, known: set[str]) -> tuple[str, int, str] | None:
-    """Parse `path-12-text`, a line before or after a match in a known file."""
+    """Parse `path-12-text`, a line before or after a match in a known file; else return `None`."""
     marks = [
         mark
         for mark in _CONTEXT_LINE_NUMBER.finditer(line[:_MAX_CONTEXT_PATH_LENGTH])
@@ -296,7 +296,7 @@ def _list_known_words(words: Sequence[str | None]) -> list[str] | None:
 
 
 def _narrow_view(view: OutputView, words: Sequence[str]) -> OutputView | None:
-    """Return the view of the lines that a command lets through."""
+    """Return the view of the lines that a command lets through, or `None` if it is unknown."""
     if list(words) in (["cat"], ["cat", "-"], ["less"], ["more"]):
         return view
     if words[0] in ("grep", "egrep", "fgrep", "rg"):
@@ -351,7 +351,10 @@ def _build_range_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
-    """Return the slice that `head`, `tail`, `sed` or `Select-Object` keeps, and its files."""
+    """Return the slice that `head`, `tail`, `sed` or `Select-Object` keeps, and its files.
+
+    Return `None` for other commands and options.
+    """
     name, rest = words[0], list(words[1:])
     if name == "sed":
         ranges = _parse_sed_ranges(rest)
@@ -381,7 +384,7 @@ def _parse_head_or_tail(name: str, rest: list[str]) -> tuple[LineSlice, list[str
 
 
 def _parse_select_object(rest: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
-    """Parse `Select-Object -Skip a -First b`."""
+    """Parse `Select-Object -Skip a -First b`; return `None` for other options."""
     if len(rest) % 2 or any(not re.fullmatch(r"\d{1,7}", value) for value in rest[1::2]):
         return None
     options = {name.lower(): int(value) for name, value in zip(rest[::2], rest[1::2], strict=True)}

@@ -359,7 +359,7 @@ def witness_command(
 def _build_tls_settings(
     certificate: str | None, key: str | None, authority: str | None
 ) -> TlsFiles | None:
-    """Return the files for HTTPS, if HTTPS is wanted.
+    """Return the files for HTTPS, or `None` if the log is served over HTTP.
 
     Raises:
         UsageError: the certificate or its key is missing.
