@@ -281,7 +281,10 @@ def test_ignored_log_key_fails_the_job(audit, pull):
     commit(pull.repo)
     ran = audit(log_key="log.pem")
     ((_, message),) = ran.list_annotations("error")
-    assert (ran.code, "no key of the input log-key is in the base commit" in message) == (4, True), ran.log
+    assert (ran.code, "no key of the input log-key is in the base commit" in message) == (
+        4,
+        True,
+    ), ran.log
 
 
 def test_without_a_base_keys_cause_a_warning(audit, pull):
