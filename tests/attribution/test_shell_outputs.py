@@ -302,6 +302,7 @@ def matches_files(look, files):
     )
 
 
+@pytest.mark.component
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
 @pytest.mark.parametrize("seed", range(40))
 def test_every_observation_matches_the_real_files(tmp_path, seed):

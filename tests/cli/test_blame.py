@@ -9,6 +9,8 @@ import pytest
 from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.record.encoding import assign_record_id
 
+pytestmark = pytest.mark.component
+
 START = "def first():\n    return 1\n\n\ndef last():\n    return 9\n"
 ADDED = """
 

@@ -15,6 +15,8 @@ from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import encode_private_pem
 from vacr.transparency.receipt import parse_receipts
 
+pytestmark = pytest.mark.component
+
 NOBODY = "http://127.0.0.1:1"
 TRUST = ("--trust", "keys/signing.pub.pem")
 KEY = ("--key", "keys/signing.pem")

@@ -95,6 +95,7 @@ class OpenCode:
         self.tables = SCHEMAS[schema]
         self.connection = sqlite3.connect(path, isolation_level=None)
         self.connection.execute(f"PRAGMA journal_mode = {journal}")
+        self.connection.execute("PRAGMA synchronous = OFF")  # No test needs to wait for the disk.
         for table, columns in self.tables.items():
             self.connection.execute(f'CREATE TABLE "{table}" ({columns})')
         for index in _INDEXES if schema != "synthetic" else ():

@@ -22,6 +22,8 @@ from vacr.discovery.session_stores import DatabaseFile
 from vacr.errors import UnreadableInput
 from vacr.files import sqlite
 
+pytestmark = pytest.mark.component
+
 
 @pytest.fixture
 def store(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import QUICK
 from tests.exchange.sessions import load_example
 from tests.exchange.test_git_ai import NOTE
 from tests.exchange.trajectories import trajectories
@@ -42,7 +43,7 @@ TRACE = encode(
 @pytest.mark.parametrize("name", EXCHANGE_FORMATS)
 def test_any_valid_record_is_exported_or_rejected(name):
     schema, made = load_record_schema(SCHEMA_VERSION), 0
-    for seed in range(150):
+    for seed in range(40 if QUICK else 150):
         record = {
             **schema.generate("verifiable-agent-record", seed=seed, json=True),
             "version": SCHEMA_VERSION,
