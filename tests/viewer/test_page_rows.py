@@ -187,6 +187,17 @@ def test_unreadable_record_is_reported(viewer):
     assert "failed" in viewer.open_records(b"\xa1\x01")
 
 
+@pytest.mark.parametrize("order", ["crcr", "ccrr", "rccr", "rrcr", "crrc"])
+def test_calls_that_share_an_id_have_the_results_of_python(viewer, order):
+    entries = [
+        {"type": "tool-call", "call-id": "x", "name": "Bash", "input": {"command": str(number)}}
+        if letter == "c"
+        else {"type": "tool-result", "call-id": "x", "output": str(number)}
+        for number, letter in enumerate(order)
+    ]
+    assert compare_rows(viewer, {"session": {"entries": entries}})
+
+
 LONG = "true " + "x " * 200 + "; rm -rf build"
 
 

@@ -122,6 +122,40 @@ def test_result_without_a_call_and_call_without_a_result_have_rows():
     assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 …"]
 
 
+def build_call(call_id, command):
+    return {"type": "tool-call", "call-id": call_id, "name": "Bash", "input": {"command": command}}
+
+
+def build_result(call_id, output):
+    return {"type": "tool-result", "call-id": call_id, "output": output}
+
+
+def list_pairs(entries):
+    """Return the command and the output of each row."""
+    return [
+        (row.summary, row.result.parts[0].text if row.result else None)
+        if row.tool
+        else (None, row.parts[0].text)
+        for row in build_rows({"session": {"entries": entries}})
+    ]
+
+
+def test_calls_that_share_an_id_have_their_own_results():
+    first, second = build_call("x", "one"), build_call("x", "two")
+    entries = [first, build_result("x", "1"), second, build_result("x", "2")]
+    assert list_pairs(entries) == [("one", "1"), ("two", "2")]
+    assert list_pairs([first, second, build_result("x", "2")]) == [("one", None), ("two", "2")]
+    entries = [build_result("x", "1"), first, second, build_result("x", "2")]
+    assert list_pairs(entries) == [("one", "1"), ("two", "2")]
+
+
+def test_first_result_of_a_call_is_in_its_row():
+    call, first, second = build_call("x", "one"), build_result("x", "1"), build_result("x", "2")
+    assert list_pairs([call, first, second]) == [("one", "1"), (None, "2")]
+    assert list_pairs([first, call, second]) == [("one", "1"), (None, "2")]
+    assert list_pairs([first, second, call]) == [(None, "2"), ("one", "1")]
+
+
 def test_diff_of_a_huge_edit_is_fast():
     old, new = (
         "\n".join(

@@ -43,34 +43,51 @@ export function* buildRows(record: Value): Generator<Row> {
   const agent = String(session["agent-meta"]?.["cli-name"] ?? "");
   const entries: PlacedEntry[] = [];
   flatten(session.entries, "/session/entries", 0, null, entries);
-  const results = new Map<string, PlacedEntry>();
-  const calls = new Set<string>();
+  const results = pairResults(entries);
+  const paired = new Set([...results.values()].map((result) => result.place));
   for (const placed of entries) {
-    const id = placed.entry["call-id"];
-    if (placed.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id)))
-      results.set(String(id), placed);
-    if (placed.entry.type === "tool-call" && id !== undefined) calls.add(String(id));
-  }
-  for (const placed of entries) {
-    const row = buildRow(placed, agent, results, calls);
+    const row = paired.has(placed.place) ? null : buildRow(placed, agent, results.get(placed.place));
     if (row) yield row;
   }
 }
 
-/** Build the row of an entry; null for a result that is shown with its call, and for a message whose children have all the content. */
-function buildRow(placed: PlacedEntry, agent: string, results: Map<string, PlacedEntry>, calls: Set<string>): Row | null {
+/**
+ * Return the first result of each call, by the place of the call.
+ *
+ * Calls may share an id: a result belongs to the last call before it. A result before all calls with its id belongs to
+ * the first of them.
+ */
+function pairResults(entries: PlacedEntry[]): Map<string, PlacedEntry> {
+  const results = new Map<string, PlacedEntry>();
+  const earlyResults = new Map<string, PlacedEntry>();
+  const lastCalls = new Map<string, string>();
+  for (const placed of entries) {
+    const { type, "call-id": id } = placed.entry;
+    if (id === undefined || id === null) continue;
+    const name = String(id);
+    const call = lastCalls.get(name);
+    if (type === "tool-call") {
+      lastCalls.set(name, placed.place);
+      const early = earlyResults.get(name);
+      if (early) results.set(placed.place, early);
+      earlyResults.delete(name);
+    } else if (type === "tool-result" && call !== undefined) {
+      if (!results.has(call)) results.set(call, placed);
+    } else if (type === "tool-result" && !earlyResults.has(name)) earlyResults.set(name, placed);
+  }
+  return results;
+}
+
+/** Build the row of an entry with its result; null for a message whose children have all the content. */
+function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | undefined): Row | null {
   const { entry } = placed;
   const kind = entry.type;
-  if (kind === "tool-result") {
-    const call = String(entry["call-id"] ?? null);
-    return !calls.has(call) || results.get(call)?.entry !== entry ? buildResultRow(placed, placed.depth) : null;
-  }
+  if (kind === "tool-result") return buildResultRow(placed, placed.depth);
   if (kind === "tool-call") {
     const row = startRow("tool", placed, placed.depth);
     row.tool = String(entry.name ?? "");
     row.summary = summarizeCall(row.tool, entry.input);
     row.diffs = buildDiffs(agent, row.tool, entry.input);
-    const result = results.get(String(entry["call-id"]));
     if (result) {
       row.result = buildResultRow(result, placed.depth);
       row.isError = row.result.isError;

@@ -143,24 +143,17 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
     session = record["session"]
     agent = str(session.get("agent-meta", {}).get("cli-name", ""))
     entries = list(_flatten_entries(session.get("entries"), "/session/entries", 0, None))
-    results: dict[str, _PlacedEntry] = {}
-    calls: set[str] = set()
-    for placed in entries:
-        kind = placed.entry.get("type")
-        if kind == "tool-result" and placed.entry.get("call-id") is not None:
-            results.setdefault(str(placed.entry["call-id"]), placed)
-        elif kind == "tool-call" and "call-id" in placed.entry:
-            calls.add(str(placed.entry["call-id"]))
+    results = _pair_results(entries)
+    paired_places = {result.place for result in results.values()}
     for placed in entries:
         entry = placed.entry
         kind = entry.get("type")
         if kind == "tool-result":
-            # The first result of a call is part of the call's row.
-            call = str(entry.get("call-id"))
-            if call not in calls or call not in results or results[call].entry is not entry:
+            # The result of a call is part of the call's row.
+            if placed.place not in paired_places:
                 yield _make_result_row(placed, placed.depth)
         elif kind == "tool-call":
-            yield _make_call_row(placed, agent, results.get(str(entry.get("call-id"))))
+            yield _make_call_row(placed, agent, results.get(placed.place))
         elif kind in (USER_ROW, ASSISTANT_ROW, REASONING_ROW):
             row = _make_row(kind, placed, placed.depth)
             row.parts = list_content_parts(entry.get("content"))
@@ -183,6 +176,31 @@ def _flatten_entries(
             yield from _flatten_entries(
                 entry.get("children"), f"{place}/{number}/children", depth + 1, entry
             )
+
+
+def _pair_results(entries: Iterable[_PlacedEntry]) -> dict[str, _PlacedEntry]:
+    """Return the first result of each call, by the place of the call.
+
+    Calls may share an id: a result belongs to the last call before it. A result before all calls
+    with its id belongs to the first of them.
+    """
+    results: dict[str, _PlacedEntry] = {}
+    early_results: dict[str, _PlacedEntry] = {}
+    last_calls: dict[str, str] = {}
+    for placed in entries:
+        kind, call_id = placed.entry.get("type"), placed.entry.get("call-id")
+        if call_id is None:
+            continue
+        name = str(call_id)
+        if kind == "tool-call":
+            last_calls[name] = placed.place
+            if name in early_results:
+                results[placed.place] = early_results.pop(name)
+        elif kind == "tool-result" and name in last_calls:
+            results.setdefault(last_calls[name], placed)
+        elif kind == "tool-result":
+            early_results.setdefault(name, placed)
+    return results
 
 
 def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None) -> Row:
