@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from vacr.errors import UnwritableOutput, escape_unprintable
+from vacr.errors import UnwritableOutput, VacrError, escape_unprintable
 from vacr.record import encode_canonical_json
 
 if TYPE_CHECKING:
@@ -119,6 +119,13 @@ def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_replace_surrogates(item) for item in value]
     return value
+
+
+def format_error_place(path: str, error: VacrError) -> str:
+    """Return the path of an input, with the place in it where an error is."""
+    if error.where.startswith(path):
+        return error.where
+    return f"{path}: {error.where}" if error.where else path
 
 
 def make_lines_printable(text: str) -> str:

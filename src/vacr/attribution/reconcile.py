@@ -92,14 +92,9 @@ def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, i
         stop = at
         while stop < len(origins) and origins[stop] == NO_ORIGIN:
             stop += 1
-        gaps.append(
-            (
-                at,
-                stop,
-                origins[at - 1] + 1 if at else 0,
-                origins[stop] if stop < len(origins) else count,
-            )
-        )
+        known_first = origins[at - 1] + 1 if at else 0
+        known_end = origins[stop] if stop < len(origins) else count
+        gaps.append((at, stop, known_first, known_end))
         at = stop
     return gaps
 
@@ -392,29 +387,21 @@ def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
     """Join a window with the chunks that it touches."""
     before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
     after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
-    cut = window.first - before.first if before else 0
-    left = window.next - after.first if after else 0
-    return [
-        Chunk(
-            before.first if before else window.first,
-            [
-                *(before.lines[:cut] if before else ()),
-                *window.lines,
-                *(after.lines[left:] if after else ()),
-            ],
-            [
-                *(before.makers[:cut] if before else ()),
-                *window.makers,
-                *(after.makers[left:] if after else ()),
-            ],
-            [
-                *(before.places[:cut] if before else ()),
-                *window.places,
-                *(after.places[left:] if after else ()),
-            ],
-            after.place_next if after else window.place_next,
-        )
-    ]
+    first, place_next = window.first, window.place_next
+    lines, makers, places = list(window.lines), list(window.makers), list(window.places)
+    if before:
+        cut = window.first - before.first
+        first = before.first
+        lines[:0] = before.lines[:cut]
+        makers[:0] = before.makers[:cut]
+        places[:0] = before.places[:cut]
+    if after:
+        left = window.next - after.first
+        place_next = after.place_next
+        lines += after.lines[left:]
+        makers += after.makers[left:]
+        places += after.places[left:]
+    return [Chunk(first, lines, makers, places, place_next)]
 
 
 def _is_never_apart(_low: int, _high: int) -> bool:

@@ -406,11 +406,12 @@ def _keep_common_additions(
     """Keep the lines that differ from every parent."""
     if not by_parent or len(by_parent) < parent_count:
         return []
-    return [
-        replace(file, lines=frozenset.intersection(*(files[path].lines for files in by_parent)))
-        for path, file in by_parent[0].items()
-        if all(path in files for files in by_parent)
-    ]
+    common = []
+    for path, file in by_parent[0].items():
+        if all(path in files for files in by_parent):
+            added_lines = (files[path].lines for files in by_parent)
+            common.append(replace(file, lines=frozenset.intersection(*added_lines)))
+    return common
 
 
 def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:

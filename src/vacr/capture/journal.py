@@ -274,11 +274,16 @@ class Journal:
         last = self.covered.last
         now = time.time_ns() // 1_000_000
         heads = list(self.list_uncovered_heads().items())
+        number = last_time = epoch = 0
+        if last is not None:
+            number = last.number + 1
+            last_time = last.time
+            epoch = last.epoch if last.next_key is None else last.epoch + 1
         return JournalCheckpoint(
-            number=last.number + 1 if last is not None else 0,
+            number=number,
             # Times in the journal never go back, even if the clock does.
-            time=max(now, last.time if last is not None else 0),
-            epoch=last.epoch + (last.next_key is not None) if last is not None else 0,
+            time=max(now, last_time),
+            epoch=epoch,
             before=self._chain.head,
             sessions=dict(heads[:MAX_CHECKPOINT_SESSIONS]),
             retired=retired,

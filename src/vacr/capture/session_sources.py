@@ -170,11 +170,9 @@ class AgentRoot:
 
 def _compile_path_pattern(pattern: str) -> re.Pattern[str]:
     """Translate a glob pattern of a path into a regular expression."""
-    expression = "".join(
-        r"(?:[^/]+/)*" if piece == "**/" else r"[^/]*" if piece == "*" else re.escape(piece)
-        for piece in re.split(r"(\*\*/|\*)", pattern)
-    )
-    return re.compile(expression)
+    wildcards = {"**/": r"(?:[^/]+/)*", "*": r"[^/]*"}
+    pieces = re.split(r"(\*\*/|\*)", pattern)
+    return re.compile("".join(wildcards.get(piece) or re.escape(piece) for piece in pieces))
 
 
 def list_agent_roots(

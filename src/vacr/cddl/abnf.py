@@ -392,7 +392,9 @@ class _AbnfParser:
         self._at += 1
         low, star, high = text.partition("*")
         least = int(low[:9]) if low else 0
-        most = (int(high[:9]) if high else None) if star else least
+        most: int | None = least
+        if star:
+            most = int(high[:9]) if high else None
         if least > _MAX_REPEATS or (most or 0) > _MAX_REPEATS:
             self._fail("a repetition out of range")
         return AbnfRepeat(self._parse_unit(), least, most)

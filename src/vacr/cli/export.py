@@ -31,7 +31,7 @@ from vacr.cli.options import (
     output_options,
     voice_options,
 )
-from vacr.console import Voice, write_bytes
+from vacr.console import Voice, format_error_place, write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange import (
     ATIF_VERSIONS,
@@ -252,13 +252,7 @@ class _ExportRun:
             )
 
     def _fail(self, path: str, error: VacrError) -> None:
-        place = (
-            error.where
-            if error.where.startswith(path)
-            else f"{path}: {error.where}"
-            if error.where
-            else path
-        )
+        place = format_error_place(path, error)
         self.voice.error(f"vacr: {place}: {error.message}", error.hint)
         self.errors.append(
             {"source": path, "error": error.message, "where": error.where, "hint": error.hint}

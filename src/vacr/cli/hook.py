@@ -262,7 +262,9 @@ def _choose_settings_scope(*, project: bool, local: bool) -> str:
     """
     if project and local:
         raise UsageError("--project and --local exclude each other", hint="Omit one of them.")
-    return PROJECT_SCOPE if project else LOCAL_SCOPE if local else USER_SCOPE
+    if project:
+        return PROJECT_SCOPE
+    return LOCAL_SCOPE if local else USER_SCOPE
 
 
 @dataclass(frozen=True)

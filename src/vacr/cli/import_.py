@@ -19,7 +19,7 @@ import click
 
 from vacr.agents import Reading, Source, SourcePart, validate_record
 from vacr.cli.options import PATH, Verb, output_options, voice_options
-from vacr.console import Voice, write_bytes
+from vacr.console import Voice, format_error_place, write_bytes
 from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange import EXCHANGE_FORMATS, detect_format
@@ -109,13 +109,7 @@ def command(
                     }
                 )
         except VacrError as error:
-            place = (
-                error.where
-                if error.where.startswith(path)
-                else f"{path}: {error.where}"
-                if error.where
-                else path
-            )
+            place = format_error_place(path, error)
             voice.error(f"vacr: {place}: {error.message}", error.hint)
             errors.append(
                 {"source": path, "error": error.message, "where": error.where, "hint": error.hint}

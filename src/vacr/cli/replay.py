@@ -83,9 +83,10 @@ def command(
             )
         elif out is not None and _is_inside_git_folder(path):
             voice.notice(f"{path}: not written: files of git itself are never written")
-        state = (
-            "deleted" if about.get("deleted") else "complete" if about["complete"] else "partial"
-        )
+        if about.get("deleted"):
+            state = "deleted"
+        else:
+            state = "complete" if about["complete"] else "partial"
         voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'no evidence'}")
     if not changed_files:
         voice.notice("The sessions changed no files.")

@@ -152,15 +152,14 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
     rows = [[by, *_COLUMN_NAMES, *([""] if width else [])]]
     for number, (key, totals) in enumerate(shown):
-        bar = (
-            [_draw_bar(sum_tokens(totals) / most) if number < len(groups) else ""] if width else []
-        )
-        shown_key = (
-            truncate_start(escape_unprintable(key), max(_MIN_KEY_WIDTH, width // 3))
-            if width
-            else key
-        )
-        rows.append([shown_key, *_format_totals_cells(totals), *bar])
+        cells = _format_totals_cells(totals)
+        if not width:
+            rows.append([key, *cells])
+            continue
+        shown_key = truncate_start(escape_unprintable(key), max(_MIN_KEY_WIDTH, width // 3))
+        # The last row, the sum of all groups, has no bar.
+        bar = _draw_bar(sum_tokens(totals) / most) if number < len(groups) else ""
+        rows.append([shown_key, *cells, bar])
     lines = _align_to_width(rows, width)
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
         if counts:

@@ -234,7 +234,9 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
         )
         return
     proven, claimed = find_proven_time(verdict), verdict["issued-at"]
-    when = f" {proven}" if proven else f", claimed time: {claimed}" if claimed else ""
+    when = f", claimed time: {claimed}" if claimed else ""
+    if proven:
+        when = f" {proven}"
     payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
     voice.result(f"{name}: verified: {verdict['signer']} signed {payload}{when}")
 

@@ -440,10 +440,8 @@ class _EntryCounter:
 
 def _format_age(moment: float) -> str:
     passed = max(0, int(time.time() - moment))
-    return (
-        f"{passed} s"
-        if passed < _MINUTES_FROM_SECONDS
-        else f"{passed // 60} min"
-        if passed < _HOURS_FROM_SECONDS
-        else f"{passed // 3600} h"
-    )
+    if passed < _MINUTES_FROM_SECONDS:
+        return f"{passed} s"
+    if passed < _HOURS_FROM_SECONDS:
+        return f"{passed // 60} min"
+    return f"{passed // 3600} h"

@@ -180,7 +180,10 @@ def _search_shortest_edit(
                 if goes_on:
                     return None
                 # Diagonals beyond an end of either list cannot reach the goal any more.
-                high, low = min(high, k - 1) if x >= n else high, max(low, k + 1) if y >= m else low
+                if x >= n:
+                    high = min(high, k - 1)
+                if y >= m:
+                    low = max(low, k + 1)
     return None
 
 

@@ -247,10 +247,11 @@ def _restore_note(record: JsonObject) -> bytes:
     keys = iter(vacr_metadata[ATTESTED_BY_MEMBER])
     files = []
     for file in record["file-attribution"]["files"]:
-        attested = [
-            AttestedLines(next(keys), [(one["start-line"], one["end-line"]) for one in ranges])
-            for ranges in (conversation["ranges"] for conversation in file["conversations"])
-        ]
+        attested = []
+        for conversation in file["conversations"]:
+            key = next(keys)
+            ranges = [(item["start-line"], item["end-line"]) for item in conversation["ranges"]]
+            attested.append(AttestedLines(key, ranges))
         files.append((file["path"], attested))
     return format_note(GitAiNote(files, metadata)).encode()
 

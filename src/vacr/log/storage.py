@@ -235,7 +235,9 @@ class SqliteStorage:
         if not create and not path.is_file():
             hint = "Restore its newest copy. A new database would be a different log."
             raise UnreadableInput("the log's database file is missing", where=str(path), hint=hint)
-        mode = "ro" if readonly else "rwc" if create else "rw"
+        mode = "rwc" if create else "rw"
+        if readonly:
+            mode = "ro"
         with self._translate_errors():
             self.connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",

@@ -222,7 +222,9 @@ def _cut_around_match(line: str, sought: str) -> str:
     match = max(0, line.lower().find(sought.lower()))
     start = max(0, match - _MATCH_CONTEXT_LENGTH)
     end = match + len(sought) + _MATCH_CONTEXT_LENGTH
-    return f"{'…' if start else ''}{line[start:end].strip()}{'…' if end < len(line) else ''}"
+    before = "…" if start else ""
+    after = "…" if end < len(line) else ""
+    return f"{before}{line[start:end].strip()}{after}"
 
 
 def _format_hidden_lines(count: int, limit: int | None, indent: str) -> Iterator[TerminalLine]:

@@ -441,13 +441,15 @@ class _OutputSplitter:
         if at == 0 and self.stripped and self._may_follow_stripped_lines(literal):
             return None
         head = literal[0]
-        stop = len(self.lines) if part.count is None else min(len(self.lines), at + part.count + 1)
-        places = [
-            place
-            for place in range(at, stop)
-            if (self.lines[place].endswith(head) if head else not self.lines[place])
-            and self.lines[place + 1 : place + len(literal)] == literal[1:]
-        ]
+        stop = len(self.lines)
+        if part.count is not None:
+            stop = min(stop, at + part.count + 1)
+        places = []
+        for place in range(at, stop):
+            line = self.lines[place]
+            is_first_line = line.endswith(head) if head else not line
+            if is_first_line and self.lines[place + 1 : place + len(literal)] == literal[1:]:
+                places.append(place)
         if len(places) != 1:
             return None
         place = places[0]
