@@ -181,7 +181,7 @@ class _ErrorCollector:
         except OSError as error:
             self._add(describe_file_error(error), error.filename or path)
         except MemoryError:
-            self._add("not enough memory to read it", path)
+            self._add("not enough memory to read the session", path)
         except Exception as error:  # noqa: BLE001 - a bug must not hide other sessions
             self._add(f"a bug in vacr: {type(error).__name__}: {error}", path)
 

@@ -213,13 +213,13 @@ def _check_wrapped_token(record: CmwRecord) -> int:
         raise InvalidStatement(f"unknown message type {record.type}", reason="message-unknown")
     if looks_like_jwt(record.value) != (record.media_type == EAT_JWT_MEDIA_TYPE):
         raise InvalidStatement(
-            f"the message does not match its type {record.type}", reason="message-type"
+            f"a message in the CMW does not match its type {record.type}", reason="message-type"
         )
     profile = _parse_token_profile(record.value)
     parameter = _PROFILE_PARAMETER_PATTERN.search(str(record.type))
     if parameter is not None and (parameter[1] or parameter[2].strip()).lower() != profile.lower():
         raise InvalidStatement(
-            f"the message has type {record.type}, but profile {profile!r}",
+            f"a message in the CMW has type {record.type}, but profile {profile!r}",
             reason="message-type",
         )
     kind = _get_message_kind(profile)

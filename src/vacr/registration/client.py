@@ -192,7 +192,7 @@ class RegistrationClient:
             path = self._parse_location(response)
             if not budget.wait_for_result(response.headers.get("retry-after")):
                 raise Unreachable(
-                    f"registered, but there is no receipt yet; it will be at {path}",
+                    f"registered, but there is no receipt yet; it will appear at {path}",
                     where=self.url,
                     hint="Registering the statement again yields the same entry.",
                 )

@@ -140,7 +140,7 @@ class HttpClient:
                 hint=SERVICE_URL_EXAMPLE,
             )
         if access.token is not None and self.address.scheme == "http" and not self.address.is_local:
-            raise UsageError("a token is only sent over https", hint=SERVICE_URL_EXAMPLE)
+            raise UsageError("the access token is only sent over https", hint=SERVICE_URL_EXAMPLE)
         self.context = access.context() if self.address.scheme == "https" else None
 
     def ask(

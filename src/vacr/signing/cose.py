@@ -191,7 +191,7 @@ def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any])
     for label in (*protected, *unprotected):
         if type(label) not in (int, str):
             raise InvalidStatement(
-                f"header label {label!r} is neither a number nor text",
+                f"header label {label!r} is neither an integer nor text",
                 reason="label-type",
             )
     for label in protected.keys() & unprotected.keys():

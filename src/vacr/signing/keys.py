@@ -208,7 +208,7 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
             hint="Use signing.pem, not signing.pub.pem.",
         )
     if is_encrypted_pem(pem) and passphrase is None:
-        raise UnreadableInput("the key is encrypted", hint="Add --passphrase-file FILE.")
+        raise UnreadableInput("the private key is encrypted", hint="Add --passphrase-file FILE.")
     try:
         return serialization.load_pem_private_key(
             pem, passphrase if is_encrypted_pem(pem) else None

@@ -210,7 +210,7 @@ def _process_sessions(
     except (VacrError, OSError) as error:
         outcome.add_error(error)
     except MemoryError:
-        outcome.add_error(UnreadableInput("not enough memory to read it", where=task.path))
+        outcome.add_error(UnreadableInput("not enough memory to read the session", where=task.path))
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise

@@ -342,7 +342,7 @@ class RecordingRun:
             except BrokenProcessPool:
                 return _make_failed_outcome(
                     task,
-                    "the process that read it was killed, possibly for lack of memory",
+                    "the process that read the session was killed, possibly for lack of memory",
                 )
             except Exception as error:  # noqa: BLE001 - clusters raise anything for dead workers
                 return _make_failed_outcome(task, f"{type(error).__name__}: {error}")
