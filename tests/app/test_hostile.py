@@ -49,8 +49,8 @@ def read_code_cell(tokens):
 
 @given(st.text(st.characters(), min_size=1))
 def test_hostile_text_stays_in_its_cell(text):
-    made = f"| a | b |\n|---|---|\n| {format_table_cell(text)} | end |\n"
-    (table,) = parse_tables(made)
+    markdown = f"| a | b |\n|---|---|\n| {format_table_cell(text)} | end |\n"
+    (table,) = parse_tables(markdown)
     first, last = table[1]
     assert [token.content for token in last] == ["end"]
     assert read_code_cell(first).split() == make_visible(text).split()

@@ -135,7 +135,7 @@ def test_sessions_can_be_in_the_home_folder(seal, runner, tmp_path):
 
 
 def test_token_reaches_the_service(seal, service):
-    service.token = "of-the-team"  # noqa: S105 - not one
+    service.token = "of-the-team"  # noqa: S105 - not a real secret
     assert verdict(seal(service=service.url, token="of-the-team"))[:2] == (0, "sealed")  # noqa: S106
     assert verdict(seal(service=service.url, token="another", output="more"))[:2] == (1, "failed")  # noqa: S106
 
@@ -189,7 +189,7 @@ def test_hostile_name_stays_in_its_place(seal, runner):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_key_stays_secret_and_is_removed_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it makes the folder
+def test_key_stays_secret_and_is_removed_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it creates the folder
     """Cancel a job as GitHub does: only the first process of the step gets a signal."""
     definition = load_action("seal/action.yml")
     inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}

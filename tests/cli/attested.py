@@ -27,7 +27,7 @@ PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signi
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory):
+def prepared_folder(tmp_path_factory):
     """Return a folder with a signed record, keys, reference values and a policy."""
     folder = tmp_path_factory.mktemp("prepared")
     shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
@@ -46,9 +46,9 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture
-def ready(prepared, tmp_path):
-    """Return a copy of the prepared folder, in which the command runs."""
-    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+def ready_folder(prepared_folder, tmp_path):
+    """Return a copy of the prepared folder, where the command runs."""
+    shutil.copytree(prepared_folder, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests import forking
-from tests.cli.attested import appraise, attest, prepared, ready  # noqa: F401 - fixtures
+from tests.cli.attested import appraise, attest, prepared_folder, ready_folder  # noqa: F401 - fixtures
 from tests.cli.every_verb import folder, material  # noqa: F401 - fixtures
 
 
@@ -36,4 +36,4 @@ def terminals():
         for descriptor in os.openpty():
             os.close(descriptor)
     except OSError:
-        pytest.skip("no terminals can be made here")
+        pytest.skip("no terminal can be created here")

@@ -26,24 +26,24 @@ def claims_of(path):
     return parse_cwt(decode_cmw(path.read_bytes()).value).claims
 
 
-def test_evidence_next_to_a_record_is_used(vacr, ready, attest, appraise):
+def test_evidence_next_to_a_record_is_used(vacr, ready_folder, attest, appraise):
     done = attest("--format", "json")
-    said = json.loads(done.out)
-    assert (said["output"], said["attester"], said["journal"]) == (
+    report = json.loads(done.out)
+    assert (report["output"], report["attester"], report["journal"]) == (
         "s.acr.json.evidence.cbor",
         "software",
         False,
     )
-    assert [one["name"] for one in said["components"]] == ["vacr", "python"]
-    assert said["components"][0]["files"] == count_package_files()
+    assert [one["name"] for one in report["components"]] == ["vacr", "python"]
+    assert report["components"][0]["files"] == count_package_files()
     assert "without a journal" in done.err
-    done, said = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
-    assert (done.returncode, said["status"], said["result"]) == (
+    done, report = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
+    assert (done.returncode, report["status"], report["result"]) == (
         0,
         "affirming",
         "s.acr.json.result.cbor",
     )
-    assert claims_of(ready / "s.acr.json.evidence.cbor")[CLAIM_AGENT] == {
+    assert claims_of(ready_folder / "s.acr.json.evidence.cbor")[CLAIM_AGENT] == {
         "name": "claude-code",
         "version": "2.1.72",
     }
@@ -57,7 +57,7 @@ def test_evidence_next_to_a_record_is_used(vacr, ready, attest, appraise):
         )
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("ready_folder")
 def test_missing_evidence_fails(vacr):
     for options in (BACKGROUND, PASSPORT):
         done = vacr("verify", "s.acr.json", *TRUST, *options)
@@ -66,7 +66,7 @@ def test_missing_evidence_fails(vacr):
     assert vacr("verify", "s.acr.json", *TRUST).returncode == 0
 
 
-def test_evidence_can_be_in_the_header_of_a_statement(vacr, ready, attest):
+def test_evidence_can_be_in_the_header_of_a_statement(vacr, ready_folder, attest):
     assert attest("--into", "s.acr.json.cose", "-o", "elsewhere.cbor").returncode == 0
     assert vacr("verify", "s.acr.json", *TRUST, *BACKGROUND).returncode == 0
     assert (
@@ -77,20 +77,20 @@ def test_evidence_can_be_in_the_header_of_a_statement(vacr, ready, attest):
     assert "evidence (-75100)" in shown
     other = vacr("verify", "s.acr.json", *TRUST, *BACKGROUND[:-1], "ff" * 16)
     assert (other.returncode, "nonce" in other.err) == (1, True)
-    assert (ready / "elsewhere.cbor").exists()
+    assert (ready_folder / "elsewhere.cbor").exists()
     vacr("sign", "s.jsonl", "--key", "keys/signing.pem")
-    before = (ready / "s.jsonl.cose").read_bytes()
+    before = (ready_folder / "s.jsonl.cose").read_bytes()
     done = attest("--into", "s.jsonl.cose")
     assert (
         done.returncode,
         "the statement and the evidence are about different files" in done.err,
     ) == (1, True)
-    assert (ready / "s.jsonl.cose").read_bytes() == before
+    assert (ready_folder / "s.jsonl.cose").read_bytes() == before
 
 
-def test_failed_attest_leaves_the_statement_unchanged(vacr, ready, attest):
-    before = (ready / "s.acr.json.cose").read_bytes()
-    (ready / "e.cbor").touch()
+def test_failed_attest_leaves_the_statement_unchanged(vacr, ready_folder, attest):
+    before = (ready_folder / "s.acr.json.cose").read_bytes()
+    (ready_folder / "e.cbor").touch()
     given = (
         "--record",
         "s.acr.json",
@@ -103,14 +103,14 @@ def test_failed_attest_leaves_the_statement_unchanged(vacr, ready, attest):
     )
     done = vacr("attest", *given, "-o", "e.cbor", "--into", "s.acr.json.cose")
     assert (done.returncode, "exists with different content" in done.err) == (2, True)
-    assert (ready / "s.acr.json.cose").read_bytes() == before
+    assert (ready_folder / "s.acr.json.cose").read_bytes() == before
     done = attest("-o", "e.cbor", "--into", "s.acr.json")
     assert (done.returncode, "s.acr.json: not a statement: " in done.err) == (3, True)
     assert ".cose" in done.err
-    assert (ready / "e.cbor").read_bytes() == b""
+    assert (ready_folder / "e.cbor").read_bytes() == b""
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("ready_folder")
 def test_attest_reports_files_that_are_not_records(attest):
     assert "s.jsonl: not a record, " in attest(record="s.jsonl").err
     assert "s.acr.json: recorded without a journal" in attest().err
@@ -120,19 +120,23 @@ def test_attest_reports_files_that_are_not_records(attest):
     ("rules", "named"),
     [("", "attester-keys"), ('attester-keys = ["keys/signing.pub.pem"]', "software-is-enough")],
 )
-def test_missing_parts_of_a_policy_are_named(ready, attest, appraise, rules, named):
+def test_missing_parts_of_a_policy_are_named(ready_folder, attest, appraise, rules, named):
     attest()
-    (ready / "policy.toml").write_text(f'id = "x"\nreferences = ["reference.cbor"]\n{rules}\n')
+    (ready_folder / "policy.toml").write_text(
+        f'id = "x"\nreferences = ["reference.cbor"]\n{rules}\n'
+    )
     done, _ = appraise()
     assert (done.returncode, named in done.err) == (1, True)
 
 
-def test_evidence_of_another_record_is_refused(vacr, ready, attest):
-    shutil.copy(EXAMPLES / "codex-cli.jsonl", ready / "t.jsonl")
+def test_evidence_of_another_record_is_refused(vacr, ready_folder, attest):
+    shutil.copy(EXAMPLES / "codex-cli.jsonl", ready_folder / "t.jsonl")
     vacr("record", "t.jsonl")
     vacr("sign", "t.acr.json", "--key", "keys/signing.pem")
     attest()
-    shutil.copy(ready / "s.acr.json.evidence.cbor", ready / "t.acr.json.evidence.cbor")
+    shutil.copy(
+        ready_folder / "s.acr.json.evidence.cbor", ready_folder / "t.acr.json.evidence.cbor"
+    )
     done = vacr("verify", ".", *TRUST, *BACKGROUND, "--format", "json")
     results = {one["file"]: one for one in json.loads(done.out)["results"]}
     assert (results["./s.acr.json"]["verified"], results["./t.acr.json"]["reason"]) == (
@@ -142,16 +146,16 @@ def test_evidence_of_another_record_is_refused(vacr, ready, attest):
     assert done.returncode == 1
 
 
-def test_results_can_be_jwt_and_wrappers_json(vacr, ready, attest, appraise):
+def test_results_can_be_jwt_and_wrappers_json(vacr, ready_folder, attest, appraise):
     assert attest("-o", "evidence.json").returncode == 0
-    assert json.loads((ready / "evidence.json").read_bytes())[0].startswith(
+    assert json.loads((ready_folder / "evidence.json").read_bytes())[0].startswith(
         "application/eat+cwt; eat_profile="
     )
-    done, said = appraise(
+    done, report = appraise(
         "--key", "verifier/signing.pem", "-o", "result.jwt", evidence="evidence.json"
     )
-    assert (done.returncode, said["status"]) == (0, "affirming")
-    assert (ready / "result.jwt").read_bytes().count(b".") == 2
+    assert (done.returncode, report["status"]) == (0, "affirming")
+    assert (ready_folder / "result.jwt").read_bytes().count(b".") == 2
     assert (
         vacr(
             "verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", NONCE
@@ -173,37 +177,37 @@ def test_results_can_be_jwt_and_wrappers_json(vacr, ready, attest, appraise):
     )
 
 
-def test_journal_comes_from_the_record_or_from_options(ready, attest, appraise):
-    record = json.loads((ready / "s.acr.json").read_bytes())
+def test_journal_comes_from_the_record_or_from_options(ready_folder, attest, appraise):
+    record = json.loads((ready_folder / "s.acr.json").read_bytes())
     head = {"identity": "aa" * 32, "frames": 12, "head": "bb" * 32}
     record["vacr"]["inputs"] = {"journal": head}
-    (ready / "j.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (ready_folder / "j.acr.json").write_bytes(b"".join(assign_record_id(record)))
     wanted = {"identity": b"\xaa" * 32, "frames": 12, "head": b"\xbb" * 32}
     assert "journal" not in attest(record="j.acr.json").err
-    assert claims_of(ready / "j.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
+    assert claims_of(ready_folder / "j.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
     assert (
         appraise("--record", "j.acr.json", evidence="j.acr.json.evidence.cbor")[1]["journal"]
         == head
     )
-    (ready / "head.json").write_text(json.dumps(head))
+    (ready_folder / "head.json").write_text(json.dumps(head))
     for given in ("head.json", f"{'aa' * 32}:12:{'bb' * 32}"):
         assert attest("--journal-head", given).returncode == 0
-        assert claims_of(ready / "s.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
+        assert claims_of(ready_folder / "s.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
     assert attest("--journal-head", "aa:1:bb", record="j.acr.json").returncode == 2
     record["vacr"]["inputs"] = {"journal": {"identity": "xx"}}
-    (ready / "k.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (ready_folder / "k.acr.json").write_bytes(b"".join(assign_record_id(record)))
     done = attest(record="k.acr.json")
     assert (done.returncode, "journal head is incomplete" in done.err) == (3, True)
 
 
-def test_configuration_and_agent_are_measured(ready, vacr, attest, appraise):
-    (ready / "vacr.toml").write_text("a = 1\n")
-    (ready / "agent").write_text("#!/bin/sh\n")
-    (ready / "agent").chmod(0o755)
+def test_configuration_and_agent_are_measured(ready_folder, vacr, attest, appraise):
+    (ready_folder / "vacr.toml").write_text("a = 1\n")
+    (ready_folder / "agent").write_text("#!/bin/sh\n")
+    (ready_folder / "agent").chmod(0o755)
     given = ("--configuration", "vacr.toml", "--agent-executable", "./agent")
     assert attest(*given).returncode == 0
-    done, said = appraise()
-    assert (done.returncode, said["reason"]) == (1, "measurement-unknown")
+    done, report = appraise()
+    assert (done.returncode, report["reason"]) == (1, "measurement-unknown")
     assert (
         vacr(
             "attest",
@@ -216,22 +220,22 @@ def test_configuration_and_agent_are_measured(ready, vacr, attest, appraise):
         ).returncode
         == 0
     )
-    done, said = appraise()
-    assert (done.returncode, said["vector"]) == (
+    done, report = appraise()
+    assert (done.returncode, report["vector"]) == (
         0,
         {"file-system": 2, "configuration": 2, "hardware": 0},
     )
-    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [
+    assert [one["decided"] for one in report["checks"] if one["name"] == "agent:claude-code"] == [
         False
     ]
-    (ready / "vacr.toml").write_text("a = 2\n")
+    (ready_folder / "vacr.toml").write_text("a = 2\n")
     attest(*given)
     assert appraise()[1]["reason"] == "measurement-changed"
 
 
-def test_policy_can_require_signed_reference_values(ready, vacr, attest, appraise):
+def test_policy_can_require_signed_reference_values(ready_folder, vacr, attest, appraise):
     attest()
-    with (ready / "policy.toml").open("a") as file:
+    with (ready_folder / "policy.toml").open("a") as file:
         file.write('reference-keys = ["verifier/signing.pub.pem"]\n')
     done, _ = appraise()
     assert (done.returncode, "not signed" in done.err) == (3, True)
@@ -248,11 +252,11 @@ def test_policy_can_require_signed_reference_values(ready, vacr, attest, apprais
         assert appraise()[0].returncode == code
 
 
-def test_replayed_evidence_is_refused(ready, attest, appraise):
+def test_replayed_evidence_is_refused(ready_folder, attest, appraise):
     attest()
-    done, said = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
-    assert (done.returncode, said["reason"], set(said["vector"].values())) == (1, "nonce", {99})
-    assert not [one for one in said["checks"] if one["tier"] == "affirming"]
+    done, report = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
+    assert (done.returncode, report["reason"], set(report["vector"].values())) == (1, "nonce", {99})
+    assert not [one for one in report["checks"] if one["tier"] == "affirming"]
     shown = json.loads(
         appraise.vacr(
             "inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cbor", "--format", "json"
@@ -261,16 +265,16 @@ def test_replayed_evidence_is_refused(ready, attest, appraise):
     assert [one["kind"] for one in shown] == ["token", "token"]
     assert shown[0]["tokens"][0]["key-storage"] == "software"
     assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
-    (ready / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
+    (ready_folder / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
     done, _ = appraise()
     assert (done.returncode, "maximum-age is 0" in done.err) == (3, True)
 
 
-def test_malformed_evidence_gets_no_verdict(ready, attest, appraise):
+def test_malformed_evidence_gets_no_verdict(ready_folder, attest, appraise):
     attest()
     appraise("--key", "verifier/signing.pem")
-    whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
-    (ready / "folder").mkdir()
+    whole = (ready_folder / "s.acr.json.evidence.cbor").read_bytes()
+    (ready_folder / "folder").mkdir()
     cases = {
         "empty": (b"", "the file is empty"),
         "random": (hashlib.sha512(b"random").digest(), "not CBOR"),
@@ -279,28 +283,28 @@ def test_malformed_evidence_gets_no_verdict(ready, attest, appraise):
         "json": (b'{"a": 1}', "neither a CMW record nor a tag nor a collection"),
         "text": (b"Some words.\n", "not a wrapped message (CMW)"),
         "token": (b"eyJ.x.y", "a part of the JWT"),
-        "record": ((ready / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),
-        "statement": ((ready / "s.acr.json.cose").read_bytes(), "not an attestation token"),
+        "record": ((ready_folder / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),
+        "statement": ((ready_folder / "s.acr.json.cose").read_bytes(), "not an attestation token"),
         "result": (
-            (ready / "s.acr.json.result.cbor").read_bytes(),
+            (ready_folder / "s.acr.json.result.cbor").read_bytes(),
             "this is a result, not evidence",
         ),
         "folder": (None, "a folder, not a file"),
         "nowhere": (None, "there is no such file"),
     }
-    for name, (data, told) in cases.items():
+    for name, (data, message) in cases.items():
         if data is not None:
-            (ready / name).write_bytes(data)
-        done, said = appraise(evidence=name)
-        assert (name, done.returncode, said) == (name, 3, None)
+            (ready_folder / name).write_bytes(data)
+        done, report = appraise(evidence=name)
+        assert (name, done.returncode, report) == (name, 3, None)
         assert done.err.startswith(f"vacr: {name}: "), done.err
-        assert told in done.err
+        assert message in done.err
 
 
-def test_reference_values_of_an_agent_carry_its_name(ready, vacr, attest, appraise):
-    (ready / "agent").write_text("#!/bin/sh\n")
-    (ready / "agent").chmod(0o755)
-    made = (
+def test_reference_values_of_an_agent_carry_its_name(ready_folder, vacr, attest, appraise):
+    (ready_folder / "agent").write_text("#!/bin/sh\n")
+    (ready_folder / "agent").chmod(0o755)
+    reference_command = (
         "attest",
         "--reference",
         "--agent-executable",
@@ -316,15 +320,17 @@ def test_reference_values_of_an_agent_carry_its_name(ready, vacr, attest, apprai
     ):
         names = [
             one["name"]
-            for one in json.loads(vacr(*made, *more, "--format", "json").out)["components"]
+            for one in json.loads(vacr(*reference_command, *more, "--format", "json").out)[
+                "components"
+            ]
         ]
         assert names == ["vacr", "python", name]
-    with (ready / "policy.toml").open("a") as file:
+    with (ready_folder / "policy.toml").open("a") as file:
         file.write('required = ["agent"]\n')
     attest("--agent-executable", "./agent")
-    done, said = appraise()
+    done, report = appraise()
     assert done.returncode == 0
-    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [
+    assert [one["decided"] for one in report["checks"] if one["name"] == "agent:claude-code"] == [
         True
     ]
     done = attest("--agent", "codex", "--agent-executable", "./agent")
@@ -332,7 +338,7 @@ def test_reference_values_of_an_agent_carry_its_name(ready, vacr, attest, apprai
         2,
         True,
     )
-    (ready / "agent").write_text("#!/bin/sh\n# changed\n")
+    (ready_folder / "agent").write_text("#!/bin/sh\n# changed\n")
     attest("--agent-executable", "./agent")
     assert appraise()[1]["reason"] == "measurement-changed"
 
@@ -401,7 +407,7 @@ USAGE = {
 }
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("ready_folder")
 def test_wrong_calls_get_a_hint(vacr):
     for name, arguments in USAGE.items():
         done = vacr(*arguments)
@@ -409,7 +415,7 @@ def test_wrong_calls_get_a_hint(vacr):
         assert len(done.err.splitlines()) >= 2, name
 
 
-def test_keys_of_this_machine_are_the_default(ready, vacr, tmp_path):
+def test_keys_of_this_machine_are_the_default(ready_folder, vacr, tmp_path):
     """One key signs evidence, and another signs results."""
     done = vacr(
         "attest",
@@ -428,7 +434,7 @@ def test_keys_of_this_machine_are_the_default(ready, vacr, tmp_path):
         'id = "p"\nreferences = ["reference.cbor"]\nattester-keys = '
         f'["{own}/signing.pub.pem"]\nsoftware-is-enough = true\n'
     )
-    (ready / "own.toml").write_text(policy)
+    (ready_folder / "own.toml").write_text(policy)
     appraise = ("appraise", "evidence.cbor", "--policy", "own.toml", "--nonce", NONCE)
     done = vacr(*appraise)
     assert (done.returncode, "evidence.cbor: affirming" in done.out) == (0, True), (
@@ -450,10 +456,14 @@ def test_keys_of_this_machine_are_the_default(ready, vacr, tmp_path):
     assert (done.returncode, "--overwrite" in done.err) == (2, True)
 
 
-def test_invalid_policy_gives_no_verdict(ready, attest, appraise):
+def test_invalid_policy_gives_no_verdict(ready_folder, attest, appraise):
     attest()
-    (ready / "policy.toml").write_text('id = "x"\nsoftware-is-enuff = true\n')
-    done, said = appraise()
-    assert (done.returncode, said, "unknown rule software-is-enuff" in done.err) == (3, None, True)
-    (ready / "policy.toml").write_text('id = "x"\nattester-keys = ["nowhere.pem"]\n')
+    (ready_folder / "policy.toml").write_text('id = "x"\nsoftware-is-enuff = true\n')
+    done, report = appraise()
+    assert (done.returncode, report, "unknown rule software-is-enuff" in done.err) == (
+        3,
+        None,
+        True,
+    )
+    (ready_folder / "policy.toml").write_text('id = "x"\nattester-keys = ["nowhere.pem"]\n')
     assert appraise()[0].returncode == 4

@@ -15,11 +15,11 @@ TEXT = "one\ntwo\nthree\n"
 
 @pytest.fixture
 def session(tmp_path):
-    told = ClaudeSession()
-    told.read("a.py", TEXT)
-    told.edit("a.py", "two", "2")
-    (tmp_path / "s.jsonl").write_bytes(told.native())
-    return told
+    claude_session = ClaudeSession()
+    claude_session.read("a.py", TEXT)
+    claude_session.edit("a.py", "two", "2")
+    (tmp_path / "s.jsonl").write_bytes(claude_session.native())
+    return claude_session
 
 
 @pytest.mark.usefixtures("session")
@@ -197,7 +197,7 @@ def test_records_are_checked_with_the_records_attributed_with_them(vacr, tmp_pat
 @pytest.mark.usefixtures("session")
 def test_check_reports_why_attributions_differ(vacr, tmp_path):
     path = tmp_path / "s.attributed.acr.json"
-    for member, said in (
+    for member, message in (
         ("version", "another version of vacr"),
         ("files", "the recomputed attribution differs"),
     ):
@@ -207,7 +207,7 @@ def test_check_reports_why_attributions_differ(vacr, tmp_path):
         record["vacr"]["attribution"][member] = {} if member == "files" else 0
         assign_record_id(record)
         path.write_text(json.dumps(record))
-        assert said in vacr("attribute", "--check", path).out
+        assert message in vacr("attribute", "--check", path).out
 
 
 def test_sessions_of_a_database_have_results_named_like_their_records(vacr, tmp_path):
@@ -324,10 +324,10 @@ def test_replay_writes_only_completely_known_files(vacr, tmp_path, session):
 def attribute_two_sessions(vacr, tmp_path):
     """Attribute two sessions that changed one line, each alone and both together."""
     for number, (name, old, new) in enumerate((("s", "two", "2"), ("t", "2", "II"))):
-        told = ClaudeSession(name=name, start=number * 1000)
-        told.read("a.py", TEXT.replace("two", old))
-        told.edit("a.py", old, new)
-        (tmp_path / f"{name}.jsonl").write_bytes(told.native())
+        claude_session = ClaudeSession(name=name, start=number * 1000)
+        claude_session.read("a.py", TEXT.replace("two", old))
+        claude_session.edit("a.py", old, new)
+        (tmp_path / f"{name}.jsonl").write_bytes(claude_session.native())
         assert vacr("attribute", f"{name}.jsonl", "-o", "alone/").returncode == 0
     assert vacr("attribute", "s.jsonl", "t.jsonl", "-o", "both/").returncode == 0
 

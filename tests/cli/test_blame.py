@@ -237,18 +237,18 @@ def test_range_without_a_merge_base_is_refused(vacr, branch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "made", ["native", "record", "attributed", "with base", "with a base that is gone"]
+    "kind", ["native", "record", "attributed", "with base", "with a base that is gone"]
 )
-def test_records_of_any_kind_give_the_same_lines(vacr, repo_with_agent_work, tmp_path, made):
+def test_records_of_any_kind_give_the_same_lines(vacr, repo_with_agent_work, tmp_path, kind):
     session = tmp_path / "records/session-one.jsonl"
-    if made == "record":
+    if kind == "record":
         assert vacr("record", session, "-o", "kept/").returncode == 0
-    elif made != "native":
-        base = [] if made == "attributed" else ["--base", repo_with_agent_work]
+    elif kind != "native":
+        base = [] if kind == "attributed" else ["--base", repo_with_agent_work]
         assert vacr("attribute", session, "-o", "kept/", *base).returncode == 0
     else:
         shutil.copytree(tmp_path / "records", tmp_path / "kept")
-    if made == "with a base that is gone":
+    if kind == "with a base that is gone":
         git(repo_with_agent_work, "checkout", "-q", "--orphan", "fresh")
         git(repo_with_agent_work, "branch", "-D", "main")
         git(repo_with_agent_work, "reflog", "expire", "--expire=now", "--all")

@@ -425,12 +425,13 @@ def test_schema_is_shown_and_instances_are_generated(vacr, tmp_path):
     assert rule.rstrip().endswith("}")
     assert vacr("schema", "show", "--rule", "nothing").returncode == 2
     assert vacr("schema", "generate", "--cbor", "--format", "json").returncode == 2
-    made = vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1")
-    assert len(made.out.splitlines()) == 5
+    generated = vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1")
+    assert len(generated.out.splitlines()) == 5
     assert (
-        made.out == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
+        generated.out
+        == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
     )
-    (tmp_path / "entries.json").write_text(f"[{','.join(made.out.splitlines())}]")
+    (tmp_path / "entries.json").write_text(f"[{','.join(generated.out.splitlines())}]")
     assert vacr("validate", "entries.json", "--rule", "[* entry]", "--schema", "v3").returncode in (
         0,
         1,
@@ -675,7 +676,7 @@ def test_wrong_agent_shows_as_drift(vacr):
 
 def test_generated_records_are_valid(vacr, tmp_path):
     for schema in ("v3", "v2"):
-        made = vacr(
+        generated = vacr(
             "schema",
             "generate",
             "--schema",
@@ -687,7 +688,7 @@ def test_generated_records_are_valid(vacr, tmp_path):
             "--count",
             "3",
         )
-        for number, line in enumerate(made.out.splitlines()):
+        for number, line in enumerate(generated.out.splitlines()):
             (tmp_path / f"{schema}-{number}.json").write_text(line)
             result = json.loads(
                 vacr("validate", f"{schema}-{number}.json", "--format", "json").out
@@ -808,7 +809,7 @@ def test_many_bad_lines_are_summarised(vacr, tmp_path):
     assert more in done.err
 
 
-def test_checks_do_not_depend_on_the_path_of_the_schema(vacr, tmp_path):
+def test_checks_beyond_the_schema_always_run(vacr, tmp_path):
     vacr("record", CLAUDE)
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["session"]["entries"][5]["id"] = record["session"]["entries"][4]["id"]
@@ -893,9 +894,9 @@ def test_record_that_only_cbor_can_encode_does_not_stop_the_others(vacr, tmp_pat
 def test_refusal_of_a_file_names_the_place_and_the_next_step(vacr, verb):
     done = vacr(verb[0], CLAUDE, *verb[1:])
     assert done.returncode == 3
-    told, hint = done.err.splitlines()
-    assert "claude-code.jsonl: " in told
-    assert "line 2, column 1" in told
+    message, hint = done.err.splitlines()
+    assert "claude-code.jsonl: " in message
+    assert "line 2, column 1" in message
     assert "record" in hint
 
 

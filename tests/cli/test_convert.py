@@ -70,7 +70,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("given", "to", "written"), NAMES)
-def test_names_of_converted_records(vacr, tmp_path, given, to, written):
+def test_converted_records_are_named_after_their_version(vacr, tmp_path, given, to, written):
     data = encode(V1, "cbor" if given.endswith("cbor") else "json")
     if given != "-":
         (tmp_path / given).write_bytes(data)
@@ -126,11 +126,11 @@ def test_losses_in_version_1_are_reported(vacr, attributed_record):
     done = vacr("convert", attributed_record, "--to", "v1")
     assert done.returncode == 0
     assert "/session/entries (20 entries)" in done.err
-    told = json.loads(vacr("convert", attributed_record, "--to", "v1", "--format", "json").out)[
-        "records"
-    ][0]
-    assert "/session/entries" in told["left-behind"]
-    assert told["state"] == "unchanged"
+    conversion = json.loads(
+        vacr("convert", attributed_record, "--to", "v1", "--format", "json").out
+    )["records"][0]
+    assert "/session/entries" in conversion["left-behind"]
+    assert conversion["state"] == "unchanged"
     assert vacr("convert", attributed_record, "--to", "v1", "-q").err == ""
     assert vacr("convert", attributed_record, "--to", "v2").err == ""
     assert vacr("convert", attributed_record, "--to", "v1", "-o", "-").err == done.err

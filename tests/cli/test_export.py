@@ -26,9 +26,9 @@ def test_export_is_named_after_its_record_and_refers_to_it(vacr, tmp_path):
     assert done.out.startswith("claude-code.atif.json: ")
     assert "lost in ATIF: " in done.err
     assert "events (" in done.err
-    said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
+    provenance = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
     assert (
-        said["sha-256"]
+        provenance["sha-256"]
         == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()
     )
     assert vacr("export", "claude-code.acr.json", "--to", "atif").out.endswith(", unchanged\n")
@@ -41,9 +41,9 @@ def test_export_is_named_after_its_record_and_refers_to_it(vacr, tmp_path):
 def test_folder_is_exported_to_one_file_per_record(vacr, tmp_path):
     vacr("record", EXAMPLES, "-o", "records/")
     done = vacr("export", "records", "--to", "atif", "-o", "out/", "--format", "json")
-    told = json.loads(done.out)
-    assert len(told["exports"]) == 5
-    assert all(one["losses"] for one in told["exports"] if "cursor" not in one["source"])
+    report = json.loads(done.out)
+    assert len(report["exports"]) == 5
+    assert all(one["losses"] for one in report["exports"] if "cursor" not in one["source"])
     assert min(path.name for path in (tmp_path / "out").iterdir()) == "claude-code.atif.json"
     assert "5 records, 0 failures" in done.err
 
@@ -141,14 +141,14 @@ def test_folder_of_documents_becomes_a_folder_of_records(vacr, tmp_path):
 
 def test_standard_input_is_imported(vacr, tmp_path):
     data = json.dumps(TRAJECTORY).encode()
-    told = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
-    assert (told["from"], told["output"]) == ("atif", "stdin.acr.json")
+    report = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
+    assert (report["from"], report["output"]) == ("atif", "stdin.acr.json")
     printed = vacr("import", "-", "-o", "-", stdin=data).stdout
     assert printed.strip() == (tmp_path / "stdin.acr.json").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("data", "exit_code", "told"),
+    ("data", "exit_code", "report"),
     [
         (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "already a vacr record"),
         (b"{", 3, "line 1, column 2"),
@@ -157,12 +157,12 @@ def test_standard_input_is_imported(vacr, tmp_path):
         (b"", 3, "no JSON value"),
     ],
 )
-def test_unimportable_documents_are_reported(vacr, tmp_path, data, exit_code, told):
+def test_unimportable_documents_are_reported(vacr, tmp_path, data, exit_code, report):
     (tmp_path / "x.json").write_bytes(data)
     done = vacr("import", "x.json")
     assert done.returncode == exit_code
     assert "x.json" in done.err
-    assert told in done.err
+    assert report in done.err
 
 
 def test_signed_statement_names_commit_and_file(vacr, tmp_path):
@@ -183,7 +183,7 @@ def test_signed_statement_names_commit_and_file(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "report"),
     [
         (["--to", "in-toto"], "Add --key"),
         (
@@ -199,10 +199,10 @@ def test_signed_statement_names_commit_and_file(vacr, tmp_path):
         (["--to", "agent-trac"], "agent-trace"),
     ],
 )
-def test_meaningless_options_are_refused(vacr, tmp_path, arguments, told):
+def test_meaningless_options_are_refused(vacr, tmp_path, arguments, report):
     done = vacr("export", CLAUDE, *arguments)
     assert done.returncode == 2
-    assert told in done.err
+    assert report in done.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -41,10 +41,10 @@ def test_sessions_of_one_file_are_exported_under_their_own_names(vacr, tmp_path,
     done = vacr(
         "export", "both.jsonl", "--to", "markdown", "-o", "out/", "--format", "json", *options
     )
-    told = json.loads(done.out)
-    assert (done.returncode, told["errors"]) == (0, [])
+    report = json.loads(done.out)
+    assert (done.returncode, report["errors"]) == (0, [])
     assert (
-        len({one["output"] for one in told["exports"]})
+        len({one["output"] for one in report["exports"]})
         == len(list((tmp_path / "out").iterdir()))
         == 3
     )

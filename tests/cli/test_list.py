@@ -164,8 +164,10 @@ DRIVING = "a\x1b[31mb\nc\r\u202ed"
 
 
 def test_title_cannot_control_the_terminal(list_sessions, home):
-    said = {"role": "user", "content": DRIVING}
-    homes.claude_session(home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=said)
+    message = {"role": "user", "content": DRIVING}
+    homes.claude_session(
+        home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=message
+    )
     (_, row) = list_sessions()
     assert row.endswith("a\\x1b[31mb c \\u202ed")
 
@@ -185,11 +187,11 @@ def test_project_folder_can_have_any_name(list_sessions, home):
     }
 
 
-def test_titles_are_cut_on_terminals_and_limited_elsewhere(list_sessions, home):
+def test_titles_are_cut_at_200_characters_without_a_terminal(list_sessions, home):
     for number, length in ((1, 200), (2, 201)):
-        said = {"role": "user", "content": "x" * length}
+        message = {"role": "user", "content": "x" * length}
         homes.claude_session(
-            home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said
+            home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=message
         )
     titles = ["x" * 199 + "…", "x" * 200]
     assert [json.loads(line)["title"] for line in list_sessions("--format", "jsonl")] == titles

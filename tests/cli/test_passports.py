@@ -15,7 +15,7 @@ FORMS = {"cwt": b"\xd8\x3d", "jwt": b"ey", "cbor": b"\x83", "json": b"["}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_name_of_a_result_selects_its_form(vacr, ready, attest, appraise, form):
+def test_name_of_a_result_selects_its_form(vacr, ready_folder, attest, appraise, form):
     attest()
     for more, written in (
         (("-o", f"r.{form}"), f"r.{form}"),
@@ -23,16 +23,16 @@ def test_name_of_a_result_selects_its_form(vacr, ready, attest, appraise, form):
         (("--to", form, "-o", "out/"), f"out/s.acr.json.result.{form}"),
         (("--to", form, "-o", "any.thing"), "any.thing"),
     ):
-        done, said = appraise(*KEY, *more)
-        assert (done.returncode, said["result"]) == (0, written)
-        assert (ready / written).read_bytes().startswith(FORMS[form])
+        done, report = appraise(*KEY, *more)
+        assert (done.returncode, report["result"]) == (0, written)
+        assert (ready_folder / written).read_bytes().startswith(FORMS[form])
         assert (
             vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", written).returncode == 0
         )
-    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT).returncode == 0  # the one beside it
+    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT).returncode == 0  # the file next to it
 
 
-@pytest.mark.usefixtures("ready")
+@pytest.mark.usefixtures("ready_folder")
 def test_name_without_a_known_form_is_refused(attest, appraise, tmp_path):
     attest()
     for name in ("r.txt", "r"):
@@ -47,11 +47,11 @@ def test_name_without_a_known_form_is_refused(attest, appraise, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["cbor", "json"])
-def test_passport_serves_both_kinds_of_relying_parties(vacr, ready, attest, appraise, form):
+def test_passport_serves_both_kinds_of_relying_parties(vacr, ready_folder, attest, appraise, form):
     attest()
-    done, said = appraise(*KEY, "--passport", "--to", form)
-    assert (done.returncode, said["result"]) == (0, f"s.acr.json.passport.{form}")
-    (ready / "s.acr.json.evidence.cbor").unlink()
+    done, report = appraise(*KEY, "--passport", "--to", form)
+    assert (done.returncode, report["result"]) == (0, f"s.acr.json.passport.{form}")
+    (ready_folder / "s.acr.json.evidence.cbor").unlink()
     for options in (BACKGROUND, PASSPORT):
         done = vacr("verify", "s.acr.json", *TRUST, *options)
         assert (done.returncode, "signed by a key in software, without hardware" in done.out) == (
@@ -60,34 +60,34 @@ def test_passport_serves_both_kinds_of_relying_parties(vacr, ready, attest, appr
         )
         done = vacr("verify", "s.acr.json", *TRUST, *options, "--require-hardware")
         assert (done.returncode, "no hardware vouches for the evidence" in done.err) == (1, True)
-    done, said = appraise(*KEY, evidence=f"s.acr.json.passport.{form}")
-    assert (done.returncode, said["result"]) == (0, "s.acr.json.result.cbor")
+    done, report = appraise(*KEY, evidence=f"s.acr.json.passport.{form}")
+    assert (done.returncode, report["result"]) == (0, "s.acr.json.result.cbor")
     shown = json.loads(vacr("inspect", f"s.acr.json.passport.{form}", "--format", "json").out)[
         "files"
     ]
     assert len(shown[0]["tokens"]) == 2
 
 
-def test_endorsements_are_stored_with_the_evidence(ready, attest, appraise):
-    (ready / "e.cbor").write_bytes(RatsMessages(endorsements=(ENDORSED,)).encode("cbor"))
+def test_endorsements_are_stored_with_the_evidence(ready_folder, attest, appraise):
+    (ready_folder / "e.cbor").write_bytes(RatsMessages(endorsements=(ENDORSED,)).encode("cbor"))
     assert (
         json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
     )
-    done, said = appraise(*KEY, "--passport")
-    (check,) = [one for one in said["checks"] if one["name"] == "endorsement"]
+    done, report = appraise(*KEY, "--passport")
+    (check,) = [one for one in report["checks"] if one["name"] == "endorsement"]
     assert (done.returncode, check["told"]) == (
         0,
         "ignored: the endorsement is not signed by a trusted endorser",
     )
-    assert parse_messages((ready / "s.acr.json.passport.cbor").read_bytes()).endorsements == (
-        ENDORSED,
-    )
+    assert parse_messages(
+        (ready_folder / "s.acr.json.passport.cbor").read_bytes()
+    ).endorsements == (ENDORSED,)
     done = attest("--endorsement", "reference.cbor")
     assert (done.returncode, "Create endorsements with: vacr endorse" in done.err) == (3, True)
     assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2
 
 
-def test_file_of_the_other_kind_gets_a_hint(vacr, ready, attest, appraise):
+def test_file_of_the_other_kind_gets_a_hint(vacr, ready_folder, attest, appraise):
     attest()
     for more in ((), ("--evidence", "s.acr.json.evidence.cbor")):
         done = vacr("verify", "s.acr.json", *TRUST, *PASSPORT, *more)
@@ -96,22 +96,22 @@ def test_file_of_the_other_kind_gets_a_hint(vacr, ready, attest, appraise):
             True,
         )
     appraise(*KEY)
-    (ready / "s.acr.json.evidence.cbor").unlink()
+    (ready_folder / "s.acr.json.evidence.cbor").unlink()
     done = vacr("verify", "s.acr.json", *TRUST, *BACKGROUND)
     assert (done.returncode, "s.acr.json.result.cbor is a result" in done.err) == (1, True)
 
 
-def test_hostile_passport_is_refused(vacr, ready, attest, appraise):
+def test_hostile_passport_is_refused(vacr, ready_folder, attest, appraise):
     attest()
     appraise(*KEY, "--passport", "--to", "json")
-    passport = json.loads((ready / "s.acr.json.passport.json").read_bytes())
+    passport = json.loads((ready_folder / "s.acr.json.passport.json").read_bytes())
     for name, other in {
         "two results": passport | {"another": passport["result"]},
         "an unknown type": passport | {"another": ["application/json", "e30"]},
         "a wrong type": passport | {"result": ["application/eat+cwt", *passport["result"][1:]]},
         "too deep": {"a": {"a": {"a": {"a": {"a": passport}}}}},
     }.items():
-        (ready / "bad.json").write_text(json.dumps(other))
+        (ready_folder / "bad.json").write_text(json.dumps(other))
         for options in (PASSPORT, BACKGROUND):
             done = vacr("verify", "s.acr.json", *TRUST, *options, "--evidence", "bad.json")
             assert (name, done.returncode, "✗ evidence" in done.out) == (name, 1, True)

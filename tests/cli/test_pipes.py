@@ -73,13 +73,13 @@ def test_files_from_a_pipe_are_named_after_standard_input(vacr, piped_session, t
 
 
 @pytest.mark.parametrize(
-    ("verb", "said"),
+    ("verb", "text"),
     [
         *(("show", one) for one in (b"", b'{"version":', b"\xff\xfe", b"[1]")),
         *((verb, b"{}") for verb in VERBS),
     ],
 )
-def test_unrecognised_standard_input_is_refused(vacr, verb, said):
-    done = vacr(*VERBS[verb], "-", stdin=said)
+def test_unrecognised_standard_input_is_refused(vacr, verb, text):
+    done = vacr(*VERBS[verb], "-", stdin=text)
     assert (done.returncode, done.stdout) == (3, b"")
     assert done.err.startswith("vacr: -: ")

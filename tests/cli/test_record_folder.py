@@ -149,7 +149,7 @@ def test_bad_file_is_reported_and_does_not_stop_the_others(vacr, tmp_path, folde
 
 
 @pytest.mark.usefixtures("folder")
-def test_json_lines_are_printed_as_sessions_finish(vacr):
+def test_json_lines_end_with_a_summary(vacr):
     done = vacr("record", "in", "-o", "out/", "--format", "jsonl")
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert {line["kind"] for line in lines} == {"record", "skipped", "summary"}

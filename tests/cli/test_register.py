@@ -67,11 +67,11 @@ def test_receipt_is_stored_in_the_statement(vacr, signed_folder, service):
     assert "not pinned" not in done.out
     assert stat.S_IMODE((signed_folder / "r" / "a.acr.json.cose").stat().st_mode) == 0o600
     assert vacr("verify", "r/a.acr.json", *TRUST, "--log-key", name).returncode == 0
-    told = json.loads(
+    report = json.loads(
         vacr("register", "r/b.acr.json", "--service", service.url, "--format", "json").out
     )
-    (one,) = told["statements"]
-    assert (one["state"], one["receipt"]["index"], one["as-the-service-says"], told["left"]) == (
+    (one,) = report["statements"]
+    assert (one["state"], one["receipt"]["index"], one["as-the-service-says"], report["left"]) == (
         "registered",
         2,
         True,
@@ -193,10 +193,10 @@ def test_failing_items_are_reported_and_do_not_stop_the_others(vacr, signed_fold
     assert "no such file" in done.err
     assert done.err.count("If you no longer need it, delete") == 2
     assert len(read_receipts(signed_folder / "r" / "b.acr.json.cose")) == 1
-    told = json.loads(
+    report = json.loads(
         vacr("register", "--pending", "--service", service.url, "--format", "json").out
     )
-    assert (told["left"], len(told["statements"])) == (2, 2)
+    assert (report["left"], len(report["statements"])) == (2, 2)
     (open_outbox(signed_folder).folder / "junk.json").write_text("junk")
     done = vacr("register", "--pending", "--service", "http://127.0.0.1:2")
     assert (done.returncode, "not an item of the outbox" in done.err) == (3, True)
@@ -285,7 +285,7 @@ def test_refusals_of_the_service_leave_the_statement_unchanged(vacr, signed_fold
 
 
 def test_token_authenticates_the_caller(vacr, signed_folder, service):
-    service.token = "open-sesame"  # noqa: S105 - no secret of anybody
+    service.token = "open-sesame"  # noqa: S105 - not a real secret
     (signed_folder / "token").write_text("open-sesame\n")
     url = ("--service", service.url)
     assert vacr("register", "r/a.acr.json", *url, "--token-file", "token").returncode == 0

@@ -76,7 +76,7 @@ def test_seal_runs_every_step(vacr, home, service):
     assert (home / "native" / "a.jsonl").read_bytes() == (home / "a.jsonl").read_bytes()
 
 
-def test_seal_writes_the_same_files_as_single_verbs(vacr, home):
+def test_seal_writes_the_same_record_as_the_single_verbs(vacr, home):
     vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
     vacr("record", "a.jsonl")
     vacr("attribute", "a.acr.json")
@@ -127,10 +127,10 @@ def test_seal_works_without_a_service(vacr, home):
     assert (done.returncode, "Not registered" in done.err) == (0, True)
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
     assert list_outbox(home) == []
-    (told,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)[
+    (report,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)[
         "sealed"
     ]
-    assert (told["state"], told["signed"], told["files"], told["record"]) == (
+    assert (report["state"], report["signed"], report["files"], report["record"]) == (
         "signed",
         False,
         1,
@@ -170,27 +170,27 @@ def test_folder_with_sub_agents_is_sealed(vacr, home, service):
     done = vacr("seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/")
     assert done.returncode == 0, done.err
     vacr("record", "project/", "-o", "records/")
-    made = {name for name in list_files(home / "records") if name.endswith(".acr.json")}
+    record_names = {name for name in list_files(home / "records") if name.endswith(".acr.json")}
     assert {
         name for name in list_files(home / "project" / "sealed") if name.endswith(".acr.json")
-    } == made
-    assert len(made) > 2
-    assert f"{len(made)} sessions: {len(made)} sealed, 0 failed" in done.out
+    } == record_names
+    assert len(record_names) > 2
+    assert f"{len(record_names)} sessions: {len(record_names)} sealed, 0 failed" in done.out
     assert "2 files skipped: not a session" in done.out
-    told = json.loads(
+    report = json.loads(
         vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out
     )
-    assert [one["source"] for one in told["skipped"]] == [
+    assert [one["source"] for one in report["skipped"]] == [
         "project/link.jsonl",
         "project/readme.txt",
         "project/sealed",
     ]
-    assert service.log.tree.size == 1 + len(made)
+    assert service.log.tree.size == 1 + len(record_names)
     done = vacr("verify", "project/sealed/", *TRUST)
-    assert (done.returncode, f"{len(made)} verified, 0 failed" in done.out) == (0, True)
+    assert (done.returncode, f"{len(record_names)} verified, 0 failed" in done.out) == (0, True)
     assert vacr(
         "seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/"
-    ).out.count("already signed") == len(made)
+    ).out.count("already signed") == len(record_names)
 
 
 def test_each_copy_is_sealed(vacr, home):
@@ -275,7 +275,7 @@ def test_usage_errors_exit_with_2(vacr, arguments):
     assert vacr("seal", *arguments).returncode == 2
 
 
-def test_temporary_files_are_removed(vacr, home):
+def test_temporary_files_are_removed_and_private_sessions_stay_private(vacr, home):
     (home / "tmp").mkdir()
     vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", TMPDIR=str(home / "tmp"))
     assert list_files(home / "tmp") == {}

@@ -44,7 +44,7 @@ def test_filters_select_rows(vacr):
 
 
 def test_hostile_text_cannot_control_the_terminal(vacr, tmp_path):
-    said = {
+    entry = {
         "type": "user",
         "uuid": "u",
         "sessionId": "s",
@@ -52,8 +52,8 @@ def test_hostile_text_cannot_control_the_terminal(vacr, tmp_path):
         "version": "2.1.72",
         "cwd": "/x\x1b[2J",
     }
-    said["message"] = {"role": "user", "content": "\x1b]0;title\x07\x1b[31mred\u202e\x9b"}
-    (tmp_path / "s.jsonl").write_text(json.dumps(said))
+    entry["message"] = {"role": "user", "content": "\x1b]0;title\x07\x1b[31mred\u202e\x9b"}
+    (tmp_path / "s.jsonl").write_text(json.dumps(entry))
     done = vacr("show", "s.jsonl", "--detail", "full")
     assert done.returncode == 0
     assert not set(done.out) & {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -184,7 +184,7 @@ def test_empty_reasoning_is_not_shown(vacr, tmp_path):
 @pytest.mark.parametrize("settings", [{}, {"LESS": "-X"}, {"NO_COLOR": "1"}])
 def test_pager_gets_colours_only_if_it_supports_them(tmp_path, settings):
     pager = tmp_path / "less"
-    pager.write_text('#!/bin/sh\necho "LESS=$LESS" > said; cat >> said\n')
+    pager.write_text('#!/bin/sh\necho "LESS=$LESS" > paged; cat >> paged\n')
     pager.chmod(0o755)
     around = {
         name: value
@@ -200,10 +200,10 @@ def test_pager_gets_colours_only_if_it_supports_them(tmp_path, settings):
         check=True,
         capture_output=True,
     )
-    said = (tmp_path / "said").read_text()
-    assert "User" in said
-    assert said.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")
-    assert ("\x1b[1m" in said) == (not settings)
+    paged = (tmp_path / "paged").read_text()
+    assert "User" in paged
+    assert paged.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")
+    assert ("\x1b[1m" in paged) == (not settings)
 
 
 def test_times_are_shown_alike_for_all_agents(vacr):

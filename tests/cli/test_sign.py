@@ -66,16 +66,16 @@ def test_key_pair_is_created_completely_or_not_at_all(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "made",
+    "algorithm",
     [
         ["RSA", "-pkeyopt", "rsa_keygen_bits:1024"],
         ["X25519"],
         ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
     ],
 )
-def test_key_without_an_algorithm_is_refused(vacr, signed_folder, made):
+def test_key_without_an_algorithm_is_refused(vacr, signed_folder, algorithm):
     subprocess.run(
-        ["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"],
+        ["openssl", "genpkey", "-algorithm", *algorithm, "-out", "odd.pem"],
         cwd=signed_folder,
         check=True,
         capture_output=True,
@@ -139,7 +139,7 @@ def test_signed_record_is_verified(vacr, signed_folder):
     ],
 )
 @pytest.mark.usefixtures("signed_folder")
-def test_missing_required_evidence_fails(vacr, arguments, reason):
+def test_unmet_requirements_fail(vacr, arguments, reason):
     done = vacr("verify", "s.acr.json", *arguments)
     assert (done.returncode, f"({reason})" in done.err) == (1, True)
 
@@ -187,7 +187,7 @@ def test_failure_outranks_an_unreadable_file(vacr, signed_folder):
     assert vacr("verify", ".", *TRUST).returncode == 1
 
 
-def test_missing_trust_is_reported(vacr, signed_folder):
+def test_unusable_trust_is_reported(vacr, signed_folder):
     assert vacr("verify", "s.acr.json", "--trust", "none.pem").returncode == 4
     (signed_folder / "junk.pem").write_text("junk")
     assert vacr("verify", "s.acr.json", "--trust", "junk.pem").returncode == 3
@@ -216,9 +216,9 @@ def test_help_explains_where_statements_are_written(vacr):
 
 def test_key_names_are_shown_alike(vacr, signed_folder):
     short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
-    told = vacr("verify", "s.acr.json", *TRUST).out
-    assert f"✓ trust: key {short.rstrip(':')}" in told
-    assert f"✓ claims: by {name}" in told
+    output = vacr("verify", "s.acr.json", *TRUST).out
+    assert f"✓ trust: key {short.rstrip(':')}" in output
+    assert f"✓ claims: by {name}" in output
     root = Authority("root")
     (signed_folder / "root.pem").write_bytes(root.pem)
     assert compute_thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
@@ -443,7 +443,7 @@ def test_inspect_shows_a_statement(vacr, signed_folder):
     assert vacr("inspect", "x").returncode == 3
 
 
-def test_inspect_shows_values_of_known_names(vacr, tmp_path):
+def test_inspect_distinguishes_labels_from_similar_names(vacr, tmp_path):
     claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
     (tmp_path / "x.cose").write_bytes(message(Key.generate("eddsa"), {1: -8, 15: claims}))
     assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())

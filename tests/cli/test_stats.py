@@ -25,13 +25,15 @@ def read_groups(done):
 
 def test_records_and_native_sessions_have_the_same_stats(vacr):
     vacr("record", EXAMPLES, "-o", "records/")
-    told = json.loads(vacr("stats", "records", "--format", "json").out)
-    assert told == json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
-    assert told["total"]["sessions"] == 5
-    assert told["total"]["tokens"]["input"] == sum(one["tokens"]["input"] for one in told["groups"])
+    report = json.loads(vacr("stats", "records", "--format", "json").out)
+    assert report == json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
+    assert report["total"]["sessions"] == 5
+    assert report["total"]["tokens"]["input"] == sum(
+        one["tokens"]["input"] for one in report["groups"]
+    )
 
 
-def test_stats_of_a_session(vacr):
+def test_stats_count_tokens_tools_and_time(vacr):
     one = read_groups(vacr("stats", CLAUDE, "--format", "json"))["claude-code"]
     assert one["tokens"]["input"] == 97316
     assert one["tools"] == {"Read": 1, "Edit": 2, "Bash": 1}
@@ -184,6 +186,6 @@ def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, last):
 
 
 def test_tokens_add_up(vacr):
-    told = json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
-    for one in (*told["groups"], told["total"]):
+    report = json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
+    for one in (*report["groups"], report["total"]):
         assert one["tokens"]["total"] == one["tokens"]["input"] + one["tokens"]["output"]

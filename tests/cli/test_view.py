@@ -180,7 +180,7 @@ def test_page_is_no_more_readable_than_its_record(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("missing.acr.json",), 3, "missing.acr.json"),
         (("a.html", "--serve", "-o", "b.html"), 2, "exclude each other"),
@@ -192,10 +192,10 @@ def test_page_is_no_more_readable_than_its_record(vacr, tmp_path):
         ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )
-def test_errors_have_a_hint(vacr, arguments, code, told):
+def test_errors_have_a_hint(vacr, arguments, code, message):
     done = vacr("view", *arguments)
     assert done.returncode == code
-    assert told in done.err
+    assert message in done.err
 
 
 def test_help_has_an_example(vacr):
@@ -309,8 +309,8 @@ def test_silent_client_is_disconnected(monkeypatch, tmp_path):
 def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
-    for number, said in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
-        record["vacr"]["parent"] = said
+    for number, parent in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
+        record["vacr"]["parent"] = parent
         data = b"".join(assign_record_id(record))
         (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
     assert vacr("view", "records", "-o", "site/").returncode == 0
@@ -318,7 +318,7 @@ def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
 
 
 def test_token_is_needed_beyond_this_machine(start_server):
-    served = start_server(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - that is what is tried
+    served = start_server(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - the test needs this address
     token = served.announced["address"].split("/")[3]
     assert len(token) >= 32
     assert served.get("/").status == 404

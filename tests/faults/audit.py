@@ -51,8 +51,8 @@ def publish(folder):
 
 def check_handed(reading, handed, where=""):
     """Check that every receipt and checkpoint that was handed out holds in the present log."""
-    said = read_log_descriptions(reading)
-    known = [one.receipt_key for one in said]
+    descriptions = read_log_descriptions(reading)
+    known = [one.receipt_key for one in descriptions]
     node = make_node_lookup(TileCache(reading))
     for statement, receipt in handed.receipts:
         message = parse_sign1(statement)
@@ -65,7 +65,7 @@ def check_handed(reading, handed, where=""):
         assert again.size >= logged.size, f"{where}: the log has shrunk"
     signers = [
         VerifierKey(one.origin, NOTE_KEY_ED25519, one.checkpoint_key.public_bytes_raw())
-        for one in said
+        for one in descriptions
     ]
     for note in handed.checkpoints:
         published = verify_checkpoint(note, *signers)

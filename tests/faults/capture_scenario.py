@@ -129,7 +129,7 @@ class _AtOnce:
         future = Future()
         try:
             future.set_result(work(*arguments))
-        except Exception as error:  # noqa: BLE001 - as a pool does
+        except Exception as error:  # noqa: BLE001 - like a pool
             future.set_exception(error)
         return future
 

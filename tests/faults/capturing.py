@@ -9,7 +9,7 @@ from vacr.capture.session_sources import read_current_parts
 OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
 
 
-def template(folder):
+def create_machine(folder):
     """Create a machine with a session that was captured and sealed and continues, and with new
     sessions.
     """
@@ -36,7 +36,7 @@ def gemini(count):
     ).encode()
 
 
-def again(machine, folder):
+def reset_machine(machine, folder):
     """Reset the machine at the same path, because the journal contains the paths of its
     transcripts.
     """

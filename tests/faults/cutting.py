@@ -66,7 +66,7 @@ class Cutting:
     @staticmethod
     def _cut(client, server, data, how):
         if how == UNANSWERED:
-            client.shutdown(socket.SHUT_WR)  # what the server answers from now on reaches nobody
+            client.shutdown(socket.SHUT_WR)  # later answers of the server are dropped
             server.sendall(data)
             time.sleep(0.1)
         elif how in (UNSEEN, LATE):

@@ -93,7 +93,7 @@ class Chance:
 
     def __init__(self, seed=None):
         self.seed = seed
-        self.random = random.Random(seed) if seed is not None else None  # noqa: S311 - to be the same again
+        self.random = random.Random(seed) if seed is not None else None  # noqa: S311 - reproducible
 
     def __str__(self):
         return f"seed {self.seed}" if self.random is not None else "nothing left"

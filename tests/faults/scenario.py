@@ -1,10 +1,11 @@
-"""A log to be disturbed: a process of its own, put together like the service.
+"""Run a log in its own process, built like the service, to disturb it.
 
-python -m tests.faults.scenario STAGE FOLDER reads statements as CBOR and prints what it hands out,
-one line each, in hexadecimal: `receipt STATEMENT RECEIPT`, `checkpoint NOTE`, and `failed MESSAGE`.
+python -m tests.faults.scenario STAGE FOLDER reads statements as CBOR. It prints each result that it
+hands out as a line, in hexadecimal: `receipt STATEMENT RECEIPT`, `checkpoint NOTE`, and
+`failed MESSAGE`.
 
-The output is written by `writev`, which the log itself never uses, so that faults can be injected
-into every `write` of the log.
+The log itself never uses `writev`. The output does, so that faults can be injected into every
+`write` of the log.
 """
 
 import os
@@ -149,7 +150,7 @@ STAGES = {
 
 def main():
     ledger_module._RETRY_PAUSE_SECONDS = (
-        0.01  # it is for a disk that comes back, and none does here
+        0.01  # retries wait for a disk to recover, which does not happen here
     )
     try:
         STAGES[sys.argv[1]](sys.argv[2], cbor2.load(sys.stdin.buffer))

@@ -15,7 +15,7 @@ from vacr.log.folder import create_log, open_log_folder
 STAGES = ("append", "simple", "rotate", "init")
 
 
-def template(stage, path):
+def create_stage_log(stage, path):
     """Create the log that a stage starts with."""
     if stage == "init":
         path.parent.mkdir()
@@ -25,14 +25,14 @@ def template(stage, path):
         ledger.append(entries(2))
         if (
             stage == "simple"
-        ):  # what a process that was killed leaves: commits that are in the write-ahead log alone
+        ):  # remains of a killed process: its commits are only in the write-ahead log
             with closing(sqlite3.connect(path / "log.db")) as other:
                 other.execute("SELECT count(*) FROM head").fetchall()
                 ledger.append(entries(2))
                 shutil.copytree(path, path.parent / "left")
     if stage == "append":
         publish(folder)
-        folder.ledger().close()  # which removes the write-ahead log: a new one has to be made
+        folder.ledger().close()  # removes the write-ahead log, so that a new one is needed
     if stage == "simple":
         shutil.rmtree(path)
         (path.parent / "left").rename(path)

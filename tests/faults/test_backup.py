@@ -55,7 +55,7 @@ def test_backup_of_a_served_log_is_complete(log, serve, tmp_path):
     with Load(service) as load:
         load.more(100)
         before = Handed(load.handed.receipts[:])
-        path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - the vacr that is tested
+        path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - the tested vacr
         done = subprocess.run(
             ["sh", "-ec", read_documented_commands()],
             cwd=tmp_path,

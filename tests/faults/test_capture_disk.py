@@ -10,10 +10,10 @@ import pytest
 
 from tests.capture.watching import Machine, add, line, lines
 from tests.conftest import ROOT
-from tests.faults.capturing import OPTIONS, again, audit, template
+from tests.faults.capturing import OPTIONS, audit, create_machine, reset_machine
 from tests.faults.test_disk_errors import FAULTS, GROWING
 from tests.faults.test_full_disk import fill, small_disk
-from tests.faults.tracing import _CALL, CALLS, need_strace, whole_lines
+from tests.faults.tracing import _CALL, CALLS, join_interrupted_lines, need_strace
 
 
 def run_disturbed_watcher(machine, *options, output=os.devnull):
@@ -44,7 +44,7 @@ def list_disturbable_calls(machine, output):
     """Return the system calls that can be disturbed, counted from 1 in each thread."""
     assert run_disturbed_watcher(machine, "-e", f"trace={','.join(CALLS)}", output=output) == 0
     seen, found = Counter(), set()
-    for text in whole_lines(output):
+    for text in join_interrupted_lines(output):
         matched = _CALL.match(text)
         if matched is not None:
             thread, name, result = matched.groups()
@@ -57,7 +57,7 @@ def list_disturbable_calls(machine, output):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_at_any_call_loses_or_doubles_nothing(fault, tmp_path, some):
     need_strace()
-    machine = template(tmp_path)
+    machine = create_machine(tmp_path)
     origin = tmp_path / "origin"
     for name in ("home", "state"):
         shutil.copytree(tmp_path / name, origin / name)
@@ -70,7 +70,7 @@ def test_fault_at_any_call_loses_or_doubles_nothing(fault, tmp_path, some):
     print(f"{fault}: {len(chosen)} of {len(found)} calls")
     for name, number in chosen:
         where = f"{fault} at {name} {number}"
-        again(machine, origin)
+        reset_machine(machine, origin)
         code = run_disturbed_watcher(
             machine, "-e", f"trace={name}", "-e", f"inject={name}:{FAULTS[fault].format(number)}"
         )

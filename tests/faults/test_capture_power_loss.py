@@ -15,7 +15,7 @@ from tests.faults.captured import DurableReports, check_again, check_left
 from tests.faults.disk import Chance, Disk
 from tests.faults.test_power_loss import compute_digest, filter_disk_calls
 from tests.faults.tracing import need_strace
-from tests.faults.writelog import Replay, calls_in, tracing
+from tests.faults.writelog import Replay, build_strace_options, parse_calls
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def machine(tmp_path):
     return found
 
 
-def traced(machine, stage, output, *injected):
+def trace_stage(machine, stage, output, *injected):
     """Run a stage, and return its system calls."""
     command = [
         sys.executable,
@@ -41,16 +41,26 @@ def traced(machine, stage, output, *injected):
     ]
     quick = [] if injected else ["--seccomp-bpf"]
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = ["strace", "-f", "-qq", *quick, "-o", str(output), *tracing(), *injected, *command]
+    command = [
+        "strace",
+        "-f",
+        "-qq",
+        *quick,
+        "-o",
+        str(output),
+        *build_strace_options(),
+        *injected,
+        *command,
+    ]
     done = subprocess.run(command, capture_output=True, cwd=ROOT, env=settings)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     assert injected or done.returncode == 0, done.stderr.decode()
-    return calls_in(output)
+    return parse_calls(output)
 
 
 def test_power_loss_loses_or_doubles_nothing(machine, tmp_path, some, many):
     disk = Disk(machine.disk)
-    calls = traced(machine, "whole", tmp_path / "trace")
+    calls = trace_stage(machine, "whole", tmp_path / "trace")
     asked = filter_disk_calls(disk, calls)
     points = some(asked, 10)
     count = lose_power(machine, disk, calls, points, many(1, 2))
@@ -60,7 +70,7 @@ def test_power_loss_loses_or_doubles_nothing(machine, tmp_path, some, many):
 def test_event_read_before_its_sync_survives(machine, tmp_path, some, many):
     """Its spool must not become shorter than the offset in the journal."""
     disk = Disk(machine.disk)
-    calls = traced(machine, "hooks", tmp_path / "trace")
+    calls = trace_stage(machine, "hooks", tmp_path / "trace")
     read = min(
         at for at, call in enumerate(calls) if call[0] == "writev" and b"journaled" in call[1][0]
     )
@@ -72,7 +82,7 @@ def test_event_read_before_its_sync_survives(machine, tmp_path, some, many):
 def test_power_loss_after_a_disturbed_watcher_loses_nothing(machine, fault, tmp_path, some, many):
     """The next watcher must sync the writes of the disturbed one before it builds on them."""
     disk = Disk(machine.disk)
-    calls = traced(machine, "hooks", tmp_path / "trace")
+    calls = trace_stage(machine, "hooks", tmp_path / "trace")
     syncs = Counter(
         call[0] for call in calls if call[5] == calls[0][5] and call[0] in ("fsync", "fdatasync")
     )
@@ -84,10 +94,10 @@ def test_power_loss_after_a_disturbed_watcher_loses_nothing(machine, fault, tmp_
         for folder in (machine.disk, machine.home):
             shutil.rmtree(folder)
             folder.mkdir()
-        first = traced(
+        first = trace_stage(
             machine, "hooks", tmp_path / "trace", "-e", f"inject={call}:{fault}:when={number}"
         )
-        calls = [*first, *traced(machine, "hooks", tmp_path / "trace")]
+        calls = [*first, *trace_stage(machine, "hooks", tmp_path / "trace")]
         asked = [at for at in filter_disk_calls(disk, calls) if at >= len(first)]
         points = asked[:: -(-len(asked) // many(3, 6))]
         count = lose_power(machine, disk, calls, points, many(0, 1))

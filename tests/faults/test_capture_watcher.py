@@ -35,7 +35,7 @@ def machine(tmp_path):
 
 
 def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
-    chance = random.Random(7)  # noqa: S311 - to be the same again
+    chance = random.Random(7)  # noqa: S311 - reproducible
     paths = [machine.transcript(f"session-{number}") for number in range(3)]
     paths[0].parent.mkdir(parents=True)
     given = 0
@@ -49,7 +49,7 @@ def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
             "--no-seal",
             *["--poll"][: turn % 2],
         )
-        said = json.dumps(
+        event = json.dumps(
             {"session_id": "session-0", "transcript_path": str(paths[0]), "n": turn}
         ).encode()
         hooks = []
@@ -61,7 +61,7 @@ def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
                     env=build_environment(machine.state),
                 )
             )
-            hooks[-1].stdin.write(said)
+            hooks[-1].stdin.write(event)
             hooks[-1].stdin.close()
         time.sleep(chance.random() * 0.8)
         hooks[0].kill()
@@ -214,8 +214,8 @@ def swap_anchor(machine):
     list(chain.recover())
     for payload in payloads:
         if 0xA0 <= payload[0] < 0xC0:
-            said = decode(payload, "cbor")
-            chain.append([encode(said | {"number": said["number"] - 1}, "cbor")])
+            event = decode(payload, "cbor")
+            chain.append([encode(event | {"number": event["number"] - 1}, "cbor")])
             break
         chain.append([payload])
     chain.close()

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from tests.faults.conftest import FULL
-from tests.faults.stages import STAGES, check_stage, template
-from tests.faults.tracing import CALLS, counted, need_strace, scenario
+from tests.faults.stages import STAGES, check_stage, create_stage_log
+from tests.faults.tracing import CALLS, count_calls, need_strace, run_stage
 from tests.log.statements import SIGNER, statements
 from vacr.signing.statement import sign
 
@@ -94,9 +94,9 @@ def test_unopenable_files_lose_nothing(stage, tmp_path, some):
 
 def begin(stage, given, folder, **which):
     """Create the log for a stage, run it without a fault, and return the calls to disturb."""
-    template(stage, folder / "origin" / "log")
+    create_stage_log(stage, folder / "origin" / "log")
     shutil.copytree(folder / "origin", folder / "run")
-    return counted(stage, folder / "run" / "log", given, folder / "trace", **which)
+    return count_calls(stage, folder / "run" / "log", given, folder / "trace", **which)
 
 
 def disturb(stage, fault, given, points, folder, only=()):
@@ -106,7 +106,7 @@ def disturb(stage, fault, given, points, folder, only=()):
         shutil.copytree(folder / "origin", folder / "run")
         where = f"{stage}: {fault} at {name} {number}"
         injected = f"inject={name}:{FAULTS[fault].format(number)}"
-        code, handed = scenario(
+        code, handed = run_stage(
             stage, folder / "run" / "log", given, *only, "-e", f"trace={name}", "-e", injected
         )
         assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), (

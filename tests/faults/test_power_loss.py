@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from tests.faults.disk import Chance, Disk
-from tests.faults.stages import STAGES, check_stage, template
-from tests.faults.tracing import counted, need_strace
+from tests.faults.stages import STAGES, check_stage, create_stage_log
+from tests.faults.tracing import count_calls, need_strace
 from tests.faults.writelog import Replay, record
 from tests.log.statements import statements
 
@@ -21,7 +21,7 @@ def _strace():
 @pytest.mark.parametrize("stage", STAGES)
 def test_power_loss_loses_nothing(stage, tmp_path, some, many):
     origin = tmp_path / "disk"
-    template(stage, origin / "log")
+    create_stage_log(stage, origin / "log")
     place = origin / ("new/folder/log" if stage == "init" else "log")
     disk = Disk(origin)
     calls = record(stage, place, statements(7), tmp_path / "trace")
@@ -38,12 +38,12 @@ def test_power_loss_after_a_failed_sync_loses_nothing(stage, tmp_path, some, man
     """After a failed sync, the kernel returns the data but never writes it: syncing again is not
     enough.
     """
-    template(stage, tmp_path / "origin" / "log")
+    create_stage_log(stage, tmp_path / "origin" / "log")
     given = statements(7)
     shutil.copytree(tmp_path / "origin", tmp_path / "disk")
     syncs = [
         number
-        for name, number in counted(stage, tmp_path / "disk/log", given, tmp_path / "trace")
+        for name, number in count_calls(stage, tmp_path / "disk/log", given, tmp_path / "trace")
         if name == "fdatasync"
     ]
     for number in some(syncs, 1):
@@ -62,7 +62,7 @@ def test_power_loss_after_a_failed_sync_and_a_restart_loses_nothing(tmp_path, so
     """The next process finds data that was never synced, and must rewrite it before it issues a
     receipt.
     """
-    template("rotate", tmp_path / "disk" / "log")
+    create_stage_log("rotate", tmp_path / "disk" / "log")
     disk, given = Disk(tmp_path / "disk"), statements(3)
     # A thread syncs the new write-ahead log, its name and the first batch. The fourth sync, of the
     # second batch, fails.

@@ -46,9 +46,7 @@ def test_statement_lost_with_a_killed_service_can_be_resent(storage, request, tm
         assert status == 303
     service.stop(signal.SIGKILL)
     service = serve(log.path, "--async")
-    assert (
-        service.get(headers["location"])[0] == 302
-    )  # as far as it knows, another front end may have taken it
+    assert service.get(headers["location"])[0] == 302  # another front end may have accepted it
     known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
     registered = [RegistrationClient(service.url).register(one, known) for one in given]
     assert [one.logged.index for one in registered] == [1, 2]
@@ -102,7 +100,7 @@ def test_disconnecting_callers_do_no_harm(log, serve, many):
 
 def disconnect_early(url, seed, times):
     """Send all or a part of a request and disconnect, half of the time with a reset."""
-    chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - to be the same again
+    chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - reproducible
     for _ in range(times):
         given = statement()
         head = (

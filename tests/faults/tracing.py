@@ -33,7 +33,7 @@ def need_strace():
         )
 
 
-def scenario(stage, path, statements, *options, output=None):
+def run_stage(stage, path, statements, *options, output=None):
     """Run a stage, with options under strace; return its exit code and the issued receipts."""
     command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
     if options:
@@ -57,14 +57,14 @@ def scenario(stage, path, statements, *options, output=None):
     return done.returncode, Handed().read(done.stdout)
 
 
-def counted(stage, path, statements, output, *, calls=CALLS, only=()):
+def count_calls(stage, path, statements, output, *, calls=CALLS, only=()):
     """Run a stage without a fault; return the numbers of the calls to disturb, from 1."""
-    code, handed = scenario(
+    code, handed = run_stage(
         stage, path, statements, *only, "-e", f"trace={','.join(calls)}", output=output
     )
     assert (code, handed.failures) == (0, [])
     seen, found = Counter(), set()
-    for line in whole_lines(output):
+    for line in join_interrupted_lines(output):
         matched = _CALL.match(line)
         if matched is None:
             continue
@@ -75,7 +75,7 @@ def counted(stage, path, statements, output, *, calls=CALLS, only=()):
     return sorted(found, key=lambda one: (calls.index(one[0]), one[1]))
 
 
-def whole_lines(output):
+def join_interrupted_lines(output):
     """Return the calls in order of completion, with interrupted ones joined."""
     begun = {}
     for line in Path(output).read_text().splitlines():

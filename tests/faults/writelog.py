@@ -4,7 +4,7 @@ import re
 
 from tests.faults.disk import File, Folder
 from tests.faults.handed import Handed
-from tests.faults.tracing import scenario, whole_lines
+from tests.faults.tracing import join_interrupted_lines, run_stage
 
 _TRACED = (
     "openat,close,write,pwrite64,writev,ftruncate,rename,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,"
@@ -22,21 +22,23 @@ def record(stage, path, statements, output, *injected):
 
     Returns the calls in order, without failed ones except for syncs.
     """
-    code, handed = scenario(stage, path, statements, *tracing(), *injected, output=output)
+    code, handed = run_stage(
+        stage, path, statements, *build_strace_options(), *injected, output=output
+    )
     assert injected or (code, handed.failures) == (0, [])
-    return calls_in(output)
+    return parse_calls(output)
 
 
-def tracing():
+def build_strace_options():
     """Return the strace options that record all disk calls."""
     return ["-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS},{_BEGINS}"]
 
 
-def calls_in(output):
+def parse_calls(output):
     """Return the recorded calls in order, with their processes; failed ones only if syncs."""
     found = [
         matched.groups()
-        for line in whole_lines(output)
+        for line in join_interrupted_lines(output)
         if (matched := _LINE.match(line)) is not None
     ]
     # Threads share the open files of their process; processes do not.
@@ -97,13 +99,13 @@ class Replay:
         folder, name, node = self.disk.find(path)
         if (folder is None and node is None) or name.endswith("-shm"):
             return False
-        made = node is None
-        if made:
+        is_new = node is None
+        if is_new:
             folder.change(**{name: (node := File(mode=int(raw.rpartition(", ")[2], 8)))})
         if "O_TRUNC" in raw:
             node.truncate(0)
         self.open[result] = [node, None if "O_APPEND" in raw else 0, path]
-        return made
+        return is_new
 
     def _close(self, _, numbers, __, ___):
         self.open.pop(numbers[0], None)

@@ -20,13 +20,13 @@ class TlsAuthority:
         self.folder = folder
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        made = self._builder(self.name, self.key.public_key()).add_extension(
+        builder = self._builder(self.name, self.key.public_key()).add_extension(
             x509.BasicConstraints(True, None), critical=True
         )
         usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
-        made = made.add_extension(usage, critical=True)
+        builder = builder.add_extension(usage, critical=True)
         self.path = self._write(
-            f"{name}.pem", made.sign(self.key, hashes.SHA256()).public_bytes(Encoding.PEM)
+            f"{name}.pem", builder.sign(self.key, hashes.SHA256()).public_bytes(Encoding.PEM)
         )
 
     def _builder(self, subject, public):
@@ -55,12 +55,12 @@ class TlsAuthority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        made = (
+        builder = (
             self._builder(subject, key.public_key())
             .add_extension(names, critical=False)
             .sign(self.key, hashes.SHA256())
         )
-        certificate = self._write(f"{name}.cert.pem", made.public_bytes(Encoding.PEM))
+        certificate = self._write(f"{name}.cert.pem", builder.public_bytes(Encoding.PEM))
         private = self._write(f"{name}.key.pem", encode_private_pem(key))
         private.chmod(0o600)
         return certificate, private

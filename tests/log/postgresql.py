@@ -44,7 +44,7 @@ class PostgreSQL:
             self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
-        made = [
+        initdb = [
             binaries() / "initdb",
             "-D",
             self.data,
@@ -56,7 +56,7 @@ class PostgreSQL:
             "UTF8",
             "--locale=C",
         ]
-        subprocess.run(made, check=True, capture_output=True, cwd=self.folder, **self.owner)
+        subprocess.run(initdb, check=True, capture_output=True, cwd=self.folder, **self.owner)
         self.process = None
         self.start()
 
@@ -80,7 +80,7 @@ class PostgreSQL:
 
     def kill(self):
         """Kill all its processes at once, as a power cut would."""
-        self.process.send_signal(signal.SIGSTOP)  # so that it does not start others meanwhile
+        self.process.send_signal(signal.SIGSTOP)  # so that it starts no other process
         children = [pid for pid, state in self.children().items() if state != "Z"]
         for pid in children:
             os.kill(pid, signal.SIGKILL)
@@ -100,9 +100,7 @@ class PostgreSQL:
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.send_signal(
-                signal.SIGQUIT
-            )  # "immediate": what it has not written yet is not wanted any more
+            self.process.send_signal(signal.SIGQUIT)  # "immediate": unwritten data is not needed
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -131,15 +131,17 @@ def handler(service):
 
         def odd(self, body):
             """Answer with the next fault of the plan; return whether there was one."""
-            told = service.next()
-            if told is None:
+            fault = service.next()
+            if fault is None:
                 return False
-            if callable(told):
-                told(self, body)
-            elif isinstance(told, int):
-                self.answer(told, problem("Odd", f"the plan says {told}"), PROBLEM, Retry_After="0")
+            if callable(fault):
+                fault(self, body)
+            elif isinstance(fault, int):
+                self.answer(
+                    fault, problem("Odd", f"the plan says {fault}"), PROBLEM, Retry_After="0"
+                )
             else:
-                getattr(self, told)(body)
+                getattr(self, fault)(body)
             return True
 
         def cut(self, _):

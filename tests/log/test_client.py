@@ -89,7 +89,7 @@ def test_only_the_signed_part_and_the_key_are_sent(service):
     assert service.log.tree.size == 2, "the same statement is the same entry"
 
 
-def test_digest_rule_is_followed():
+def test_digest_rule_must_be_selected():
     with Scrapi(Log(rule="digest")) as service:
         assert register(STATEMENT, service.url, entry_rule="digest")
         with pytest.raises(InvalidStatement):
@@ -158,7 +158,7 @@ def test_response_time_is_limited(service):
     assert build_client(service, timeout=1).register(STATEMENT).receipt
 
 
-def go(place, status=303, **headers):
+def redirect_to(place, status=303, **headers):
     return lambda handler, _: handler.answer(
         status, Location=place, **{"Retry_After": "0", **headers}
     )
@@ -177,9 +177,9 @@ def go(place, status=303, **headers):
     ],
 )
 def test_redirects_to_another_host_are_refused(service, place):
-    service.plan = [go(place)]
+    service.plan = [redirect_to(place)]
     with pytest.raises(Unreachable, match="with an unusable location of the receipt"):
-        build_client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
+        build_client(service, token="secret").register(STATEMENT)  # noqa: S106 - not a real secret
     assert service.asked == [("POST", "/entries")]
 
 
@@ -193,7 +193,7 @@ def test_locations_on_the_same_host_are_followed(service):
         "/entries/0?api-version=1#x",
     ):
         service.waiting = {"/entries/0": (STATEMENT, 1), "/entries/0?api-version=1": (STATEMENT, 0)}
-        service.plan = [go(place)]
+        service.plan = [redirect_to(place)]
         assert build_client(service).register(STATEMENT).receipt
     service.plan = [lambda handler, _: handler.answer(201, Location="/entries/0")]
     assert build_client(service).register(STATEMENT).receipt, (
@@ -203,7 +203,7 @@ def test_locations_on_the_same_host_are_followed(service):
 
 def test_polling_is_limited(service):
     service.waiting = {"/entries/0": (STATEMENT, 10**9)}
-    service.plan = [go("/entries/0")]
+    service.plan = [redirect_to("/entries/0")]
     slept = []
     with pytest.raises(Unreachable, match="no receipt yet"):
         build_client(service, slept=slept, seconds=100).register(STATEMENT)
@@ -212,10 +212,10 @@ def test_polling_is_limited(service):
 
 def test_statement_is_sent_again_to_a_service_that_lost_it(service):
     """If the service had registered it after all, the same entry is returned."""
-    service.plan = [go("/entries/0"), 503, "cut"]
+    service.plan = [redirect_to("/entries/0"), 503, "cut"]
     assert build_client(service).register(STATEMENT).logged.index == 1
     assert [method for method, _ in service.asked] == ["POST", "GET", "GET", "GET", "POST", "GET"]
-    service.plan = [go("/entries/0"), 404] * 9
+    service.plan = [redirect_to("/entries/0"), 404] * 9
     # This can be temporary: the address and the statement are right.
     with pytest.raises(Unreachable, match="does not know it any more \\(404\\)") as caught:
         build_client(service).register(STATEMENT)
@@ -226,7 +226,7 @@ def test_retry_after_is_respected(service):
     slept = []
     later = [
         lambda handler, _: handler.answer(503, Retry_After="17"),
-        go("/entries/0", Retry_After="5"),
+        redirect_to("/entries/0", Retry_After="5"),
     ]
     service.waiting = {"/entries/0": (STATEMENT, 0)}
     service.plan = list(later)
@@ -282,7 +282,7 @@ def test_responses_cannot_control_the_terminal(service):
 
 
 def test_token_is_checked_and_protected(service):
-    service.token = "open-sesame"  # noqa: S105 - no secret of anybody
+    service.token = "open-sesame"  # noqa: S105 - not a real secret
     assert build_client(service, token=service.token).register(STATEMENT).receipt
     for token in (None, "other"):
         with pytest.raises(InvalidStatement, match="who asks") as caught:

@@ -35,16 +35,19 @@ DAMAGE = {
         "UPDATE entries SET entry = x'00' WHERE position = 77",
         "entry 77 was changed",
     ),
-    "an entry is gone": ("DELETE FROM entries WHERE position = 200", "entries are missing"),
-    "entries have changed places": (
+    "an entry is missing": ("DELETE FROM entries WHERE position = 200", "entries are missing"),
+    "two entries are swapped": (
         (
             "UPDATE entries SET entry = (SELECT entry FROM entries o WHERE o.position = 7 - "
             "entries.position) WHERE position = 3"
         ),
         "entry 3 was changed",
     ),
-    "the last entry is gone": ("DELETE FROM entries WHERE position = 307", "entries are missing"),
-    "an entry too many": (
+    "the last entry is missing": (
+        "DELETE FROM entries WHERE position = 307",
+        "entries are missing",
+    ),
+    "an extra entry": (
         "INSERT INTO entries VALUES (308, x'00')",
         "the database has 309 entries instead of 308",
     ),
@@ -56,8 +59,11 @@ DAMAGE = {
         "UPDATE tiles SET hashes = substr(hashes, 1, 32) WHERE place = 1",
         "tile 0/1 does not match",
     ),
-    "a tile above is gone": ("DELETE FROM tiles WHERE place > 1000", "tile 1/0 does not match"),
-    "a tile too many": (
+    "a tile of a higher level is missing": (
+        "DELETE FROM tiles WHERE place > 1000",
+        "tile 1/0 does not match",
+    ),
+    "an extra tile": (
         "INSERT INTO tiles VALUES (9, x'00')",
         "the database has 4 tiles instead of 3",
     ),
@@ -65,46 +71,46 @@ DAMAGE = {
         "DELETE FROM new_leaves WHERE position = 5",
         "entry 5 is not in the index",
     ),
-    "the index has one too many": (
+    "the index has an extra entry": (
         "INSERT INTO new_leaves VALUES (1, 5)",
         "the database has 309 leaves instead of 308",
     ),
-    "a root is another": (
+    "a root is replaced": (
         "UPDATE heads SET root = zeroblob(32) WHERE size = 301",
         "the root signed for size 301",
     ),
-    "a signature is another": (
+    "a signature is replaced": (
         "UPDATE heads SET signature = zeroblob(64) WHERE size = 301",
         "the head of size 301",
     ),
-    "a header is another": (
+    "a header is replaced": (
         "UPDATE heads SET protected = x'a0' WHERE size = 306",
         "the head of size 306",
     ),
-    "a time is another": (
+    "a time is replaced": (
         "UPDATE heads SET time = time + 1 WHERE size = 306",
         "the head of size 306",
     ),
-    "a head is gone": (
+    "a head is missing": (
         "DELETE FROM heads WHERE size = (SELECT size FROM head)",
         "the current tree head is missing",
     ),
-    "a head too many": (
+    "an extra head": (
         (
             "INSERT INTO heads SELECT 400, root, protected, signature, time, description FROM "
             "heads WHERE size = 301"
         ),
         "a head of size 400 was signed",
     ),
-    "the head is an older one": (
+    "the head is older": (
         "UPDATE head SET size = 301",
         "was signed, but the log has only 301 entries",
     ),
-    "another describes the log": (
+    "the description of another log": (
         "UPDATE heads SET description = 3 WHERE size = 306",
         "not a valid description of the log",
     ),
-    "the first entry is another": (
+    "the first entry is replaced": (
         "UPDATE entries SET entry = x'00' WHERE position = 0",
         "not the log's description",
     ),
@@ -113,11 +119,11 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_in_the_database_is_detected(log, name):
-    statement, told = DAMAGE[name]
+    statement, problem = DAMAGE[name]
     with closing(sqlite3.connect(log.path / "log.db")) as database, database:
         database.execute(statement)
     found = run_fsck(log).findings.problems
-    assert any(told in one for one in found), found
+    assert any(problem in one for one in found), found
 
 
 def test_flipped_bytes_of_the_database_are_detected(log):
@@ -131,7 +137,7 @@ def test_flipped_bytes_of_the_database_are_detected(log):
         path.write_bytes(bytes(changed))
         try:
             found += bool(run_fsck(log).findings.problems)
-        except VacrError:  # the file is no database any more
+        except VacrError:  # the file is not a database any more
             found += 1
     assert found > 25
 
@@ -179,8 +185,8 @@ def test_missing_head_of_a_published_tree_is_detected(tmp_path):
     assert run_fsck(folder).findings.problems == []
     with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
         connection.execute("DELETE FROM heads WHERE size = 3")
-    (told,) = run_fsck(folder).findings.problems
-    assert "published for a tree of 3 entries, but the head of that size is missing" in told
+    (problem,) = run_fsck(folder).findings.problems
+    assert "published for a tree of 3 entries, but the head of that size is missing" in problem
 
 
 def test_missing_keys_are_not_damage(log):

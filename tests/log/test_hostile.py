@@ -164,14 +164,14 @@ def test_unexpected_error_reveals_no_details(caplog):
         return {"type": "http.request", "body": statement()}
 
     with caplog.at_level(logging.WARNING):
-        status, _, told = call_application(
+        status, _, problem = call_application(
             RegistrationEndpoint(Broken(Policy()), ServiceMetrics()), receive
         )
-    assert (status, told[-1]) == (500, "Internal Server Error")
-    assert "secret" not in told[-2]
-    (said,) = caplog.records
-    assert said.getMessage() == "a bug in vacr: OverflowError: too large for a secret reason"
-    assert not said.exc_info
+    assert (status, problem[-1]) == (500, "Internal Server Error")
+    assert "secret" not in problem[-2]
+    (logged,) = caplog.records
+    assert logged.getMessage() == "a bug in vacr: OverflowError: too large for a secret reason"
+    assert not logged.exc_info
 
 
 @pytest.mark.parametrize(
@@ -257,16 +257,16 @@ def test_front_end_without_the_new_key_is_unavailable(database, tmp_path):
         rotate_log_keys(log)
         assert one.post(statement())[0] == 201
         given = statement()
-        status, told = two.post_refused(given)
-        assert (status, told[-1]) == (503, "Unavailable")
-        assert "the log's receipt key is missing" in told[-2]
-        assert str(tmp_path) not in told[-2]
+        status, problem = two.post_refused(given)
+        assert (status, problem[-1]) == (503, "Unavailable")
+        assert "the log's receipt key is missing" in problem[-2]
+        assert str(tmp_path) not in problem[-2]
         status, _, health = two.get("/health")
         assert status == 503
         assert b"the log's receipt key is missing" in health
         for key in (tmp_path / "one" / "keys").iterdir():
             shutil.copy(key, tmp_path / "two" / "keys")
-        while two.get("/health")[0] != 200:  # nobody registers meanwhile
+        while two.get("/health")[0] != 200:  # without a new registration
             time.sleep(0.1)
         assert two.post(given)[0] == 201
         code, complaints = two.stop()
@@ -276,7 +276,7 @@ def test_front_end_without_the_new_key_is_unavailable(database, tmp_path):
     assert run_fsck(log).findings.problems == []
 
 
-SECRET = "s3cret"  # noqa: S105 - nobody's
+SECRET = "s3cret"  # noqa: S105 - not a real secret
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_database_errors_are_not_shown_to_callers(postgresql, tmp_path):
         assert service.post(statement())[0] == 201
         postgresql.kill()
         try:
-            status, told = service.post_refused(statement())
-            assert (status, told[-2].partition(";")[0]) == (503, "the log's database failed")
+            status, problem = service.post_refused(statement())
+            assert (status, problem[-2].partition(";")[0]) == (503, "the log's database failed")
             status, _, health = service.get("/health")
             assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (
                 503,

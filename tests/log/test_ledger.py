@@ -65,7 +65,7 @@ def test_statement_is_added_once(folder):
         assert ledger.head.head.size == size + 1
         head = ledger.head
         assert [one.position for one in ledger.append([first, second])] == [placed.position, size]
-        assert ledger.head == head  # nothing new is signed for what is there
+        assert ledger.head == head  # known entries cause no new signature
     assert run_fsck(folder).findings.problems == []
 
 
@@ -177,7 +177,7 @@ def test_log_keeps_its_identity_with_new_keys(folder):
         rotate_log_keys(folder)
         (new,) = running.append(
             [build_log_entry(parse_sign1(second))]
-        )  # a service that runs takes the new keys
+        )  # a running service uses the new keys
         assert running.signer.public_key != old_signer.public_key
         assert (running.keyring.log_identity, new.position) == (identity, old.position + 2)
         with pytest.raises(InvalidStatement):
@@ -185,7 +185,7 @@ def test_log_keeps_its_identity_with_new_keys(folder):
     before, after = read_keys(folder)
     check_receipt(parse_sign1(first), old.receipt, [before], NOW)
     check_receipt(parse_sign1(second), new.receipt, [after], NOW)
-    assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys are gone
+    assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys were deleted
     rotate_log_keys(folder)
     assert len(read_keys(folder)) == 3
     assert run_fsck(folder).findings.problems == []
@@ -194,15 +194,15 @@ def test_log_keeps_its_identity_with_new_keys(folder):
 def test_only_one_of_two_concurrent_rotations_succeeds(folder, monkeypatch):
     write = LogKeyPair.save
 
-    def meanwhile(made, path):
+    def meanwhile(pair, path):
         monkeypatch.setattr(LogKeyPair, "save", write)
         rotate_log_keys(folder)
-        write(made, path)
+        write(pair, path)
 
     monkeypatch.setattr(LogKeyPair, "save", meanwhile)
     with pytest.raises(UsageError, match="another process has replaced the keys"):
         rotate_log_keys(folder)
-    assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
+    assert len(list((folder.path / "keys").iterdir())) == 2  # the keys of the successful rotation
     assert len(read_keys(folder)) == 2
     rotate_log_keys(folder)
     assert run_fsck(folder).findings.problems == []
@@ -238,8 +238,8 @@ def sign_fake_checkpoint(folder, size):
     with closing(folder.reader()) as reading:
         keyring = folder.keyring
         keyring.load_identity(reading)
-        said = Checkpoint(keyring.origin, size, bytes(32))
-        return sign_checkpoint(said, keyring.load_checkpoint_key(reading, reading.head()))
+        checkpoint = Checkpoint(keyring.origin, size, bytes(32))
+        return sign_checkpoint(checkpoint, keyring.load_checkpoint_key(reading, reading.head()))
 
 
 def test_log_without_its_keys_is_refused(folder):

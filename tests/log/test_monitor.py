@@ -128,7 +128,7 @@ def test_full_tiles_replace_missing_partial_ones(log, folder, monitor):
         if left.parent.with_suffix("").is_file():
             left.unlink()
     late = StatefulMonitor(monitor.log.site.url, monitor.path.with_name("late.json"))
-    (folder / "checkpoint").write_bytes(note)  # a cache that is a little behind
+    (folder / "checkpoint").write_bytes(note)  # a slightly outdated cache
     assert late.look().known.size == 10
     assert monitor.look().outcome == "same"
 
@@ -137,11 +137,13 @@ def test_compressed_responses_are_read(log, folder, server, monitor):
     log.add(20)
     log.publish()
     data = gzip.compress((folder / "tile/entries/000.p/21").read_bytes())
-    server.tricks["/tile/entries/000.p/21"] = answer(200, data, {"Content-Encoding": "gzip"})
+    server.tricks["/tile/entries/000.p/21"] = build_responder(
+        200, data, {"Content-Encoding": "gzip"}
+    )
     assert monitor.look().known.size == 21
 
 
-def answer(status, body=b"", headers=None):
+def build_responder(status, body=b"", headers=None):
     def send(handler):
         handler.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
@@ -243,7 +245,7 @@ def test_missing_or_extra_entry_is_detected(watched_log, folder, monitor):
 @pytest.mark.parametrize(
     ("path", "at", "why"),
     [
-        ("tile/0/001.p/200", 0, "log-forked"),  # a leaf of the known past
+        ("tile/0/001.p/200", 0, "log-forked"),  # a leaf that the monitor knows
         ("tile/0/001.p/200", 44, "log-forked"),
         ("tile/0/001.p/200", 45, "log-entry"),
         ("tile/0/001.p/200", 199, "log-entry"),
@@ -451,21 +453,21 @@ def hang_up(handler):
 
 TRICKS = {
     "endless": send_endless_body,
-    "said to be huge": answer(200, b"x", {"Content-Length": "99999999999"}),
-    "inflates": answer(200, gzip.compress(bytes(1 << 26)), {"Content-Encoding": "gzip"}),
-    "not gzip": answer(200, b"x", {"Content-Encoding": "gzip"}),
-    "gzip and more": answer(200, gzip.compress(b"x") + b"y", {"Content-Encoding": "gzip"}),
-    "another encoding": answer(200, b"x", {"Content-Encoding": "br"}),
+    "huge by its header": build_responder(200, b"x", {"Content-Length": "99999999999"}),
+    "inflates": build_responder(200, gzip.compress(bytes(1 << 26)), {"Content-Encoding": "gzip"}),
+    "not gzip": build_responder(200, b"x", {"Content-Encoding": "gzip"}),
+    "gzip and more": build_responder(200, gzip.compress(b"x") + b"y", {"Content-Encoding": "gzip"}),
+    "another encoding": build_responder(200, b"x", {"Content-Encoding": "br"}),
     "cut off": send_cut_off_body,
     "hung up": hang_up,
     "not HTTP": lambda handler: handler.wfile.write(b"SSH-2.0\r\n"),
-    "missing": answer(404),
-    "broken": answer(500),
-    "elsewhere": answer(302, b"", {"Location": "http://localhost:1/checkpoint"}),
-    "another port": answer(302, b"", {"Location": "//127.0.0.1:1/checkpoint"}),
-    "another way": answer(302, b"", {"Location": "https://127.0.0.1/"}),
-    "nowhere": answer(302),
-    "no address": answer(302, b"", {"Location": "http://[/"}),
+    "missing": build_responder(404),
+    "broken": build_responder(500),
+    "elsewhere": build_responder(302, b"", {"Location": "http://localhost:1/checkpoint"}),
+    "another port": build_responder(302, b"", {"Location": "//127.0.0.1:1/checkpoint"}),
+    "another scheme": build_responder(302, b"", {"Location": "https://127.0.0.1/"}),
+    "nowhere": build_responder(302),
+    "no address": build_responder(302, b"", {"Location": "http://[/"}),
 }
 
 
@@ -496,17 +498,17 @@ def test_redirects_on_the_same_host_are_followed(watched_log, folder, server, mo
     watched_log.add(1)
     watched_log.publish()
     (folder / "moved").write_bytes((folder / "checkpoint").read_bytes())
-    server.tricks["/checkpoint"] = answer(307, b"", {"Location": "/moved"})
+    server.tricks["/checkpoint"] = build_responder(307, b"", {"Location": "/moved"})
     assert monitor.look().outcome == "grown"
 
 
 @pytest.mark.usefixtures("watched_log")
 def test_busy_log_is_retried(folder, server, monitor):
     busy = [
-        answer(503, b"", {"Retry-After": "0"}),
-        answer(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}),
+        build_responder(503, b"", {"Retry-After": "0"}),
+        build_responder(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}),
     ]
-    last = answer(200, (folder / "checkpoint").read_bytes())
+    last = build_responder(200, (folder / "checkpoint").read_bytes())
 
     def send(handler):
         (busy.pop() if busy else last)(handler)
@@ -539,7 +541,7 @@ def test_invalid_addresses_are_refused(url):
 
 @pytest.mark.usefixtures("watched_log")
 def test_damaged_state_is_refused(monitor):
-    said = json.loads(monitor.path.read_bytes())
+    state = json.loads(monitor.path.read_bytes())
     for change in (
         {"version": 2},
         {"keys": []},
@@ -549,7 +551,7 @@ def test_damaged_state_is_refused(monitor):
         {"receipt-key": "x"},
         {"note": 5},
     ):
-        monitor.path.write_text(json.dumps({**said, **change}))
+        monitor.path.write_text(json.dumps({**state, **change}))
         with pytest.raises(UnreadableInput, match="not a state file of vacr log monitor"):
             monitor.look()
     for data in (b"", b"[]", b"{}", b"null", b"\xff", b"[" * 100_000):

@@ -105,8 +105,8 @@ def test_inclusion_proof_is_checked(log_with_proofs):
     assert (
         run_verify(log_with_proofs, "entry", "--statement", "statement.cose", key="another")[0] == 1
     )
-    code, told = run_verify(log_with_proofs, "entry")
-    assert (code, "--statement FILE" in str(told)) == (2, True)
+    code, report = run_verify(log_with_proofs, "entry")
+    assert (code, "--statement FILE" in str(report)) == (2, True)
 
 
 def test_consistency_proof_is_checked(log_with_proofs):
@@ -131,9 +131,9 @@ def test_consistency_proof_is_checked(log_with_proofs):
         ("checkpoint-3", "--newer", "checkpoint-5"),
         ("statement.cose",),
     ):
-        code, told = run_verify(log_with_proofs, "grown", "--older", *wrong)
-        assert code == 1, told
-    code, told = run_verify(log_with_proofs, "grown")
-    assert (code, "--older" in str(told)) == (2, True)
+        code, report = run_verify(log_with_proofs, "grown", "--older", *wrong)
+        assert code == 1, report
+    code, report = run_verify(log_with_proofs, "grown")
+    assert (code, "--older" in str(report)) == (2, True)
     assert run_verify(log_with_proofs, "grown", "--older", "nowhere")[0] == 3
     assert run_verify(log_with_proofs, "statement", "--older", "checkpoint-3")[0] == 1

@@ -57,10 +57,10 @@ def test_missing_tiles_are_detected_and_republished(log):
     assert run_fsck(log).findings.problems == []
     for name in ("0/000", "entries/001.p/45", "1/000.p/1"):
         (log.public / "tile" / name).rename(log.public / "kept")
-        (told,) = run_fsck(log).findings.problems
-        assert f"tile/{name} is missing" in told
+        (problem,) = run_fsck(log).findings.problems
+        assert f"tile/{name} is missing" in problem
         (log.public / "kept").rename(log.public / "tile" / name)
-    shutil.rmtree(log.public / "tile")  # as where only the checkpoint was put back
+    shutil.rmtree(log.public / "tile")  # as if only the checkpoint was restored
     with Running(log.path) as service:
         service.post(statement())
         while read_published_size(log.public) < 302:

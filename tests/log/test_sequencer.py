@@ -33,7 +33,7 @@ def test_ended_thread_fails_all_waiting_entries(log):
     results = queue.Queue()
     sequencer = Sequencer(
         log.ledger(), results.put, linger=float("nan")
-    )  # for which it cannot sleep
+    )  # sleeping fails for this value
     sequencer.submit(entries(1)[0], "ticket")
     ((ticket, failure),) = results.get()
     assert (ticket, type(failure)) == ("ticket", Unreachable)

@@ -181,7 +181,7 @@ REFUSED = {
         400,
         "Rejected",
     ),
-    "another's name": (
+    "the name of another key": (
         lambda: statement(
             claims=StatementClaims(
                 issuer=compute_thumbprint_uri(generate_key("es256").public_key())
@@ -355,7 +355,7 @@ def test_async_registration_always_answers_303(log, asked):
             time.sleep(0.05)
         assert 302 in seen
         assert verify_receipt(service, given, receipt).index == 1
-        assert service.post(given)[0] == 303  # also when there is a receipt already
+        assert service.post(given)[0] == 303  # also if a receipt exists
         assert service.post_refused(b"garbage")[0] == 400
 
 
@@ -477,10 +477,10 @@ def test_other_hosts_are_served_only_on_request(log):
 
 def test_unencrypted_tokens_cause_a_warning(log, tmp_path):
     (tmp_path / "tokens").write_text("correct-horse-battery\n")
-    for host, told in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
+    for host, is_warned in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
         service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
         code, complaints = service.stop()
-        assert (code, "tokens would reach this address unencrypted" in complaints) == (0, told)
+        assert (code, "tokens would reach this address unencrypted" in complaints) == (0, is_warned)
 
 
 def test_proxy_names_the_caller(log):
@@ -491,7 +491,7 @@ def test_proxy_names_the_caller(log):
                 "192.0.2.1",
                 "198.51.100.9, 192.0.2.1",
                 "192.0.2.2",
-            )  # what stands before was said by the caller
+            )  # earlier addresses come from the caller
             assert [service.post(given, X_Forwarded_For=one)[0] for one in callers] == answers
     for odd in ("*", "proxy.example.org", "10.0.0.1/8"):
         command = [

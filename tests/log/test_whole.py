@@ -143,27 +143,28 @@ def test_witness_cosigns_checkpoints(tmp_path):
     with Running(log.path) as service:
         key = service.announced["checkpoint-key"]
     with command_service("log", "witness", "witness", "--log", key, cwd=tmp_path) as witness:
-        told = witness.announced
-        with Running(log.path, "--witness", told["url"], told["key"]) as service:
+        witness_info = witness.announced
+        with Running(log.path, "--witness", witness_info["url"], witness_info["key"]) as service:
             for size in (2, 3, 4):
                 service.post(statement())
                 assert (
                     time.time() - 3600
-                    < wait_for_cosignature(service, size, told["key"])
+                    < wait_for_cosignature(service, size, witness_info["key"])
                     <= time.time()
                 )
                 assert (log.public / "checkpoint").read_bytes() == service.get("/checkpoint")[2]
         assert vacr("log", "fsck", "log", cwd=tmp_path).returncode == 0
         with Running(
-            log.path, "--witness", told["url"], told["key"]
-        ) as service:  # it asks from where the witness is
+            log.path, "--witness", witness_info["url"], witness_info["key"]
+        ) as service:  # it continues from the state of the witness
             service.post(statement())
-            wait_for_cosignature(service, 5, told["key"])
+            wait_for_cosignature(service, 5, witness_info["key"])
     with Running(
-        log.path, "--witness", told["url"], told["key"]
-    ) as service:  # what it has is kept when the witness is gone
+        log.path, "--witness", witness_info["url"], witness_info["key"]
+    ) as service:  # existing cosignatures stay without the witness
         assert verify_cosignature(
-            parse_signed_note(service.wait_for_checkpoint(5)), parse_verifier_key(told["key"])
+            parse_signed_note(service.wait_for_checkpoint(5)),
+            parse_verifier_key(witness_info["key"]),
         )
         assert service.stop() == (0, "")
 
@@ -178,18 +179,18 @@ def test_missed_cosignature_is_added_later(tmp_path):
         command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
         Balancer() as way,
     ):
-        told = witness.announced
-        with Running(log.path, "--witness", way.url, told["key"]) as service:
+        witness_info = witness.announced
+        with Running(log.path, "--witness", way.url, witness_info["key"]) as service:
             with pytest.raises(InvalidStatement, match="not cosigned"):
                 verify_cosignature(
                     parse_signed_note(service.wait_for_checkpoint(2)),
-                    parse_verifier_key(told["key"]),
+                    parse_verifier_key(witness_info["key"]),
                 )
             while len(way.calls) < 2:
                 time.sleep(0.05)
             assert "vacr_cosignatures_missing 1" in service.get("/metrics")[2].decode()
-            way.urls.append(told["url"])
-            assert wait_for_cosignature(service, 2, told["key"])
+            way.urls.append(witness_info["url"])
+            assert wait_for_cosignature(service, 2, witness_info["key"])
             assert "vacr_cosignatures_missing 0" in service.get("/metrics")[2].decode()
             code, complaints = service.stop()
     assert (code, complaints.count("has not cosigned"), complaints.count("cosigns again")) == (
@@ -208,15 +209,23 @@ def test_silent_witness_does_not_block_the_log(tmp_path):
         command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
         Balancer(holds=True) as way,
     ):
-        told = witness.announced
+        witness_info = witness.announced
         with Running(
-            log.path, "--witness", way.url, str(silent), "--witness", told["url"], told["key"]
+            log.path,
+            "--witness",
+            way.url,
+            str(silent),
+            "--witness",
+            witness_info["url"],
+            witness_info["key"],
         ) as service:
             while not way.calls:
                 time.sleep(0.05)
             for size in (2, 3):
                 service.post(statement())
-                assert wait_for_cosignature(service, size, told["key"])  # by the one that answers
+                assert wait_for_cosignature(
+                    service, size, witness_info["key"]
+                )  # of the witness that answers
             # The service ends before the witness times out, which would be reported.
             assert service.stop() == (0, "")
     assert run_fsck(log).findings.problems == []

@@ -180,16 +180,16 @@ def test_each_refusal_has_its_status(running_witness, log):
         ),
         (422, CheckpointSubmission(5, [bytes(32)], log.sign_note(5)).encode()),
     ]:
-        found, kind, told = post(running_witness.url, body)
-        assert found == status, (body, told)
+        found, kind, answer_text = post(running_witness.url, body)
+        assert found == status, (body, answer_text)
         if status == 409:
-            assert (kind, told) == ("text/x.tlog.size", b"5\n")
+            assert (kind, answer_text) == ("text/x.tlog.size", b"5\n")
     assert post(running_witness.url, None, "GET")[0] == 405
     # None of these requests changed the state.
     assert post(running_witness.url, log.build_submission(5, 9))[0] == 200
 
 
-def test_first_checkpoint_needs_no_proof(running_witness, log):
+def test_first_checkpoint_must_have_no_proof(running_witness, log):
     nothing = CheckpointSubmission(
         0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
     ).encode()
@@ -244,7 +244,7 @@ def test_too_large_bodies_are_refused(running_witness, log):
         connection.request("POST", "/add-checkpoint", (b"x" * 65_536 for _ in range(40)))
         assert connection.getresponse().status == 413
     except OSError:
-        pass  # it did not wait for the end of it
+        pass  # it did not read to the end
     finally:
         connection.close()
     assert post(running_witness.url, body)[0] == 200
@@ -314,8 +314,8 @@ def test_witnesses_of_one_folder_share_their_state(log, tmp_path):
 
         def ask(url, step):
             for size in range(1 + step, 60, step):
-                status, _, told = post(url, log.build_submission(size - step, size))
-                replies.append((size, status, told))
+                status, _, answer_text = post(url, log.build_submission(size - step, size))
+                replies.append((size, status, answer_text))
 
         threads = [
             threading.Thread(target=ask, args=(url, step))
@@ -402,7 +402,7 @@ def test_lost_state_is_detected(log, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "exit_code", "told"),
+    ("arguments", "exit_code", "message"),
     [
         ((), 2, "--log"),
         (("--log", "x"), 2, "not the key of a log or witness"),
@@ -414,14 +414,14 @@ def test_lost_state_is_detected(log, tmp_path):
         (("--log", "WITNESS"), 2, "not the key of a log"),
     ],
 )
-def test_refused_arguments_are_explained(log, tmp_path, arguments, exit_code, told):
+def test_refused_arguments_are_explained(log, tmp_path, arguments, exit_code, message):
     named = {
         "KEY": str(log.vkey),
         "WITNESS": str(build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)),
     }
     done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
     assert done.returncode == exit_code
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_folder_of_a_log_is_refused(log, tmp_path):
@@ -507,7 +507,7 @@ def test_client_gets_cosignatures(running_witness, log):
         request_cosignature(log.sign_note(9), 9, [], running_witness.url, stranger)
 
 
-def send_response(status, body, kind="text/plain"):
+def build_responder(status, body, kind="text/plain"):
     def send(handler):
         handler.send_response(status)
         handler.send_header("Content-Type", kind)
@@ -546,7 +546,7 @@ def test_invalid_responses_of_witnesses_are_refused(log, tmp_path, status, body,
     elif body == "OTHERS":
         body = cosign_checkpoint(log.build_checkpoint(5).text, 5, "w", log.key).line.encode()
     with served(tmp_path) as server:
-        server.tricks["/add-checkpoint"] = send_response(status, body)
+        server.tricks["/add-checkpoint"] = build_responder(status, body)
         with pytest.raises(error) as caught:
             request_cosignature(log.sign_note(5), 3, [], server.url, trusted)
     assert type(caught.value) is error
@@ -558,7 +558,7 @@ def test_only_cosignatures_of_the_witness_are_returned(log, tmp_path):
     own = cosign_checkpoint(log.build_checkpoint(5).text, 5, "w", key).line.encode()
     others = cosign_checkpoint(log.build_checkpoint(5).text, 5, "v", log.key).line.encode()
     with served(tmp_path) as server:
-        server.tricks["/add-checkpoint"] = send_response(200, others + own + others)
+        server.tricks["/add-checkpoint"] = build_responder(200, others + own + others)
         assert (
             request_cosignature(
                 log.sign_note(5),

@@ -46,10 +46,10 @@ class TiledTestLog:
 
     def description(self, signer, log):
         """Return the log's description of itself, as an entry."""
-        said = LogDescription(
+        signed_text = LogDescription(
             ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log
         )
-        return build_log_entry(parse_sign1(said.statement(signer)))
+        return build_log_entry(parse_sign1(signed_text.statement(signer)))
 
     def rotate(self, signer=None):
         """Announce new keys, signed by the key before or by another."""
@@ -72,10 +72,10 @@ class TiledTestLog:
         for (level, number), tile in self.growing.settle().items():
             self.kept[level, number] = tile.encode()
             self.write(f"tile/{level}/{format_tile_path(number, len(tile))}", tile.encode())
-        said = Checkpoint(ORIGIN, len(self.entries), self.growing.root())
-        note = sign_checkpoint(said, (signers or (self.key,))[0])
+        signed_text = Checkpoint(ORIGIN, len(self.entries), self.growing.root())
+        note = sign_checkpoint(signed_text, (signers or (self.key,))[0])
         for key in signers[1:]:
-            note += sign_note_text(said.text, ORIGIN, key).line.encode()
+            note += sign_note_text(signed_text.text, ORIGIN, key).line.encode()
         self.write("checkpoint", note)
         return note
 

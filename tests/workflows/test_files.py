@@ -110,8 +110,8 @@ def test_record_is_no_more_readable_than_its_session(vacr, tmp_path):
     assert vacr("record", session, "-o", "out/", "--seal-source").returncode == 0
     assert vacr("convert", "out/abc.acr.json", "--to", "v2", "-o", "out/").returncode == 0
     assert vacr("restore", "out/abc.acr.json", "-o", "out/").returncode == 0
-    made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
-    assert made == dict.fromkeys(
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert modes == dict.fromkeys(
         ["abc.acr.json", "abc.acr.source.zip", "abc.v2.acr.json", "abc.jsonl"], 0o600
     )
 

@@ -28,7 +28,7 @@ LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, 
     st.sets(LABELS, min_size=1, max_size=5),
     st.sets(st.integers(0, 7)),
 )
-def test_record_names_in_a_folder_are_unique(files, sessions, labels, databases):
+def test_record_names_in_a_folder_are_unique(files, sessions, record_names, databases):
     names = [*assign_place_names(files, sessions).values(), *sessions]
     assert len(set(names)) == len(names)
     joints = NameJoints(names)
@@ -37,7 +37,7 @@ def test_record_names_in_a_folder_are_unique(files, sessions, labels, databases)
         # The sessions of a database are listed before they are read.
         found += [
             make_record_name(name, joints.of(name, label if number in databases else None), label)
-            for label in labels
+            for label in record_names
         ]
     assert len(set(found)) == len(found)
 
@@ -65,14 +65,14 @@ def test_only_a_clashing_session_gets_another_joint():
 
 def test_unsafe_labels_get_a_digest():
     assert make_record_name("a", ".", "ses_1") == "a.ses_1"
-    said = [
+    record_names = [
         make_record_name("a", ".", label)
         for label in ("x-y", "x/y", "x y", "x" * 300, "x" * 301, "é" * 300)
     ]
-    assert len(set(said)) == len(said)
-    assert said[0] == "a.x-y"
-    assert make_record_name("a", ".", said[1].removeprefix("a.")) != said[1]
-    assert all("/" not in name and len(os.fsencode(name)) <= 240 for name in said)
+    assert len(set(record_names)) == len(record_names)
+    assert record_names[0] == "a.x-y"
+    assert make_record_name("a", ".", record_names[1].removeprefix("a.")) != record_names[1]
+    assert all("/" not in name and len(os.fsencode(name)) <= 240 for name in record_names)
 
 
 @pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...json"])
