@@ -51,6 +51,13 @@ class NotASession(UnreadableInput):
     """The input can be read, but is not a session of a known agent."""
 
 
+class PluginError(UnreadableInput):
+    """An agent of another package failed to read or describe a session."""
+
+    record: object = None
+    """The record whose attribution failed, if known."""
+
+
 class InvalidSchema(UnreadableInput):
     """A CDDL text cannot be compiled."""
 

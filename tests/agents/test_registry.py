@@ -39,11 +39,11 @@ def install(folder, name, target):
     (info / "entry_points.txt").write_text(f"[vacr.agents]\n{name} = {target}\n")
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "vacr", *map(str, arguments)],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=os.environ | {"PYTHONPATH": str(folder)} | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -152,6 +152,46 @@ def test_attribution_is_undecided_where_the_agent_is_not_installed(tmp_path):
     (tmp_path / "parrot_reader.py").write_text(WRITER)
     install(tmp_path, "parrot", "parrot_reader:Parrot")
     assert "✓ attribution: recomputed, identical" in run(tmp_path, *verify).stdout
+
+
+BROKEN_METHODS = {
+    "recognises": "    def recognises(self, sample):\n        return 1 / 0\n",
+    "read": "    def read(self, source):\n        yield 1 / 0\n",
+    "file_actions": "    def file_actions(self, call):\n        yield 1 / 0\n",
+    "call_reports": """
+    def call_reports(self, entries):
+        return Reports()
+
+class Reports(CallReports):
+    def about(self, call_id, result):
+        return 1 / 0
+""",
+}
+
+
+@pytest.mark.parametrize("method", BROKEN_METHODS)
+def test_failure_of_a_plugin_names_the_plugin_and_the_file(tmp_path, method):
+    install(tmp_path, "parrot", "parrot_reader:Parrot")
+    source = WRITER.replace("import Agent", "import Agent, CallReports")
+    (tmp_path / "parrot_reader.py").write_text(source + BROKEN_METHODS[method])
+    (tmp_path / "session.txt").write_text('{"squawk": "hello"}\n')
+    name = "about" if method == "call_reports" else method
+    reason = f"the agent plugin 'parrot' failed in {name}: ZeroDivisionError: division by zero"
+    assert run(tmp_path, "key", "generate", "-o", "keys").returncode == 0
+    for arguments in (
+        ("attribute", "session.txt"),
+        ("replay", "session.txt"),
+        ("seal", "session.txt", "--key", "keys/signing.pem", "-o", "sealed"),
+        *([("record", "session.txt")] if method in ("recognises", "read") else ()),
+    ):
+        done = run(tmp_path, *arguments)
+        assert done.returncode == 3, done.stderr
+        assert done.stderr.startswith("vacr: session.txt: "), done.stderr
+        assert reason in done.stderr
+        assert "author of the plugin" in done.stderr
+        assert "bug in vacr" not in done.stderr
+        debugged = run(tmp_path, *arguments, VACR_DEBUG="1")
+        assert 'parrot_reader.py", line' in debugged.stderr
 
 
 def test_reader_that_fails_to_load_is_named(tmp_path):

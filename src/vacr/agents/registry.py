@@ -14,17 +14,19 @@ name.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from types import FunctionType
 from typing import Any
 
-from vacr.agents.agent import Agent, Source
+from vacr.agents.agent import Agent, CallReports, Source
 from vacr.agents.lift import UNKNOWN
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 from vacr.cddl import Schema
-from vacr.errors import NotASession, UnreadableInput, UsageError
+from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.model import JsonObject
 from vacr.record import ValidationReport, get_vacr_metadata, validate
 
@@ -49,6 +51,8 @@ _RECORD_HINT = (
     ".acr.json or .acr.cbor."
 )
 
+_PLUGIN_HINT = "Report it to the author of the plugin, with the output of a run with VACR_DEBUG=1."
+
 
 @cache
 def load_agents() -> dict[str, Agent]:
@@ -63,6 +67,7 @@ def load_agents() -> dict[str, Agent]:
             loaded = point.load()
             agent: Agent = loaded() if isinstance(loaded, type) else loaded
             name = agent.name
+            _guard_methods(agent, Agent, name)
         except Exception as error:
             raise _make_loading_error(point, str(error)) from error
         if name in agents:
@@ -76,6 +81,47 @@ def _make_loading_error(point: EntryPoint, reason: str) -> UnreadableInput:
         f"the agent plugin {point.name!r} cannot be loaded: {reason}",
         hint=f"It is {point.value}; update or uninstall its package.",
     )
+
+
+def _guard_methods(instance: Agent | CallReports, base: type, plugin: str) -> None:
+    """Replace the methods that a plugin overrides, so that their failures name the plugin."""
+    for name, default in vars(base).items():
+        if name.startswith("_") or not isinstance(default, FunctionType):
+            continue
+        method = getattr(instance, name)
+        if getattr(method, "__func__", None) is not default:
+            setattr(instance, name, _guard_method(method, plugin, name))
+
+
+def _guard_method(method: Callable[..., Any], plugin: str, name: str) -> Callable[..., Any]:
+    @wraps(method)
+    def call_method(*arguments: Any, **options: Any) -> Any:
+        with _name_plugin(plugin, name):
+            result = method(*arguments, **options)
+        if isinstance(result, CallReports) and type(result) is not CallReports:
+            _guard_methods(result, CallReports, plugin)
+        return _guard_iterator(result, plugin, name) if isinstance(result, Iterator) else result
+
+    return call_method
+
+
+def _guard_iterator(values: Iterator[Any], plugin: str, name: str) -> Iterator[Any]:
+    with _name_plugin(plugin, name):
+        yield from values
+
+
+@contextmanager
+def _name_plugin(plugin: str, method: str) -> Iterator[None]:
+    """Turn a failure in a method of a plugin into an error that names both."""
+    try:
+        yield
+    except (VacrError, MemoryError):
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"the agent plugin {plugin!r} failed in {method}: {type(error).__name__}: {error}",
+            hint=_PLUGIN_HINT,
+        ) from error
 
 
 @cache

@@ -20,6 +20,7 @@ in the member `vacr` of the record, by path and range.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,7 @@ from vacr.edits import (
     make_absolute_path,
     make_relative_path,
 )
+from vacr.errors import PluginError
 
 REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
 # The result depends on the agents' knowledge of their tools.
@@ -68,10 +70,11 @@ def attribute_records(
     """
     replay, roots = replay_records(records, base)
     links = links or ConversationLinks()
-    return [
-        _add_attribution(record, records, number, replay, roots[number], base, links)
-        for number, record in enumerate(records)
-    ]
+    attributed = []
+    for number, (record, root) in enumerate(zip(records, roots, strict=True)):
+        with _name_failed_record(record):
+            attributed.append(_add_attribution(record, records, number, replay, root, base, links))
+    return attributed
 
 
 def replay_records(
@@ -82,13 +85,28 @@ def replay_records(
     Return the replay and, for each record, the folder on its machine that its paths are relative
     to (see `find_session_root`).
     """
-    walked = [locate_session_steps(record) for record in records]
-    roots = [
-        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
-    ]
+    walked, roots = [], []
+    for record in records:
+        with _name_failed_record(record):
+            walked.append(locate_session_steps(record))
+            roots.append(find_session_root(record, walked[-1], base))
     replay = Replay(base, roots)
-    replay.run(records, walked)
+    try:
+        replay.run(records, walked)
+    except PluginError as error:
+        error.record = records[replay.record]
+        raise
     return replay, roots
+
+
+@contextmanager
+def _name_failed_record(record: dict[str, Any]) -> Iterator[None]:
+    """Add the record to the error of a plugin."""
+    try:
+        yield
+    except PluginError as error:
+        error.record = record
+        raise
 
 
 # --- the root of a session's paths ---

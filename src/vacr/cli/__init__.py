@@ -31,7 +31,7 @@ from vacr.console import (
     prepare_streams,
     print_message,
 )
-from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
+from vacr.errors import PluginError, UnreadableInput, UnwritableOutput, VacrError
 from vacr.version import __version__
 
 EXIT_INTERRUPTED = 130
@@ -127,6 +127,8 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except VacrError as error:
+        if isinstance(error, PluginError) and os.environ.get("VACR_DEBUG"):
+            raise
         print_message(make_lines_printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:

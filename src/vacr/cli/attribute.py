@@ -41,6 +41,7 @@ from vacr.workflows import (
     format_attribution_summary,
     format_line_ranges,
     is_output_folder,
+    name_failed_input,
     read_input_records,
     report_attribution_gaps,
     report_unknown_tools,
@@ -115,7 +116,8 @@ def command(
     check_single_output([recording.path for recording in inputs], output)
     targets: set[Path] = set()
     documents = []
-    attributed = attribute_records([recording.record for recording in inputs], git_base, links)
+    with name_failed_input(inputs):
+        attributed = attribute_records([recording.record for recording in inputs], git_base, links)
     for recording, record in zip(inputs, attributed, strict=True):
         assign_record_id(cast("Record", record))
         report_attribution_gaps(recording.path, record, git_base, voice.notice)
@@ -186,7 +188,8 @@ def _parse_related_link(text: str) -> tuple[str, str]:
 
 def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice: Voice) -> int:
     """Print a JSON line for each call that changed a file."""
-    replay, roots = replay_records([recording.record for recording in inputs], base)
+    with name_failed_input(inputs):
+        replay, roots = replay_records([recording.record for recording in inputs], base)
     for number, recording in enumerate(inputs):
         report_unknown_tools(recording.path, count_unknown_tools(replay, number), voice.notice)
     changes = list_applied_changes(replay, roots)

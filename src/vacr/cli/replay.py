@@ -17,7 +17,7 @@ from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import UsageError
 from vacr.files import has_same_bytes, write_file_atomically
-from vacr.workflows import drop_duplicate_recordings, read_input_records
+from vacr.workflows import drop_duplicate_recordings, name_failed_input, read_input_records
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -58,13 +58,12 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     tree = load_git_base(base) if base is not None else None
-    records = [
-        recording.record
-        for recording in drop_duplicate_recordings(
-            [recording for path in files for recording in read_input_records(path)], voice.notice
-        )
-    ]
-    replay, roots = replay_records(records, tree)
+    inputs = drop_duplicate_recordings(
+        [recording for path in files for recording in read_input_records(path)], voice.notice
+    )
+    records = [recording.record for recording in inputs]
+    with name_failed_input(inputs):
+        replay, roots = replay_records(records, tree)
     report: list[dict[str, Any]] = []
     changed_files = list(list_changed_files(replay, roots))
     clashing = _find_clashing_paths(changed_files)

@@ -45,7 +45,7 @@ from vacr.discovery.session_stores import (
     open_cached_database,
 )
 from vacr.discovery.sessions import list_store_roots, make_part_name
-from vacr.errors import NotASession, UnreadableInput
+from vacr.errors import NotASession, PluginError, UnreadableInput
 from vacr.files import STDIN, format_path, is_file, is_folder, join_path, read_bytes
 
 
@@ -242,7 +242,11 @@ def _read_session_file(
     if on_disk:
         source.main.name = make_part_name(path, reader)
         source = Source((*source.parts, *read_attached_parts(path, reader, left_out, files)))
-    readings = list(reader.read(source))
+    try:
+        readings = list(reader.read(source))
+    except PluginError as error:
+        error.where = str(path)
+        raise
     session_ids = {reading.record["session"]["session-id"] for reading in readings}
     has_several = len(readings) > 1
     kept_source = source if options.keep_source else None

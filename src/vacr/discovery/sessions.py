@@ -177,6 +177,7 @@ class _ErrorCollector:
         except NotASession:
             pass
         except UnreadableInput as error:
+            error.where = error.where or str(path)
             self._errors.append(error)
         except OSError as error:
             self._add(describe_file_error(error), error.filename or path)

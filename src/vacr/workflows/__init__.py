@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vacr.workflows.evidence import read_record_file as read_record_file
     from vacr.workflows.inputs import InputRecord as InputRecord
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
+    from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
     from vacr.workflows.pools import DaskCluster as DaskCluster
@@ -130,6 +131,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "inputs": (
             "InputRecord",
             "drop_duplicate_recordings",
+            "name_failed_input",
             "read_input_records",
             "scan_input_records",
         ),

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
-from vacr.errors import UnreadableInput, VacrError
+from vacr.errors import PluginError, UnreadableInput, VacrError
 from vacr.record import is_record_modified
 from vacr.workflows.inputs import InputRecord, scan_input_records
 from vacr.workflows.record_files import format_count
@@ -108,7 +108,11 @@ def find_attribution_failure(
         return "the record was modified: its id does not match its content"
     if "file-attribution" not in recording.record:
         return "the record has no attribution"
-    outcome, reason = compare_attribution(recording.record, joint, base)
+    try:
+        outcome, reason = compare_attribution(recording.record, joint, base)
+    except PluginError as error:
+        error.where = recording.path
+        raise
     return "" if outcome == ATTRIBUTION_HOLDS else reason
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from vacr.discovery import (
     read_sessions,
     strip_native_suffix,
 )
-from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
+from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput, VacrError
 from vacr.files import STDIN, is_folder, read_bytes
 from vacr.record import (
     RecordEncoding,
@@ -70,6 +70,17 @@ class InputRecord:
             UnreadableInput: the file is no longer there.
         """
         return read_bytes(self.path) if self.data is None else self.data
+
+
+@contextmanager
+def name_failed_input(inputs: Iterable[InputRecord]) -> Iterator[None]:
+    """Add the input's path to the error of a plugin that failed to describe its record."""
+    try:
+        yield
+    except PluginError as error:
+        paths = (recording.path for recording in inputs if recording.record is error.record)
+        error.where = error.where or next(paths, "")
+        raise
 
 
 def read_input_records(

@@ -26,7 +26,7 @@ from typing import Any
 
 from vacr.agents import pause_garbage_collector
 from vacr.discovery import OpenedSession, is_in_agent_store, make_record_name, read_sessions
-from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
+from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.files import (
     STDIN,
     OutputFile,
@@ -204,6 +204,11 @@ def _process_sessions(
                     outcome.add_error(error)
     except BrokenPipeError:
         raise
+    except PluginError as error:
+        if os.environ.get("VACR_DEBUG"):
+            raise
+        error.where = error.where or task.path
+        outcome.add_error(error)
     except NotASession as error:
         outcome.add_error(error)
         outcome.skipped = error.message

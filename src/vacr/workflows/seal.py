@@ -21,6 +21,7 @@ the same files.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ from vacr.discovery import (
     read_sessions,
     strip_native_suffix,
 )
-from vacr.errors import NotASession, UnreadableInput, VacrError
+from vacr.errors import NotASession, PluginError, UnreadableInput, VacrError
 from vacr.files import (
     STDIN,
     format_path,
@@ -414,6 +415,8 @@ class Sealer:
             try:
                 results = self.seal([session.load() for session in group])
             except VacrError as error:
+                if isinstance(error, PluginError) and os.environ.get("VACR_DEBUG"):
+                    raise
                 yield group, error
             else:
                 yield group, results
