@@ -452,7 +452,10 @@ class SessionBuilder:
         return meta
 
     def _build_times(self) -> JsonObject:
-        """Return start and end: as the agent states them, or the first and last timestamp."""
+        """Return `session-start` and `session-end`, or an empty map without timestamps.
+
+        The start is the stated one, or else the earliest timestamp; the end is the latest of all.
+        """
         stated = [stamp for stamp in (self.start, self.end) if stamp is not None]
         stamps = self._collect_own_stamps() + stated
         if not stamps:

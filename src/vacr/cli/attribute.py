@@ -149,7 +149,7 @@ def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -
         raise UsageError("--history and --check exclude each other", hint="Omit one of them.")
     if output is not None and (history or check):
         raise UsageError(
-            f"{'--history' if history else '--check'} writes no files, so -o has no effect",
+            f"{'--history' if history else '--check'} writes no files: it cannot be used with -o",
             hint="Omit -o.",
         )
 

@@ -138,7 +138,7 @@ def _find_documents(path: str) -> list[tuple[str, Path]]:
         hint = (
             f"In a folder, vacr imports files that end in {endings}. Name other files one by one."
         )
-        raise UnreadableInput("no documents found", where=path, hint=hint)
+        raise UnreadableInput("no documents to import found", where=path, hint=hint)
     return [(str(file), file.parent.relative_to(path)) for file in documents]
 
 

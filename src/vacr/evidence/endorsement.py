@@ -275,7 +275,9 @@ def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
         usage_oids = set()
     if _EK_USAGE not in usage_oids:
         raise InvalidStatement(
-            "the TPM's certificate is not for an endorsement key", reason="ek-certificate"
+            "the certificate in the request is not for the endorsement key of a TPM",
+            reason="ek-certificate",
+            hint="Do not endorse this TPM.",
         )
     key = certificate.public_key()
     if isinstance(key, rsa.RSAPublicKey) and key.key_size == _EK_RSA_BITS:

@@ -201,7 +201,7 @@ def _check_hardware(
     ):
         hint = "Use vacr attest --attester tpm, with an endorsement of its key (vacr endorse)."
         raise InvalidStatement(
-            f"no hardware vouches for the evidence: {description}",
+            f"certified hardware is required, but the evidence is only {description}",
             reason="hardware-missing",
             hint=hint,
         )

@@ -418,7 +418,7 @@ _JSON_CLAIM_BUILDERS: dict[int, Callable[[Any], Any]] = {
 
 
 def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
-    """Parse claims by their names in JSON, ignoring unknown ones.
+    """Return claims with JSON names by their CBOR labels, without unknown ones.
 
     Raises:
         InvalidStatement: a claim is malformed.

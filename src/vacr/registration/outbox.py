@@ -124,7 +124,9 @@ class Outbox:
         self.folder = folder
 
     def add(self, service: str, statement: str, data: bytes) -> OutboxItem:
-        """Add a statement, or leave it as it is if it is already there.
+        """List a statement for later registration, and return its item.
+
+        An item for the same statement stays as it is; one for an older version is replaced.
 
         Raises:
             UnreadableInput: the item cannot be written.

@@ -356,7 +356,9 @@ def check_x5t(value: Any, certificate: x509.Certificate) -> None:
     """
     is_pair = isinstance(value, list | tuple) and len(value) == _X5T_PART_COUNT
     if not is_pair or not isinstance(value[0], int) or value[0] not in HASH_FUNCTIONS:
-        raise InvalidStatement("x5t is not a supported hash", reason="x5t-malformed")
+        raise InvalidStatement(
+            "x5t is malformed, or its hash algorithm is not supported", reason="x5t-malformed"
+        )
     algorithm, digest = value
     if HASH_FUNCTIONS[algorithm](certificate.public_bytes(Encoding.DER)).digest() != digest:
         raise InvalidStatement(

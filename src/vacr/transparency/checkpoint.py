@@ -127,7 +127,7 @@ def parse_verifier_key(text: str) -> VerifierKey:
 def build_verifier_key(
     name: str, key: ed25519.Ed25519PublicKey, kind: int = NOTE_KEY_ED25519
 ) -> VerifierKey:
-    """Build the verifier key for a public key and a name.
+    """Return a public key and a name as a `VerifierKey`.
 
     Raises:
         UsageError: the name is invalid.

@@ -113,7 +113,8 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
     _check_proof_path(path)
     if not 0 <= index < size:
         raise InvalidStatement(
-            f"the tree has no leaf {index}: its size is {size}", reason="receipt-index"
+            f"the proof is for leaf {index}, but the tree has only {size} leaves",
+            reason="receipt-index",
         )
     node, last, subtree = index, size - 1, leaf
     for sibling in path:

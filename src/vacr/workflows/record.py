@@ -343,7 +343,7 @@ def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) 
         )
     if is_made_by_vacr(older) and older.get("id") != compute_record_id(older):
         raise UsageError(
-            f"{path} was modified: its id does not match its content", hint=_REPLACE_HINT
+            f"{path} exists and was modified: its id does not match its content", hint=_REPLACE_HINT
         )
     count_before, count_now = len(older["session"]["entries"]), len(record["session"]["entries"])
     if count_before > count_now:
