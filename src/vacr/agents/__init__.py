@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vacr.agents.agent import pause_garbage_collector as pause_garbage_collector
     from vacr.agents.documents import DatabaseQuery as DatabaseQuery
     from vacr.agents.documents import ListedSession as ListedSession
+    from vacr.agents.documents import RepairedValue as RepairedValue
     from vacr.agents.documents import SessionDatabase as SessionDatabase
     from vacr.agents.documents import encode_session_rows as encode_session_rows
     from vacr.agents.documents import is_multiline_json as is_multiline_json
@@ -83,6 +84,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "documents": (
             "DatabaseQuery",
             "ListedSession",
+            "RepairedValue",
             "SessionDatabase",
             "encode_session_rows",
             "is_multiline_json",
