@@ -135,7 +135,7 @@ class Parrot(Agent):
 """
 
 
-def test_attribution_is_undecided_where_the_agent_is_not_installed(tmp_path):
+def test_attribution_is_undecided_where_the_agent_is_missing_or_broken(tmp_path):
     plugin = tmp_path / "plugin"
     install(plugin, "parrot", "parrot_reader:Parrot")
     (plugin / "parrot_reader.py").write_text(WRITER)
@@ -152,6 +152,10 @@ def test_attribution_is_undecided_where_the_agent_is_not_installed(tmp_path):
     (tmp_path / "parrot_reader.py").write_text(WRITER)
     install(tmp_path, "parrot", "parrot_reader:Parrot")
     assert "✓ attribution: recomputed, identical" in run(tmp_path, *verify).stdout
+    (tmp_path / "parrot_reader.py").write_text(WRITER + BROKEN_METHODS["file_actions"])
+    done = run(tmp_path, *verify)
+    reason = "cannot recompute the attribution: the agent plugin 'parrot' failed in file_actions"
+    assert (done.returncode, f"? attribution: {reason}" in done.stdout) == (0, True), done.stdout
 
 
 BROKEN_METHODS = {

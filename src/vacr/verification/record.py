@@ -32,7 +32,7 @@ from vacr.attribution import (
     is_jointly_attributed,
     list_unattributed_variants,
 )
-from vacr.errors import InvalidStatement, VacrError
+from vacr.errors import InvalidStatement, PluginError, VacrError
 from vacr.model import Record
 from vacr.record import (
     RecordEncoding,
@@ -234,7 +234,12 @@ def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
     """Compute the attribution again, and compare."""
     joint = inputs.joint() if is_jointly_attributed(record) else JointRecords([record])
-    outcome, finding = compare_attribution(record, joint, inputs.base)
+    try:
+        outcome, finding = compare_attribution(record, joint, inputs.base)
+    except PluginError as error:
+        # The fault is in the verifier's plugin, not in the record.
+        checks.add_undecided("attribution", f"cannot recompute the attribution: {error.message}")
+        return
     if outcome == ATTRIBUTION_DIFFERS:
         raise InvalidStatement(finding, reason="attribution-mismatch")
     if outcome == ATTRIBUTION_HOLDS:
