@@ -107,7 +107,7 @@ test: check
 
 # All tests that need no component, with few examples of each property: the loop to work in.
 quick: $(VENV)/dev.stamp
-	VACR_TESTS=quick $(BIN)/pytest -q -n auto -m "not component"
+	VACR_TESTS=quick $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not component"
 
 check: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
 	$(BIN)/ruff check

@@ -7,10 +7,13 @@ import sys
 
 import pytest
 
+import vacr
 from tests.conftest import CORPUS, EXAMPLES, jsonl
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
+from vacr.record import assign_record_id
+from vacr.signing import KeySigner, generate_key
 
 READER = """
 from vacr.agents import Agent, SessionBuilder, parse_json_documents
@@ -135,7 +138,7 @@ class Parrot(Agent):
 """
 
 
-def test_attribution_is_undecided_where_the_agent_is_missing_or_broken(tmp_path):
+def test_verification_fails_where_the_agent_is_missing_or_broken(tmp_path):
     plugin = tmp_path / "plugin"
     install(plugin, "parrot", "parrot_reader:Parrot")
     (plugin / "parrot_reader.py").write_text(WRITER)
@@ -146,7 +149,9 @@ def test_attribution_is_undecided_where_the_agent_is_missing_or_broken(tmp_path)
     verify = ("verify", "plugin/session.acr.json", "--trust", "plugin/keys/signing.pub.pem")
     reason = "cannot recompute the attribution: the agent 'parrot' is not installed here"
     done = run(tmp_path, *verify)
-    assert (done.returncode, f"? attribution: {reason}" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, f"✗ attribution: {reason}" in done.stdout) == (1, True), done.stdout
+    assert "attribution-undecided" in done.stdout + done.stderr
+    assert "Install the plugin of the agent." in done.stdout + done.stderr
     done = run(tmp_path, "attribute", "--check", "plugin/session.acr.json")
     assert (done.returncode, reason in done.stdout) == (1, True)
     (tmp_path / "parrot_reader.py").write_text(WRITER)
@@ -155,7 +160,7 @@ def test_attribution_is_undecided_where_the_agent_is_missing_or_broken(tmp_path)
     (tmp_path / "parrot_reader.py").write_text(WRITER + BROKEN_METHODS["file_actions"])
     done = run(tmp_path, *verify)
     reason = "cannot recompute the attribution: the agent plugin 'parrot' failed in file_actions"
-    assert (done.returncode, f"? attribution: {reason}" in done.stdout) == (0, True), done.stdout
+    assert (done.returncode, f"✗ attribution: {reason}" in done.stdout) == (1, True), done.stdout
 
 
 BROKEN_METHODS = {
@@ -196,6 +201,39 @@ def test_failure_of_a_plugin_names_the_plugin_and_the_file(tmp_path, method):
         assert "bug in vacr" not in done.stderr
         debugged = run(tmp_path, *arguments, VACR_DEBUG="1")
         assert 'parrot_reader.py", line' in debugged.stderr
+
+
+FORMATS = {
+    "an invented format": "made-up",
+    "no format": None,
+    "a format of another agent": "gemini-json",
+    "a list": ["claude-jsonl"],
+    "a map": {"claude-jsonl": 1},
+}
+
+
+@pytest.mark.parametrize("native_format", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("agent", ["claude-code", "ghost-agent", "Claude-Code"])
+def test_false_format_or_agent_does_not_hide_an_added_call(native_format, agent):
+    (record,) = vacr.read(EXAMPLES / "claude-code.jsonl")
+    message = next(
+        entry
+        for entry in record["session"]["entries"]
+        if entry["type"] == "assistant" and isinstance(entry["content"], list)
+    )
+    added = {"type": "tool-call", "name": "Write", "call-id": "x", "input": {}}
+    message["children"] = [*message.get("children", []), added]
+    record["session"]["agent-meta"]["cli-name"] = agent
+    if native_format is None:
+        del record["vacr"]["source"]["format"]
+    else:
+        record["vacr"]["source"]["format"] = native_format
+    data = b"".join(assign_record_id(record))
+    assert agent != "claude-code" or not vacr.validate(record).valid
+    signer = KeySigner(generate_key("eddsa"))
+    statement = vacr.sign(data, signer)
+    with pytest.raises(vacr.VerificationFailed):
+        vacr.verify(statement, vacr.Policy(keys=(signer.public_key,)), payload=data)
 
 
 def test_reader_that_fails_to_load_is_named(tmp_path):

@@ -174,16 +174,17 @@ def validate_record(
 def has_separate_calls(record: JsonObject) -> bool | None:
     """Return whether a record's native format stores calls outside the content of messages.
 
-    Return None if no installed agent knows the format.
+    Return None if the agent is not installed here.
     """
     source = get_vacr_metadata(record).get("source")
     native_format = source.get("format") if type(source) is dict else None
+    if type(native_format) is not str:
+        return False
     if native_format in IMPORTED_FORMATS:
         return True
     agent = find_record_agent(record)
-    if native_format not in agent.formats:
-        return None
-    return native_format in agent.separate_call_formats
+    # A format that an installed agent does not have is a false claim, not an unknown format.
+    return native_format in agent.separate_call_formats if agent.name else None
 
 
 def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:

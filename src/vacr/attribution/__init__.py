@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vacr.attribution.attribute import replay_records as replay_records
     from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
     from vacr.attribution.check import ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS
+    from vacr.attribution.check import ATTRIBUTION_NEEDS_AGENT as ATTRIBUTION_NEEDS_AGENT
     from vacr.attribution.check import JointRecords as JointRecords
     from vacr.attribution.check import compare_attribution as compare_attribution
     from vacr.attribution.check import is_jointly_attributed as is_jointly_attributed
@@ -50,6 +51,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "check": (
             "ATTRIBUTION_DIFFERS",
             "ATTRIBUTION_HOLDS",
+            "ATTRIBUTION_NEEDS_AGENT",
             "JointRecords",
             "compare_attribution",
             "is_jointly_attributed",

@@ -29,6 +29,8 @@ from vacr.record import compute_record_id, encode_canonical_json, get_vacr_metad
 
 ATTRIBUTION_HOLDS, ATTRIBUTION_UNCHECKABLE, ATTRIBUTION_DIFFERS = "holds", "lacking", "differs"
 """The recomputed attribution is identical; it cannot be recomputed here; it is different."""
+ATTRIBUTION_NEEDS_AGENT = "agent missing"
+"""It cannot be recomputed, because the agent is not installed here."""
 
 _Recomputation = tuple[
     list[dict[str, Any]], BaseFiles | None, ConversationLinks, list[dict[str, Any]]
@@ -125,7 +127,7 @@ def compare_attribution(
         # Without its agent, the effects of a session's tools are unknown.
         names = ", ".join(map(repr, missing_agents))
         return (
-            ATTRIBUTION_UNCHECKABLE,
+            ATTRIBUTION_NEEDS_AGENT,
             f"cannot recompute the attribution: the agent {names} is not installed here",
         )
     if isinstance(evidence, dict) and any(

@@ -236,7 +236,7 @@ def _read_database_state(path: Path) -> DatabaseState:
         UnreadableInput: its log or journal is not a regular file, so that opening may block.
     """
     states = []
-    for suffix in _STATE_SUFFIXES:
+    for suffix in (*_STATE_SUFFIXES, _LOG_INDEX_SUFFIX):
         try:
             # SQLite follows links before it adds the suffix, too.
             status = Path(f"{os.path.realpath(path)}{suffix}").stat()
@@ -246,7 +246,8 @@ def _read_database_state(path: Path) -> DatabaseState:
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableInput(f"{path.name}{suffix} is not a file", where=str(path))
         states.append((status.st_size, status.st_mtime_ns, status.st_ino))
-    return tuple(states)
+    # SQLite opens the index of the log, but its readers change it: it is not part of the state.
+    return tuple(states[: len(_STATE_SUFFIXES)])
 
 
 def _read_log_index(path: Path) -> bytes:

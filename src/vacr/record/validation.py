@@ -43,6 +43,8 @@ DEFAULT_MAJOR_VERSION = "3"
 COSE_SIGN1_TAG = 18
 
 MAX_SEMANTIC_FINDINGS = 100
+AGENT_NEEDED = "an agent that knows this format"
+"""What a remark expects for children that only a missing agent could check."""
 _MAX_VALUE_LENGTH = 60
 
 _VERSION_PATTERN = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
@@ -357,7 +359,7 @@ class SemanticCheck:
             allowed = self._allows_more_children()
             if allowed is None:
                 found = f"{len(views) - len(expected)} more children than the content has"
-                self._add_remark(path, "children", rule, found, "an agent that knows this format")
+                self._add_remark(path, "children", rule, found, AGENT_NEEDED)
             if allowed is not False:
                 views = views[: len(expected)]
         if self._strict_views and len(views) != len(expected):

@@ -26,6 +26,7 @@ from vacr.agents import Source, SourcePart, recognise_agent, validate_record
 from vacr.attribution import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
+    ATTRIBUTION_NEEDS_AGENT,
     BaseFiles,
     JointRecords,
     compare_attribution,
@@ -35,6 +36,7 @@ from vacr.attribution import (
 from vacr.errors import InvalidStatement, PluginError, VacrError
 from vacr.model import Record
 from vacr.record import (
+    AGENT_NEEDED,
     RecordEncoding,
     compute_record_id,
     convert_to_original_version,
@@ -207,6 +209,15 @@ def _check_valid_record(
         raise InvalidStatement(
             f"the record is invalid: {first.pointer or '/'}: {first.found}", reason="record-invalid"
         )
+    unknown = next((remark for remark in report.remarks if remark.expected == AGENT_NEEDED), None)
+    if unknown is not None:
+        # The signer alone claims which agent wrote the session. Accepting their word would let
+        # them add entries that the content of a message does not have.
+        raise InvalidStatement(
+            f"cannot check {unknown.pointer}: the agent of the record is not installed here",
+            reason="record-undecided",
+            hint="Install the plugin of the agent.",
+        )
     if policy.schema_version is not None and parse_major_version(version) != policy.schema_version:
         raise InvalidStatement(
             f"the record has version {version}, expected {policy.schema_version}",
@@ -237,9 +248,12 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
     try:
         outcome, finding = compare_attribution(record, joint, inputs.base)
     except PluginError as error:
-        # The fault is in the verifier's plugin, not in the record.
-        checks.add_undecided("attribution", f"cannot recompute the attribution: {error.message}")
-        return
+        finding = f"cannot recompute the attribution: {error.message}"
+        raise InvalidStatement(finding, reason="attribution-undecided", hint=error.hint) from error
+    if outcome == ATTRIBUTION_NEEDS_AGENT:
+        # As above: a false name of an agent must not switch off this check.
+        hint = "Install the plugin of the agent."
+        raise InvalidStatement(finding, reason="attribution-undecided", hint=hint)
     if outcome == ATTRIBUTION_DIFFERS:
         raise InvalidStatement(finding, reason="attribution-mismatch")
     if outcome == ATTRIBUTION_HOLDS:
