@@ -20,6 +20,7 @@ QUICK = os.environ.get("VACR_TESTS") == "quick"
 """Whether to run few examples of each property, and no real sessions: make quick."""
 QUICK_EXAMPLES = 5
 CORPUS = ROOT.parent / "shared" / ("no-corpus" if QUICK else "corpus")
+slow = pytest.mark.skipif(QUICK, reason="takes long: make test runs it")
 COMPONENT_FOLDERS = ("app", "docs", "faults", "interop", "log")
 """All tests of these folders start services, install packages or need other programs."""
 

@@ -7,6 +7,7 @@ import pytest
 
 import vacr
 from tests.attribution.world import BASE, OTHERS, World
+from tests.conftest import slow
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
 from vacr.attribution.replay import BaseFiles
 
@@ -136,6 +137,7 @@ def test_no_call_gets_lines_that_it_did_not_write(tmp_path, seed):
         ),  # the writer of a line that git restores is unknown
     ],
 )
+@slow
 def test_most_lines_of_agents_are_attributed(tmp_path, world, most):
     theirs = missed = 0
     for seed in range(8):

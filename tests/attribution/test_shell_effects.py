@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.conftest import QUICK
+from tests.conftest import QUICK, slow
 from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
@@ -407,8 +407,9 @@ def test_file_written_by_a_command_has_shell_evidence():
     ],
 )
 @pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
+@slow
 def test_time_grows_linearly(piece, line):
-    length = 10_000 if QUICK else 50_000
+    length = 50_000
     command, output = piece * (length // len(piece)), line * (length // len(line))
     start = time.process_time()
     list(run_shell(make_call(command, output)))

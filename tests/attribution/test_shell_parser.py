@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import slow
 from vacr.attribution.shell.parser import parse_shell_script
 
 BASH = shutil.which("bash")
@@ -257,6 +258,7 @@ def test_parser_accepts_any_characters(text):
         "$(<<A\n",
     ],
 )
+@slow
 def test_time_grows_linearly(piece):
     def measure_time(size):
         text = piece * (size // len(piece))

@@ -7,6 +7,7 @@ import time
 import cbor2
 import pytest
 
+from tests.conftest import slow
 from vacr.cddl.controls import DecodedStrings
 from vacr.cddl.schema import compile_cddl
 from vacr.cddl.tokens import CddlError
@@ -111,6 +112,7 @@ def test_abnf_repetition_of_repetitions_is_decided(grammar, good, bad):
         ('a = tstr .regexp "(a|b)*a(a|b){6000}"', "ab" * 5000, "regular expression"),
     ],
 )
+@slow
 def test_too_costly_check_is_a_finding(cddl, value, word):
     (finding,) = compile_cddl(cddl).checker().findings(value)
     assert "too" in finding.found

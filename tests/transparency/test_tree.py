@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from tests.conftest import slow
 from vacr.errors import InvalidStatement, UsageError
 from vacr.transparency.tree import (
     GrowingTree,
@@ -153,6 +154,7 @@ def grow_tree(count, at=()):
     return growing
 
 
+@slow
 def test_tiles_yield_the_same_tree():
     random.seed(1)
     sizes = [1, 2, 255, 256, 257, 511, 512, 1000, 65_536, 65_537, 66_000]
