@@ -236,6 +236,28 @@ def test_false_format_or_agent_does_not_hide_an_added_call(native_format, agent)
         vacr.verify(statement, vacr.Policy(keys=(signer.public_key,)), payload=data)
 
 
+def test_many_remarks_do_not_hide_an_added_call():
+    (record,) = vacr.read(EXAMPLES / "claude-code.jsonl")
+    entries = record["session"]["entries"]
+    message = next(
+        entry
+        for entry in entries
+        if entry["type"] == "assistant" and isinstance(entry["content"], list)
+    )
+    added = {"type": "tool-call", "name": "Write", "call-id": "x", "input": {}}
+    message["children"] = [*message.get("children", []), added]
+    odd_usage = {"type": "user", "content": "x", "token-usage": {"input": 1, "cached": 2}}
+    entries[:0] = [dict(odd_usage) for _ in range(200)]
+    record["session"]["agent-meta"]["cli-name"] = "ghost-agent"
+    data = b"".join(assign_record_id(record))
+    assert vacr.validate(record).valid
+    signer = KeySigner(generate_key("eddsa"))
+    policy = vacr.Policy(keys=(signer.public_key,))
+    with pytest.raises(vacr.VerificationFailed, match="children") as failure:
+        vacr.verify(vacr.sign(data, signer), policy, payload=data)
+    assert "'ghost-agent' is not installed here" in failure.value.hint
+
+
 def test_reader_that_fails_to_load_is_named(tmp_path):
     install(tmp_path, "broken", "no_such_module")
     done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from vacr.agents.registry import find_missing_agent as find_missing_agent
     from vacr.agents.registry import find_record_agent as find_record_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
+    from vacr.agents.registry import has_separate_calls as has_separate_calls
     from vacr.agents.registry import load_agents as load_agents
     from vacr.agents.registry import recognise_agent as recognise_agent
     from vacr.agents.registry import validate_record as validate_record
@@ -117,6 +118,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_missing_agent",
             "find_record_agent",
             "find_tool_effect",
+            "has_separate_calls",
             "load_agents",
             "recognise_agent",
             "validate_record",

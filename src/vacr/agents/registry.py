@@ -20,15 +20,18 @@ from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vacr.agents.agent import Agent, CallReports, Source
 from vacr.agents.lift import UNKNOWN
 from vacr.agents.tool_calls import ToolCall, ToolEffect
-from vacr.cddl import Schema
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.model import JsonObject
-from vacr.record import ValidationReport, get_vacr_metadata, validate
+from vacr.record import get_vacr_metadata
+
+if TYPE_CHECKING:
+    from vacr.cddl import Schema
+    from vacr.record import ValidationReport
 
 AGENT_ENTRY_POINT_GROUP = "vacr.agents"
 _BUILT_IN_FOLDERS = {
@@ -166,6 +169,8 @@ def validate_record(
     Raises:
         InvalidSchema: the schema has no such rule.
     """
+    from vacr.record import validate
+
     return validate(
         value, rule=rule, schema=schema, json=json, has_separate_calls=has_separate_calls
     )

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from vacr.record.timestamps import format_timestamp as format_timestamp
     from vacr.record.timestamps import get_epoch_milliseconds as get_epoch_milliseconds
     from vacr.record.timestamps import is_timestamp as is_timestamp
-    from vacr.record.validation import AGENT_NEEDED as AGENT_NEEDED
     from vacr.record.validation import MAX_SEMANTIC_FINDINGS as MAX_SEMANTIC_FINDINGS
     from vacr.record.validation import ValidationReport as ValidationReport
     from vacr.record.validation import choose_rule as choose_rule
@@ -134,7 +133,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_timestamp",
         ),
         "validation": (
-            "AGENT_NEEDED",
             "MAX_SEMANTIC_FINDINGS",
             "ValidationReport",
             "choose_rule",

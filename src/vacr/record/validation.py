@@ -43,8 +43,6 @@ DEFAULT_MAJOR_VERSION = "3"
 COSE_SIGN1_TAG = 18
 
 MAX_SEMANTIC_FINDINGS = 100
-AGENT_NEEDED = "an agent that knows this format"
-"""What a remark expects for children that only a missing agent could check."""
 _MAX_VALUE_LENGTH = 60
 
 _VERSION_PATTERN = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
@@ -63,10 +61,6 @@ FormatQuestion = Callable[[JsonObject], bool | None]
 
 The answer is None if no installed agent knows the format.
 """
-
-
-def _know_no_format(record: JsonObject) -> None:
-    del record
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ def validate(
     rule: str | None = None,
     schema: Schema | None = None,
     json: bool = True,
-    has_separate_calls: FormatQuestion = _know_no_format,
+    has_separate_calls: FormatQuestion = lambda _: None,
 ) -> ValidationReport:
     """Check a value against a rule of a schema.
 
@@ -131,8 +125,9 @@ def validate(
         findings = checker.findings(value)
     remarks: list[Finding] = []
     if not findings and is_record_schema(schema):
-        question = has_separate_calls
-        findings, remarks = _check_semantics(value, checker.rule, schema, question, json=json)
+        findings, remarks = _check_semantics(
+            value, checker.rule, schema, has_separate_calls, json=json
+        )
     return ValidationReport(checker.rule, schema.name, findings, remarks)
 
 
@@ -359,7 +354,7 @@ class SemanticCheck:
             allowed = self._allows_more_children()
             if allowed is None:
                 found = f"{len(views) - len(expected)} more children than the content has"
-                self._add_remark(path, "children", rule, found, AGENT_NEEDED)
+                self._add_remark(path, "children", rule, found, "an agent that knows this format")
             if allowed is not False:
                 views = views[: len(expected)]
         if self._strict_views and len(views) != len(expected):

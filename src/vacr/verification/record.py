@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from vacr.agents import Source, SourcePart, recognise_agent, validate_record
+from vacr.agents import (
+    Source,
+    SourcePart,
+    find_missing_agent,
+    has_separate_calls,
+    recognise_agent,
+)
 from vacr.attribution import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
@@ -36,13 +42,13 @@ from vacr.attribution import (
 from vacr.errors import InvalidStatement, PluginError, VacrError
 from vacr.model import Record
 from vacr.record import (
-    AGENT_NEEDED,
     RecordEncoding,
     compute_record_id,
     convert_to_original_version,
     encode,
     is_made_by_vacr,
     parse_major_version,
+    validate,
 )
 from vacr.signing import (
     CLAIM_SUB,
@@ -203,20 +209,20 @@ def _check_valid_record(
 ) -> None:
     """Check a record's schema, version and id; `original` is in the version vacr recorded it."""
     version = record.get("version")
-    report = validate_record(record, json=encoding == "json")
+    # The signer alone claims which agent wrote the session. Where that agent is not installed,
+    # accepting their word would let them add entries that the content of a message does not have.
+    report = validate(
+        record,
+        json=encoding == "json",
+        has_separate_calls=lambda record: has_separate_calls(record) is True,
+    )
     if report.findings:
         first = report.findings[0]
+        missing_agent = find_missing_agent(record) if "session" in record else ""
         raise InvalidStatement(
-            f"the record is invalid: {first.pointer or '/'}: {first.found}", reason="record-invalid"
-        )
-    unknown = next((remark for remark in report.remarks if remark.expected == AGENT_NEEDED), None)
-    if unknown is not None:
-        # The signer alone claims which agent wrote the session. Accepting their word would let
-        # them add entries that the content of a message does not have.
-        raise InvalidStatement(
-            f"cannot check {unknown.pointer}: the agent of the record is not installed here",
-            reason="record-undecided",
-            hint="Install the plugin of the agent.",
+            f"the record is invalid: {first.pointer or '/'}: {first.found}",
+            reason="record-invalid",
+            hint=f"The agent {missing_agent!r} is not installed here." if missing_agent else "",
         )
     if policy.schema_version is not None and parse_major_version(version) != policy.schema_version:
         raise InvalidStatement(
@@ -251,7 +257,7 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
         finding = f"cannot recompute the attribution: {error.message}"
         raise InvalidStatement(finding, reason="attribution-undecided", hint=error.hint) from error
     if outcome == ATTRIBUTION_NEEDS_AGENT:
-        # As above: a false name of an agent must not switch off this check.
+        # A false name of an agent must not switch off this check, either.
         hint = "Install the plugin of the agent."
         raise InvalidStatement(finding, reason="attribution-undecided", hint=hint)
     if outcome == ATTRIBUTION_DIFFERS:
