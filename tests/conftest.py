@@ -118,7 +118,7 @@ def deep(tmp_path):
 def read_all(data: bytes, name: str = "session.jsonl", agent: str | None = None) -> list:
     """Read native bytes into the readings they hold."""
     source = Source((SourcePart(name, data),))
-    return list(recognise_agent(source, agent).read(source))
+    return list(recognise_agent(source, agent).read_labelled(source))
 
 
 def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None):

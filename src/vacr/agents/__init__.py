@@ -33,6 +33,28 @@ if TYPE_CHECKING:
     from vacr.agents.file_tools import is_unknown_file_tool as is_unknown_file_tool
     from vacr.agents.file_tools import parse_patch_actions as parse_patch_actions
     from vacr.agents.file_tools import parse_requested_edits as parse_requested_edits
+    from vacr.agents.labels import DENIED as DENIED
+    from vacr.agents.labels import FAILED_STATUSES as FAILED_STATUSES
+    from vacr.agents.labels import FAILURE as FAILURE
+    from vacr.agents.labels import HOOK as HOOK
+    from vacr.agents.labels import HOST as HOST
+    from vacr.agents.labels import HUMAN as HUMAN
+    from vacr.agents.labels import INFERRED as INFERRED
+    from vacr.agents.labels import INTERRUPTED as INTERRUPTED
+    from vacr.agents.labels import NO_RESULT as NO_RESULT
+    from vacr.agents.labels import PARENT_AGENT as PARENT_AGENT
+    from vacr.agents.labels import RUNNING as RUNNING
+    from vacr.agents.labels import STATED as STATED
+    from vacr.agents.labels import SUCCESS as SUCCESS
+    from vacr.agents.labels import TIMED_OUT as TIMED_OUT
+    from vacr.agents.labels import UNKNOWN_OUTCOME as UNKNOWN_OUTCOME
+    from vacr.agents.labels import UNKNOWN_SPEAKER as UNKNOWN_SPEAKER
+    from vacr.agents.labels import CallResult as CallResult
+    from vacr.agents.labels import Outcome as Outcome
+    from vacr.agents.labels import Speaker as Speaker
+    from vacr.agents.labels import infer_speaker as infer_speaker
+    from vacr.agents.labels import parse_stated_outcome as parse_stated_outcome
+    from vacr.agents.labels import parse_status_word as parse_status_word
     from vacr.agents.lift import UNKNOWN as UNKNOWN
     from vacr.agents.lift import Lift as Lift
     from vacr.agents.lift import Move as Move
@@ -100,6 +122,30 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_unknown_file_tool",
             "parse_patch_actions",
             "parse_requested_edits",
+        ),
+        "labels": (
+            "CallResult",
+            "DENIED",
+            "FAILED_STATUSES",
+            "FAILURE",
+            "HOOK",
+            "HOST",
+            "HUMAN",
+            "INFERRED",
+            "INTERRUPTED",
+            "NO_RESULT",
+            "Outcome",
+            "PARENT_AGENT",
+            "RUNNING",
+            "STATED",
+            "SUCCESS",
+            "Speaker",
+            "TIMED_OUT",
+            "UNKNOWN_OUTCOME",
+            "UNKNOWN_SPEAKER",
+            "infer_speaker",
+            "parse_stated_outcome",
+            "parse_status_word",
         ),
         "lift": (
             "Lift",

@@ -22,9 +22,17 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_documents
+from vacr.agents.labels import (
+    CallResult,
+    Outcome,
+    Speaker,
+    infer_speaker,
+    label_entries,
+    parse_stated_outcome,
+)
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_prompt_text, has_failed
 
 if TYPE_CHECKING:
@@ -276,8 +284,33 @@ class Agent:
         return 0.0
 
     def read(self, source: Source) -> Iterator[Reading]:
-        """Yield the records of the conversations in a source."""
+        """Yield the records of the conversations in a source, without labels."""
         raise NotImplementedError
+
+    def read_labelled(self, source: Source) -> Iterator[Reading]:
+        """Yield the records of the conversations in a source, with the labels of `labels`."""
+        for reading in self.read(source):
+            label_entries(self, cast("dict[str, Any]", reading.record))
+            yield reading
+
+    # --- labels ---
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message: a person, the host, a parent agent or a hook.
+
+        By default it is inferred from the session: the parent agent where there is one, nobody
+        knows in an autonomous session, and a person otherwise.
+        """
+        del entry
+        return infer_speaker(record)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a tool call ended, by the evidence that the session has.
+
+        By default the flag `is-error` decides, then the word in `status`. Without either, the
+        outcome is unknown.
+        """
+        return parse_stated_outcome(result.entry)
 
     # --- where sessions lie ---
 

@@ -214,7 +214,7 @@ def _read_store_session(
 ) -> Iterator[OpenedSession]:
     """Read a source that contains one session of a store; `names` are its name and label."""
     name, label = names
-    for reading in reader.read(source):
+    for reading in reader.read_labelled(source):
         yield OpenedSession(
             name,
             reading,
@@ -243,7 +243,7 @@ def _read_session_file(
         source.main.name = make_part_name(path, reader)
         source = Source((*source.parts, *read_attached_parts(path, reader, left_out, files)))
     try:
-        readings = list(reader.read(source))
+        readings = list(reader.read_labelled(source))
     except PluginError as error:
         error.where = str(path)
         raise
@@ -285,7 +285,7 @@ def _read_sub_agents(
         files = [file]
         main = SourcePart(make_part_name(file, reader), data)
         source = Source((main, *read_attached_parts(file, reader, left_out, files)))
-        for reading in reader.read(source):
+        for reading in reader.read_labelled(source):
             yield OpenedSession(
                 file.name,
                 reading,

@@ -274,7 +274,7 @@ def _summarise_source(
 ) -> Iterator[SessionSummary]:
     """Yield the summary of each session that a reader finds in the ends of a file."""
     status = path.stat()
-    for reading in reader.read(source):
+    for reading in reader.read_labelled(source):
         trace = reading.record["session"]
         working_dir = trace.get("environment", {}).get("working-dir", "")
         modified = status.st_mtime_ns // 1_000_000

@@ -47,7 +47,7 @@ _MAX_VALUE_LENGTH = 60
 
 _VERSION_PATTERN = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
 
-_VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "is-error", "content", "encrypted")
+_VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "content", "encrypted")
 _VIEWED_TYPES = frozenset(("tool-call", "tool-result", "reasoning"))
 _MESSAGE_TYPES = frozenset(("user", "assistant"))
 _USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
@@ -367,11 +367,27 @@ class SemanticCheck:
             else _pair_by_call_id(expected, views)
         )
         for view, (child, index) in pairs:
+            self._compare_flags(view, child, (*path, index))
             for member in _VIEW_MEMBERS:
                 if view.get(member) != child.get(member):
                     found = shorten_value(child.get(member))
                     wanted = f"{shorten_value(view.get(member))}, as in the content"
                     self._add_finding((*path, index), member, rule, found, wanted)
+
+    def _compare_flags(self, view: JsonObject, child: JsonObject, path: EntryPath) -> None:
+        """Compare the error flag of a result with the flag of its block, if the block has one.
+
+        A block without a flag proves nothing: a child may know better, from an exit code. A child
+        without a flag is incomplete, but does not contradict its block.
+        """
+        stated, flag = view.get("is-error"), child.get("is-error")
+        if stated is None or stated == flag:
+            return
+        rule, wanted = "children agree with content", f"{stated!r}, as in the content"
+        if flag is None:
+            self._add_remark(path, "is-error", rule, "no flag", wanted)
+        elif stated is True:
+            self._add_finding(path, "is-error", rule, repr(flag), wanted)
 
     def _check_usage(self, usage: JsonObject, path: EntryPath) -> None:
         """Check that no counter of tokens is larger than the counter that includes it."""

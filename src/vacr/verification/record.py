@@ -291,7 +291,7 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         converted = [
             reading.record
             for source in inputs.sources
-            for reading in recognise_agent(source).read(source)
+            for reading in recognise_agent(source).read_labelled(source)
         ]
     except VacrError as error:
         raise InvalidStatement(

@@ -11,7 +11,7 @@ import copy
 from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
-from tests.agents.rebuild.comparing import comparable, without_nulls
+from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
 
 __all__ = ["assert_same", "comparable", "lines", "text", "values", "without_nulls"]
 
@@ -36,7 +36,9 @@ def lines(record: dict) -> list:
     """Return the native lines of a record, and the bytes of undecodable lines."""
     back = LINES[format_of(record)]
     found = []
-    for entry in copy.deepcopy(record["session"]["entries"]):
+    entries = copy.deepcopy(record["session"]["entries"])
+    remove_labels(entries)
+    for entry in entries:
         ours = entry.get("vacr", {})
         if entry.get("event-type") == "undecodable" and ours.get("encoding") == "base64":
             found.append(base64.b64decode(entry["data"]["bytes"]))
@@ -53,6 +55,7 @@ def values(records: list[dict]) -> list:
     """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
     for record in copy.deepcopy(records):
+        remove_labels(record["session"]["entries"])
         back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
         found += back(record)
     return (

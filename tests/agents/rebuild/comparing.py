@@ -37,3 +37,25 @@ def normal(value):
 def dropped(value: dict) -> dict:
     """Return an object without its null members."""
     return {name: item for name, item in value.items() if item is not None}
+
+
+LABELS = ("speaker", "speaker-basis", "prompt", "exit-code", "status", "resolved-by")
+
+
+def remove_labels(entries: list[dict]) -> None:
+    """Remove the labels that vacr adds to entries, in place, at every depth."""
+    for entry in entries:
+        remove_labels(entry.get("children", ()))
+        ours = entry.get("vacr", {})
+        for name in LABELS:
+            ours.pop(name, None)
+        if entry["type"] == "tool-result":
+            native = ours.get("native", {})
+            for name in ("status", "is-error"):
+                entry.pop(name, None)
+                if name in native:
+                    entry[name] = native.pop(name)
+            if not native:
+                ours.pop("native", None)
+        if not ours:
+            entry.pop("vacr", None)

@@ -1,0 +1,230 @@
+"""Labels: who wrote each user message, and how each tool call ended.
+
+Agents file many texts as the user's: wrappers of commands, reminders, instructions. And they report
+failures in many ways: a flag, a status, an exit code, a line above the output. Each agent knows its
+own ways (`Agent.speaker`, `Agent.outcome`). This module asks it about every entry of a new record
+and writes the answers to the same places for all agents:
+
+| place | values |
+|---|---|
+| `status` of a tool result | `success`, `error`, `denied`, `interrupted`, `timeout`, `running` |
+| `is-error` of a tool result | whether the call failed; absent while it runs or if nobody knows |
+| `vacr.exit-code` of a tool result | the exit code of the command |
+| `vacr.status` of a tool call | `no-result`, where a result should have followed |
+| `vacr.speaker` of a user message | `human`, `host`, `parent-agent`, `hook`, `unknown` |
+| `vacr.speaker-basis` | `stated` by the agent, or `inferred` |
+| `vacr.prompt` | the words of the person, where the message has other text as well |
+
+    >>> from vacr.agents.agent import Agent
+    >>> from vacr.agents.labels import FAILURE, Outcome, label_entries
+    >>> class Parrot(Agent):
+    ...     def outcome(self, result):
+    ...         return Outcome(FAILURE, exit_code=result.entry["code"])
+    >>> call = {"type": "tool-call", "name": "fly", "input": {}, "call-id": "c1"}
+    >>> answer = {"type": "tool-result", "output": "thud", "call-id": "c1", "code": 3}
+    >>> prompt = {"type": "user", "content": "Fly!"}
+    >>> label_entries(Parrot(), {"session": {"entries": [prompt, call, answer]}})
+    >>> answer["status"], answer["is-error"], answer["vacr"]
+    ('error', True, {'exit-code': 3})
+    >>> prompt["vacr"]
+    {'speaker': 'human', 'speaker-basis': 'inferred'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from vacr.agents.agent import Agent
+
+SUCCESS = "success"
+FAILURE = "error"
+DENIED = "denied"
+"""A person, a rule or a hook refused the call."""
+INTERRUPTED = "interrupted"
+"""A person or the host stopped the call."""
+TIMED_OUT = "timeout"
+RUNNING = "running"
+"""The call returned, but its command ran on; a later call may show how it ended."""
+NO_RESULT = "no-result"
+FAILED_STATUSES = frozenset((FAILURE, DENIED, INTERRUPTED, TIMED_OUT))
+
+HUMAN = "human"
+HOST = "host"
+PARENT_AGENT = "parent-agent"
+HOOK = "hook"
+UNKNOWN_SPEAKER = "unknown"
+STATED = "stated"
+INFERRED = "inferred"
+
+
+class Outcome(NamedTuple):
+    """How a tool call ended: one of the statuses, or an empty text if nobody knows."""
+
+    status: str = ""
+    exit_code: int | None = None
+
+
+UNKNOWN_OUTCOME = Outcome()
+
+
+class Speaker(NamedTuple):
+    """Who wrote a user message, whether the agent states it, and the person's part of the text.
+
+    `prompt` is None where the person wrote all of it, or none of it.
+    """
+
+    who: str
+    basis: str
+    prompt: str | None = None
+
+
+@dataclass(slots=True)
+class CallResult:
+    """A tool result, and what else a session says about its call."""
+
+    entry: dict[str, Any]
+    """The tool result."""
+    message: dict[str, Any]
+    """The message that the result is a child of, or the result itself."""
+    call: dict[str, Any] | None
+    """The tool call, or None if the session does not have it."""
+    report: dict[str, Any]
+    """The members that other entries report about the call; see `Agent.call_reports`."""
+
+
+def label_entries(agent: Agent, record: dict[str, Any]) -> None:
+    """Label every user message, tool call and tool result of a record, in place."""
+    entries = record["session"]["entries"]
+    reports = agent.call_reports(entries)
+    calls: dict[str, dict[str, Any]] = {}
+    results: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    unpaired: list[dict[str, Any]] = []
+    for entry, message in _walk(entries, None):
+        kind = entry["type"]
+        if kind == "user":
+            if has_own_text(entry):
+                _label_speaker(entry, agent.speaker(entry, record))
+        elif kind == "tool-result":
+            results.append((entry, message))
+        elif kind == "tool-call":
+            unpaired.append(entry)
+            call_id = entry.get("call-id")
+            if type(call_id) is str:
+                calls[call_id] = entry
+    answered = set()
+    for entry, message in results:
+        call_id = entry.get("call-id")
+        call = calls.get(call_id) if type(call_id) is str else None
+        report = reports.about(call_id, entry) if type(call_id) is str else {}
+        answered.add(call_id)
+        _label_outcome(entry, agent.outcome(CallResult(entry, message, call, report)))
+    if agent.records_results:
+        for call in unpaired:
+            if "call-id" in call and call["call-id"] not in answered:
+                _get_marks(call)["status"] = NO_RESULT
+
+
+def _walk(
+    entries: list[dict[str, Any]], message: dict[str, Any] | None
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each entry with the entry that it is a child of, or with itself at the top."""
+    for entry in entries:
+        yield entry, message or entry
+        if "children" in entry:
+            yield from _walk(entry["children"], entry)
+
+
+def has_own_text(entry: dict[str, Any]) -> bool:
+    """Return whether a message has text, or blocks other than tool results and reasoning."""
+    content = entry.get("content")
+    if type(content) is not list:
+        return bool(content)
+    return any(
+        type(block) is not dict or block.get("type") not in ("tool_result", "tool-result")
+        for block in content
+    )
+
+
+# --- what agents share ---
+
+_STATUS_WORDS = {
+    SUCCESS: "success succeeded completed complete done ok finished",
+    FAILURE: "error failed failure",
+    DENIED: "denied rejected declined refused",
+    INTERRUPTED: "interrupted cancelled canceled aborted stopped killed",
+    TIMED_OUT: "timeout timed_out timed-out",
+    RUNNING: "running in_progress in-progress inprogress",
+}
+_STATUSES_BY_WORD = {
+    word: status for status, words in _STATUS_WORDS.items() for word in words.split()
+}
+
+
+def parse_status_word(word: Any) -> str:
+    """Return the status that an agent's own word stands for, or an empty text.
+
+    For example, `completed` stands for `success`, and `cancelled` for `interrupted`.
+    """
+    return _STATUSES_BY_WORD.get(word.lower(), "") if type(word) is str else ""
+
+
+def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:
+    """Return the outcome by `is-error`, else by the word in `status`, else the unknown one."""
+    status = parse_status_word(entry.get("status"))
+    is_error = entry.get("is-error")
+    if is_error is True:
+        return Outcome(status if status in FAILED_STATUSES else FAILURE)
+    if is_error is False:
+        return Outcome(status or SUCCESS)
+    return Outcome(status)
+
+
+def infer_speaker(record: dict[str, Any]) -> Speaker:
+    """Return who most likely wrote the unmarked text of a session.
+
+    It is the parent agent in the session of a sub-agent, unknown in an autonomous session, because
+    a person or a program may have started it, and a person otherwise.
+    """
+    if "parent" in record.get("vacr", ()):
+        return Speaker(PARENT_AGENT, INFERRED)
+    if record["session"].get("format") == "autonomous":
+        return Speaker(UNKNOWN_SPEAKER, INFERRED)
+    return Speaker(HUMAN, INFERRED)
+
+
+# --- writing labels ---
+
+
+def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
+    marks = _get_marks(entry)
+    marks["speaker"] = speaker.who
+    marks["speaker-basis"] = speaker.basis
+    if speaker.prompt is not None:
+        marks["prompt"] = speaker.prompt
+
+
+def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
+    """Write how a call ended; the agent's own status moves to `vacr.native`."""
+    status = outcome.status
+    native = {"status": entry.pop("status")} if "status" in entry else {}
+    is_error = entry.pop("is-error", None)
+    if status:
+        entry["status"] = status
+    if status == SUCCESS or status in FAILED_STATUSES:
+        entry["is-error"] = status != SUCCESS
+    if is_error is not None and is_error is not entry.get("is-error"):
+        native["is-error"] = is_error
+    if native:
+        marks = _get_marks(entry)
+        marks["native"] = {**marks.get("native", {}), **native}
+    if outcome.exit_code is not None:
+        _get_marks(entry)["exit-code"] = outcome.exit_code
+
+
+def _get_marks(entry: dict[str, Any]) -> dict[str, Any]:
+    from vacr.agents.lift import get_writable_marks
+
+    return get_writable_marks(entry)
