@@ -15,7 +15,7 @@ define npm-ci
 	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
 endef
 
-.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs api web peers receiver lock clean
+.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs api web prices peers receiver lock clean
 
 help:
 	@echo "make demo               record, seal, verify, show and capture sample sessions, step by step"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs               generate docs/mapping, docs/reference and docs/spec-coverage"
 	@echo "make api                build the API documentation in api-docs/"
 	@echo "make web                build the page of vacr view, after a change in web/"
+	@echo "make prices             refresh the prices of models, from genai-prices"
 	@echo "make lock               resolve the dependencies"
 	@echo "make clean              remove all that was installed and made in this folder"
 
@@ -148,6 +149,10 @@ api: $(VENV)/dev.stamp
 web: $(VENV)/run.stamp web/node_modules/.stamp
 	$(BIN)/python web/tables.py
 	cd web && npm run --silent check && npm run --silent build
+
+# The prices of models, dated today. Do it before a release; the lock file pins where they come from.
+prices: $(VENV)/dev.stamp
+	$(BIN)/python prices/build.py
 
 web/node_modules/.stamp: web/package-lock.json
 	$(call npm-ci,web)

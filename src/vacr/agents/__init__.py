@@ -9,7 +9,9 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.agents.agent import NO_CACHE_WRITES as NO_CACHE_WRITES
     from vacr.agents.agent import Agent as Agent
+    from vacr.agents.agent import CacheWrites as CacheWrites
     from vacr.agents.agent import CallReports as CallReports
     from vacr.agents.agent import HookLayout as HookLayout
     from vacr.agents.agent import HookSettings as HookSettings
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from vacr.agents.tool_calls import dict_or_empty as dict_or_empty
     from vacr.agents.tool_calls import extract_command as extract_command
     from vacr.agents.tool_calls import extract_result_text as extract_result_text
+    from vacr.agents.tool_calls import get_count as get_count
     from vacr.agents.tool_calls import get_text_argument as get_text_argument
 
 __getattr__, __dir__, __all__ = export_lazily(
@@ -95,9 +98,11 @@ __getattr__, __dir__, __all__ = export_lazily(
     {
         "agent": (
             "Agent",
+            "CacheWrites",
             "CallReports",
             "HookLayout",
             "HookSettings",
+            "NO_CACHE_WRITES",
             "SessionStore",
             "ShellBehaviour",
             "Source",
@@ -185,6 +190,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "dict_or_empty",
             "extract_command",
             "extract_result_text",
+            "get_count",
             "get_text_argument",
         ),
     },

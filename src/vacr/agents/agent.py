@@ -201,6 +201,17 @@ class ShellBehaviour:
     """Tools whose scripts are written in PowerShell."""
 
 
+@dataclass(frozen=True, slots=True)
+class CacheWrites:
+    """The tokens of a call that were written to a cache, for minutes or for an hour."""
+
+    short: int = 0
+    long: int = 0
+
+
+NO_CACHE_WRITES = CacheWrites()
+
+
 @dataclass(frozen=True)
 class HookLayout:
     """The layout of hooks in an agent's settings."""
@@ -417,6 +428,11 @@ class Agent:
         """Return the model's provider that an entry names, or `None`."""
         del entry
         return None
+
+    def cache_writes(self, entry: dict[str, Any]) -> CacheWrites:
+        """Return the tokens that an entry's call wrote to a cache; the provider charges extra."""
+        del entry
+        return NO_CACHE_WRITES
 
     def folder_of(self, entry: dict[str, Any]) -> str | None:
         """Return the working folder that an entry states for the entries after it, or `None`."""

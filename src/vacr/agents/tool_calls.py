@@ -124,6 +124,12 @@ def get_text_argument(arguments: Any, names: tuple[str, ...]) -> str | None:
     return None
 
 
+def get_count(counters: dict[str, Any], name: str) -> int:
+    """Return a counter that is a positive number, or 0."""
+    count = counters.get(name)
+    return count if type(count) is int and count > 0 else 0
+
+
 def dict_or_empty(value: Any) -> dict[str, Any]:
     """Return the value if it is a dictionary, else an empty one."""
     return value if isinstance(value, dict) else {}

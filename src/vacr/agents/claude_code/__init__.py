@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, HookLayout, HookSettings, ShellBehaviour, Source
+from vacr.agents.agent import Agent, CacheWrites, HookLayout, HookSettings, ShellBehaviour, Source
 from vacr.agents.claude_code import reader
-from vacr.agents.tool_calls import ToolCall, ToolEffect
+from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
@@ -121,6 +121,14 @@ class ClaudeCode(Agent):
         if entry.get("isSidechain") is not True:
             return ""
         return str(entry.get("agentId", "sub-agent"))
+
+    def cache_writes(self, entry: dict[str, Any]) -> CacheWrites:
+        """Return the tokens written to the cache, which the API's usage counts by duration."""
+        usage = entry.get("token-usage", {})
+        total = get_count(usage, "cache_creation_input_tokens")
+        details = usage.get("cache_creation")
+        hour = get_count(details, "ephemeral_1h_input_tokens") if isinstance(details, dict) else 0
+        return CacheWrites(max(0, total - hour), hour)
 
     def is_summary(self, entry: dict[str, Any]) -> bool:
         """Return whether an entry sums up the session that this one continues."""

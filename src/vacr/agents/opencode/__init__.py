@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, Source
+from vacr.agents.agent import Agent, CacheWrites, Source
 from vacr.agents.opencode import reader
 from vacr.agents.opencode.hooks import HOOKS
-from vacr.agents.tool_calls import ToolCall, ToolEffect
+from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
@@ -89,6 +89,12 @@ class OpenCode(Agent):
         """Return the provider of the model that an entry names."""
         provider = entry.get("providerID")
         return provider if isinstance(provider, str) else None
+
+    def cache_writes(self, entry: dict[str, Any]) -> CacheWrites:
+        """Return the tokens of a message that were written to the cache."""
+        tokens = entry.get("tokens")
+        cached = tokens.get("cache") if isinstance(tokens, dict) else None
+        return CacheWrites(get_count(cached, "write") if isinstance(cached, dict) else 0)
 
     def folder_of(self, entry: dict[str, Any]) -> str | None:
         """Return the working folder of a message."""

@@ -1,0 +1,352 @@
+"""The cost of a session: what its agent states, and an estimate from list prices where it does not.
+
+Only some agents write down what a call cost. For the others the cost is estimated: the tokens of
+each call, times the price of its model on that day. The prices are in `prices.json`, a dated file
+in this package, so an estimate needs no network and is the same on every machine with this version.
+
+    >>> from vacr.viewer.costs import load_price_table
+    >>> prices = load_price_table()
+    >>> opus = prices.find_model("claude-opus-4-5-20251101", "anthropic")
+    >>> opus.id
+    'claude-opus-4-5'
+    >>> opus.estimate({"input": 30_000, "cached": 20_000, "output": 1_000}, None)
+    0.085
+
+That is 10,000 new tokens for 5 dollars a million, 20,000 cached ones for half a dollar, and 1,000
+tokens of output for 25 dollars. A model without a price is never free: its tokens are counted as
+`unpriced`.
+
+    >>> prices.find_model("my-own-model", "unknown") is None
+    True
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from vacr.agents import NO_CACHE_WRITES, CacheWrites, find_record_agent, get_count
+from vacr.errors import UnreadableInput
+from vacr.model import JsonObject
+from vacr.record import get_epoch_milliseconds, walk_entries
+
+_MILLION = 1_000_000
+# A larger cost counts as this one, so that the sum stays a finite number.
+_MAX_COST = 1e15
+_UNKNOWN = "unknown"
+_MILLISECONDS_PER_SECOND = 1000
+_TOKEN_KINDS = frozenset(("input", "cached", "cache-write", "cache-write-1h", "output"))
+
+
+@dataclass
+class Cost:
+    """The cost of one session, or of many, in dollars."""
+
+    stated: float = 0.0
+    """The sum of the amounts that agents state."""
+    estimated: float = 0.0
+    """The estimate for the calls whose cost is not stated, or is stated as zero."""
+    zero_calls: int = 0
+    """Calls that used tokens, and whose stated cost is zero. They are estimated as well."""
+    estimated_calls: int = 0
+    """All calls that are part of the estimate."""
+    priced_as: dict[str, str] = field(default_factory=dict)
+    """Model → the model in the price table whose price was used."""
+    unpriced: Counter[str] = field(default_factory=Counter)
+    """Model without a price → its tokens of input and output."""
+
+    @property
+    def total(self) -> float:
+        """The stated amounts, plus the estimate for the other calls."""
+        return self.stated + self.estimated
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the cost of both."""
+        return Cost(
+            self.stated + other.stated,
+            self.estimated + other.estimated,
+            self.zero_calls + other.zero_calls,
+            self.estimated_calls + other.estimated_calls,
+            self.priced_as | other.priced_as,
+            self.unpriced + other.unpriced,
+        )
+
+
+@dataclass(frozen=True)
+class ModelPrice:
+    """The prices of one model, the oldest first."""
+
+    id: str
+    matches: Callable[[str], bool]
+    prices: tuple[JsonObject, ...]
+
+    def estimate(
+        self,
+        usage: JsonObject,
+        time: datetime | None,
+        writes: CacheWrites = NO_CACHE_WRITES,
+    ) -> float:
+        """Return what a call with this usage cost at a time, in dollars.
+
+        `usage` has the canonical counters: `input` includes cached tokens and cache writes, and
+        `output` includes reasoning. Without a time, the latest price counts.
+        """
+        price = self._choose_price(time)
+        total = get_count(usage, "input")
+        cached = min(get_count(usage, "cached"), total)
+        written = min(writes.short + writes.long, total - cached)
+        long_writes = min(writes.long, written)
+        amounts = {
+            "input": total - cached - written,
+            "cached": cached,
+            "cache-write": written - long_writes,
+            "cache-write-1h": long_writes,
+            "output": get_count(usage, "output"),
+        }
+        cost = sum(
+            count * _get_rate(price, kind, total) for kind, count in amounts.items() if count
+        )
+        return cost / _MILLION
+
+    def _choose_price(self, time: datetime | None) -> JsonObject:
+        """Return the last price whose condition holds; without a time, days count and hours not."""
+        chosen = self.prices[0]
+        for price in self.prices:
+            if "from" in price and time is not None and f"{time:%Y-%m-%d}" < price["from"]:
+                continue
+            if "between" in price and (time is None or not _is_between(time, *price["between"])):
+                continue
+            chosen = price
+        return chosen
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """A company that makes models."""
+
+    id: str
+    matches_provider: Callable[[str], bool]
+    matches_model: Callable[[str], bool]
+    models: tuple[ModelPrice, ...]
+
+
+class PriceTable:
+    """The prices of models at one date."""
+
+    def __init__(self, document: JsonObject) -> None:
+        """Read the content of a price file.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it does not have the form.
+        """
+        self.date = str(document["date"])
+        self.source = str(document["source"])
+        self._makers = tuple(_read_maker(maker) for maker in document["makers"])
+        self._found: dict[tuple[str, str], ModelPrice | None] = {}
+
+    def find_model(self, model: str, provider: str) -> ModelPrice | None:
+        """Return the prices of a model, or None if there are none.
+
+        A provider that is known to sell its own models decides. Without a provider the name of the
+        model decides. Other providers set prices of their own, so they have none here.
+        """
+        key = model, provider
+        if key not in self._found:
+            self._found[key] = self._search(model.lower(), provider.lower())
+        return self._found[key]
+
+    def _search(self, model: str, provider: str) -> ModelPrice | None:
+        prefix, _, name = model.rpartition("/")
+        provider = prefix.rpartition("/")[2] if provider in ("", _UNKNOWN) and prefix else provider
+        is_unnamed = provider in ("", _UNKNOWN)
+        for maker in self._makers:
+            is_maker = maker.id == provider or maker.matches_provider(provider)
+            if is_maker or (is_unnamed and maker.matches_model(name)):
+                for candidate in maker.models:
+                    if candidate.matches(name):
+                        return candidate
+        return None
+
+
+@cache
+def load_price_table(path: Path | None = None) -> PriceTable:
+    """Return the prices in a file, or the ones of this package.
+
+    Raises:
+        UnreadableInput: the file cannot be read or is not a price file.
+    """
+    try:
+        if path is None:
+            text = resources.files("vacr.viewer").joinpath("prices.json").read_text("utf-8")
+        else:
+            text = path.read_text("utf-8")
+        return PriceTable(json.loads(text))
+    except OSError as error:
+        message = f"cannot read the prices: {error.strerror}"
+        raise UnreadableInput(message, where=str(path)) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
+        raise UnreadableInput(
+            f"not a price file: {type(error).__name__}: {error}",
+            where=str(path),
+            hint="Start from a copy of src/vacr/viewer/prices.json; see docs/costs.md.",
+        ) from error
+
+
+def count_cost(record: JsonObject, prices: PriceTable | None = None) -> Cost:
+    """Return the cost of a record's own calls, without those of the session it was forked from."""
+    prices = prices or load_price_table()
+    session = record["session"]
+    meta = session.get("agent-meta", {})
+    agent = find_record_agent(record)
+    cost = Cost()
+    for entry in walk_entries(session.get("entries", ())):
+        usage = entry.get("token-usage")
+        marks = entry.get("vacr")
+        is_inherited = isinstance(marks, dict) and bool(marks.get("inherited"))
+        if not isinstance(usage, dict) or is_inherited:
+            continue
+        model = str(entry.get("model-id", meta.get("model-id", _UNKNOWN)))
+        provider = agent.provider_of(entry) or str(meta.get("model-provider", _UNKNOWN))
+        stamp = entry.get("timestamp", session.get("session-start"))
+        priced = prices.find_model(model, provider)
+        _add_call(cost, usage, model, priced, _parse_time(stamp), agent.cache_writes(entry))
+    return cost
+
+
+def _add_call(
+    cost: Cost,
+    usage: JsonObject,
+    model: str,
+    priced: ModelPrice | None,
+    time: datetime | None,
+    writes: CacheWrites,
+) -> None:
+    """Add one call: its stated cost, or else the estimate, or else its tokens as unpriced."""
+    stated = usage.get("cost")
+    tokens = get_count(usage, "input") + get_count(usage, "output")
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        cost.stated += max(-_MAX_COST, min(stated, _MAX_COST))
+        if stated or not tokens:
+            return
+        cost.zero_calls += 1
+    if not tokens:
+        return
+    if priced is None:
+        cost.unpriced[model] += tokens
+        return
+    cost.estimated_calls += 1
+    cost.estimated += min(priced.estimate(usage, time, writes), _MAX_COST)
+    cost.priced_as[model] = priced.id
+
+
+# --- reading the price file ---
+
+
+def _read_maker(maker: JsonObject) -> _Maker:
+    return _Maker(
+        str(maker["id"]),
+        _compile_match(maker.get("provider-match")),
+        _compile_match(maker.get("model-match")),
+        tuple(_read_model(model) for model in maker["models"]),
+    )
+
+
+def _read_model(model: JsonObject) -> ModelPrice:
+    prices = tuple(_check_price(price) for price in model["prices"])
+    if not prices:
+        raise ValueError(f"the model {model['id']!r} has no price")
+    return ModelPrice(str(model["id"]), _compile_match(model["match"]), prices)
+
+
+def _check_price(price: JsonObject) -> JsonObject:
+    """Return a price whose amounts are numbers.
+
+    Raises:
+        ValueError: an amount is not a number, or a member is unknown.
+    """
+    for name, amount in price.items():
+        if name in ("from", "between"):
+            continue
+        amounts = [amount]
+        if isinstance(amount, dict):
+            amounts = [amount["base"], *(value for tier in amount["above"] for value in tier)]
+        if name not in _TOKEN_KINDS or not all(type(value) in (int, float) for value in amounts):
+            raise ValueError(f"the price {name!r} must be one of {sorted(_TOKEN_KINDS)}, a number")
+    return price
+
+
+def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
+    """Return a function that tells whether a name meets a condition; without one, none does."""
+    if clause is None:
+        return lambda _: False
+    ((kind, value),) = clause.items()
+    match kind:
+        case "equals":
+            wanted = value.lower()
+            return lambda name: name == wanted
+        case "starts-with":
+            wanted = value.lower()
+            return lambda name: name.startswith(wanted)
+        case "ends-with":
+            wanted = value.lower()
+            return lambda name: name.endswith(wanted)
+        case "contains":
+            wanted = value.lower()
+            return lambda name: wanted in name
+        case "regex":
+            pattern = re.compile(value, re.IGNORECASE)
+            return lambda name: pattern.search(name) is not None
+        case "or":
+            parts = [_compile_match(part) for part in value]
+            return lambda name: any(part(name) for part in parts)
+        case "and":
+            parts = [_compile_match(part) for part in value]
+            return lambda name: all(part(name) for part in parts)
+    raise ValueError(f"unknown condition {kind!r}")
+
+
+# --- small readings ---
+
+
+def _get_rate(price: JsonObject, kind: str, input_tokens: int) -> float:
+    """Return the price of a million tokens of a kind.
+
+    A long cache write without a price costs what a short one does; cached input and cache writes
+    without a price cost what other input does.
+    """
+    amount = price.get(kind)
+    if amount is None and kind == "cache-write-1h":
+        amount = price.get("cache-write")
+    if amount is None and kind != "output":
+        amount = price.get("input")
+    if isinstance(amount, dict):
+        rate = amount["base"]
+        for start, higher in amount["above"]:
+            if input_tokens > start:
+                rate = higher
+        return float(rate)
+    return float(amount or 0)
+
+
+def _is_between(time: datetime, start: str, end: str) -> bool:
+    """Return whether a time of the day is in a span, which may go past midnight."""
+    moment = f"{time:%H:%M}"
+    return start <= moment < end if start <= end else moment >= start or moment < end
+
+
+def _parse_time(stamp: Any) -> datetime | None:
+    milliseconds = get_epoch_milliseconds(stamp) if isinstance(stamp, str | int) else None
+    if milliseconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / _MILLISECONDS_PER_SECOND, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
