@@ -39,7 +39,7 @@ from vacr.files import (
     write_files_atomically,
 )
 from vacr.record import assign_record_id, compute_record_id, decode, encode, is_made_by_vacr
-from vacr.workflows.record_files import (
+from vacr.workflows.sealed_source import (
     build_sealed_source_path,
     encode_sealed_source,
     matches_source,
@@ -131,8 +131,11 @@ class RecordingOutcome:
 
 
 RecordPieces = list[bytes | memoryview]
+"""An encoded record, cut into pieces."""
 RecordSink = Callable[[RecordPieces], None]
+"""Takes each encoded record."""
 SessionSink = Callable[[Path, OpenedSession], None]
+"""Takes each session, with the path of its record."""
 
 
 def record_place(task: RecordingTask, emit: RecordSink | None = None) -> RecordingOutcome:
@@ -236,28 +239,6 @@ def _check_output_clash(task: RecordingTask) -> None:
         )
 
 
-def _emit_record(
-    task: RecordingTask, session: OpenedSession, outcome: RecordingOutcome, emit: RecordSink
-) -> None:
-    pieces = _encode_record(session, task.options)
-    emit(pieces)
-    outcome.records.append(_describe_record(task, session, None, "printed", pieces))
-
-
-def _record_session(
-    task: RecordingTask, session: OpenedSession, path: Path, outcome: RecordingOutcome
-) -> None:
-    pieces = _encode_record(session, task.options)
-    state = _write_record(path, pieces, session, task)
-    outcome.records.append(_describe_record(task, session, path, state, pieces))
-
-
-def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
-    record = session.reading.record
-    pieces = assign_record_id(record)
-    return [encode(record, "cbor")] if options.cbor else pieces
-
-
 def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: set[Path]) -> Path:
     """Return the file of a session's record, and reserve it.
 
@@ -283,6 +264,28 @@ def _choose_record_path(task: RecordingTask, label: str) -> Path:
     return output.with_name(
         f"{make_record_name(output.name, task.joint, label)}{task.options.suffix}"
     )
+
+
+def _emit_record(
+    task: RecordingTask, session: OpenedSession, outcome: RecordingOutcome, emit: RecordSink
+) -> None:
+    pieces = _encode_record(session, task.options)
+    emit(pieces)
+    outcome.records.append(_describe_record(task, session, None, "printed", pieces))
+
+
+def _record_session(
+    task: RecordingTask, session: OpenedSession, path: Path, outcome: RecordingOutcome
+) -> None:
+    pieces = _encode_record(session, task.options)
+    state = _write_record(path, pieces, session, task)
+    outcome.records.append(_describe_record(task, session, path, state, pieces))
+
+
+def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
+    record = session.reading.record
+    pieces = assign_record_id(record)
+    return [encode(record, "cbor")] if options.cbor else pieces
 
 
 def _write_record(
