@@ -245,7 +245,7 @@ def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: 
     Raises:
         UsageError: the current folder is an agent's store, or two records have the same name.
     """
-    if task.options.not_in_stores and is_in_agent_store(Path(), session.reader):
+    if task.options.not_in_stores and is_in_agent_store(Path(), session.agent):
         raise UsageError(
             "cannot write into the session folder of the agent", hint="Name another folder: -o DIR/"
         )
