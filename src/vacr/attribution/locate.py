@@ -375,7 +375,7 @@ def _get_line_end(chunk: Chunk, at: int) -> str:
 def _find_hunk_place(
     file: FileState, part: PatchHunk, after: int
 ) -> tuple[Chunk, int, list[str], list[str]] | None:
-    """Find where a hunk applies, at the line number `after` or below.
+    """Find where a hunk applies, at the line number `after` or further down.
 
     Return the chunk, the index of the first old line in it, the old lines and the new lines. Return
     `None` if the known lines do not show the place.

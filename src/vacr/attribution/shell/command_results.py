@@ -253,7 +253,7 @@ def derive_output_events(
 ) -> dict[int, list[FileAction]]:
     """Return the lines of files that the output of a script shows, by the index of the command.
 
-    Commands whose part of the output is uncertain, or shows no file, are left out.
+    Commands whose part of the output is uncertain are left out.
     """
     complete = not result.cut and not result.stripped
     if not result.text and not (complete and result.done):

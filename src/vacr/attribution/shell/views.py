@@ -366,7 +366,10 @@ def _narrow_by_search(view: OutputView, words: Sequence[str]) -> OutputView | No
 
 
 def _build_range_view(words: Sequence[str]) -> OutputView | None:
-    """Return the view of `head` or `tail`; `None` unless it names one file and counts from 1."""
+    """Return the view of `head FILE` or `tail -n +N FILE`.
+
+    Return `None` for several files, and for lines counted from the end of the file.
+    """
     line_range = _parse_line_range(words)
     if line_range is None:
         return None
