@@ -277,7 +277,7 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
         raise InvalidStatement(finding, reason="attribution-undecided", hint=error.hint) from error
     if outcome == ATTRIBUTION_NEEDS_AGENT:
         # A false name of an agent must not switch off this check, either.
-        hint = "Install the plugin of the agent, and verify again."
+        hint = "Install the plugin of the agent."
         raise InvalidStatement(finding, reason="attribution-undecided", hint=hint)
     if outcome == ATTRIBUTION_DIFFERS:
         raise InvalidStatement(finding, reason="attribution-mismatch")
