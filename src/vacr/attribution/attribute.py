@@ -170,6 +170,7 @@ def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> s
 
 
 def _is_under(path: str, folder: str) -> bool:
+    """Return whether a path lies below a folder; the folder itself does not."""
     return path.startswith(folder.rstrip("/") + "/")
 
 

@@ -92,6 +92,7 @@ class JointRecords:
 
 
 def _is_equal_record(record: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two records have the same canonical JSON."""
     if record.get("id") != other.get("id"):
         return False
     return encode_canonical_json(record) == encode_canonical_json(other)

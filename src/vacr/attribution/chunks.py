@@ -140,6 +140,7 @@ class Chunk:
 
     @property
     def _paged(self) -> PagedText:
+        """The lines as a text in pages, built when first needed after a change."""
         if self._text is None:
             self._text = PagedText("".join(self.lines))
         return self._text

@@ -153,6 +153,7 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
 
 
 def _convert_to_crlf(text: str) -> str:
+    """Return a text where each line ends in CR LF."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
@@ -314,6 +315,7 @@ def _expand_leading_tabs(line: str) -> str:
 
 
 def _replace_space_pairs(pairs: re.Match[str]) -> str:
+    """Return one tab for each pair of spaces in a match."""
     return "\t" * (len(pairs[0]) // 2)
 
 

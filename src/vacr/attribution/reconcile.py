@@ -118,6 +118,7 @@ def _match_same_tokens(
 
 
 def _split_tokens(line: str) -> list[str]:
+    """Return the words and punctuation marks of a line, without blanks."""
     return _TOKEN_PATTERN.findall(line)
 
 
@@ -214,6 +215,10 @@ def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> Non
 
 
 def _is_same_line(known: str, line: str, *, ended: bool) -> bool:
+    """Return whether two lines are equal; LF and CR LF count as equal.
+
+    If not `ended`, a line also equals the same line without a line end.
+    """
     return known == line or (
         normalize_line_ends([known]) == normalize_line_ends([line])
         if ended
@@ -416,6 +421,7 @@ def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> Chunk:
 
 
 def _is_never_apart(_low: int, _high: int) -> bool:
+    """Return `False`: in a file known as a whole, no unknown lines lie between known ones."""
     return False
 
 

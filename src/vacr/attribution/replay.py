@@ -272,6 +272,7 @@ class Replay:
         self._add_file(path, FileState())
 
     def _add_file(self, path: str, state: FileState) -> TrackedFile:
+        """Track a file by its absolute path, and return it."""
         tracked = self.files[make_path_key(path)] = TrackedFile(path, state)
         self.files_by_name.setdefault(path.rpartition("/")[2], []).append(tracked)
         return tracked
@@ -549,6 +550,7 @@ class Replay:
     def _apply_recorded_hunks(
         self, file: FileState, hunks: Sequence[Hunk], call: ToolCall, maker: int
     ) -> LineRanges | None:
+        """Apply hunks of the host; return the added ranges, or `None` if they do not apply."""
         return apply_recorded_hunks(file, hunks, maker, self._add_outside_maker(call))
 
     def _keep_unplaced(

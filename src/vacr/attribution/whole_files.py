@@ -189,6 +189,7 @@ def _transfer_state(source: TrackedFile, target: TrackedFile, *, copied: bool) -
 
 
 def _mark_removed(tracked: TrackedFile) -> None:
+    """Mark a file as gone, and forget its lines and its unplaced changes."""
     tracked.file, tracked.gone, tracked.dirty = FileState(length=0), True, False
     tracked.waiting, tracked.unplaced = [], []
 
@@ -225,6 +226,7 @@ def _list_files_below(replay: Replay, path: str) -> list[TrackedFile]:
 
 
 def _is_in_base(replay: Replay, path: str) -> bool:
+    """Return whether the base has the file at an absolute path; `False` without a base."""
     inside = make_relative_path(path, replay.root)
     return replay.base is not None and inside is not None and inside in replay.base.names
 

@@ -173,10 +173,12 @@ def _drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str
 
 
 def _rank_recording(record: dict[str, Any]) -> tuple[int, bool]:
+    """Return a sort key: the number of entries, then whether the record has an attribution."""
     return len(record["session"].get("entries", ())), "file-attribution" in record
 
 
 def _get_session_id(record: dict[str, Any]) -> str:
+    """Return the id of a record's session, or an empty text if it has none."""
     return str(record["session"].get("session-id", ""))
 
 
@@ -278,6 +280,7 @@ def _build_claim(
     proof: dict[str, Any],
     prompts: dict[str, str],
 ) -> LineClaim:
+    """Build the claim about one stored range, from its contributor and the evidence for it."""
     entry = next(iter(proof.get("entries", ())), "")
     return LineClaim(
         type=contributor.get("type", "unknown"),

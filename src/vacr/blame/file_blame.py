@@ -200,9 +200,9 @@ def blame_file(
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=str(repository.path / path)
             )
-        committed = _split_data(repository.read_blob(blob)) if blob is not None else []
+        committed = _decode_lines(repository.read_blob(blob)) if blob is not None else []
         uncommitted = "0" * len(commit), path
-        lines = _trace_work_tree_lines(committed, _split_data(work_tree_data), lines, uncommitted)
+        lines = _trace_work_tree_lines(committed, _decode_lines(work_tree_data), lines, uncommitted)
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
         versions[uncommitted] = _make_version(path, work_tree_data, new, names)
     joiner = _build_joiner(repository, records, list(versions.values()))
@@ -217,6 +217,7 @@ def blame_file(
 def _make_blamed_line(
     commit: str, version: FileVersion, number: int, blame: BlameByLine
 ) -> BlamedLine:
+    """Return the line of a version with this number, with its blame if it has one."""
     return BlamedLine(commit, version.path, number, version.bare[number - 1], blame.get(number))
 
 
@@ -233,10 +234,12 @@ def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | 
 def _make_version(
     path: str, data: bytes, added: frozenset[int], names: Collection[str]
 ) -> FileVersion:
-    return FileVersion(path, _split_data(data), added, hashlib.sha256(data).hexdigest(), names)
+    """Return the version of a file with these bytes; `added` are its added lines."""
+    return FileVersion(path, _decode_lines(data), added, hashlib.sha256(data).hexdigest(), names)
 
 
-def _split_data(data: bytes) -> list[str]:
+def _decode_lines(data: bytes) -> list[str]:
+    """Return the lines of a file with their ends."""
     return split_keeping_ends(decode_file_text(data))
 
 
@@ -261,6 +264,7 @@ def _build_joiner(
 
 
 def _has_work_tree(repository: Repository) -> bool:
+    """Return whether the path of the repository is inside a work tree, not bare."""
     return repository.run_git("rev-parse", "--is-inside-work-tree").strip() == b"true"
 
 

@@ -164,6 +164,7 @@ class ClaimJoiner:
         return blame
 
     def _get_piece(self, block: SharedBlock) -> TextPiece:
+        """Return the piece of text that a block is part of."""
         return self.claims.pieces[block.piece]
 
     def _find_sure_blocks(
@@ -481,6 +482,7 @@ def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[
 
 
 def _list_added_numbers(file: FileVersion, first: int, count: int) -> tuple[int, ...]:
+    """Return the numbers of the added lines among `count` lines from number `first` on."""
     return tuple(number for number in range(first, first + count) if number in file.added)
 
 

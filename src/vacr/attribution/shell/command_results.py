@@ -299,6 +299,7 @@ def _predict_output_parts(
 
 
 def _list_pipelines(script: ShellScript) -> list[list[ShellCommand]]:
+    """Return the commands of a script in groups that pipes join."""
     pipelines: list[list[ShellCommand]] = []
     for command in script.commands:
         if command.joined == "|" and pipelines:

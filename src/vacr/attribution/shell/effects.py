@@ -332,6 +332,7 @@ def _build_change_anywhere(event: FileAction) -> PossibleChange:
 
 
 def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
+    """Return an event with its relative paths joined to a folder."""
     if not folder:
         return event
     event = replace(event, path=_join_path(folder, event.path))
@@ -343,6 +344,7 @@ def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
 
 
 def _join_path(folder: str, path: str) -> str:
+    """Return a path joined to a folder; an absolute path stays as it is."""
     return path if is_absolute_path(path) else posixpath.join(folder, path)
 
 
@@ -419,6 +421,7 @@ def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAc
 
 
 def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the deletions of `rm`; for an unknown word, the possible change of any file."""
     folder = bool(_list_options(command.words) & _RECURSIVE_RM_OPTIONS)
     for path in _list_operands(command.words):
         yield FileDeletion(path, folder=folder)
@@ -433,10 +436,12 @@ def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
 
 
 def _derive_mv_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the moves of `mv`."""
     yield from _derive_move_events(command.words, command.globs.values(), copy=False)
 
 
 def _derive_cp_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the copies of `cp`."""
     yield from _derive_move_events(command.words, (), copy=True)
 
 

@@ -141,10 +141,12 @@ def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileActio
 
 
 def _list_operands(rest: Sequence[str]) -> list[str]:
+    """Return the words that are not options."""
     return [word for word in rest if word != "--" and not word.startswith("-")]
 
 
 def _is_dry_run(rest: Sequence[str]) -> bool:
+    """Return whether `-n` or `--dry-run` is among the words."""
     return any(word in _DRY_RUN_OPTIONS for word in rest)
 
 

@@ -136,6 +136,7 @@ def parse_powershell_script(text: str) -> ShellScript:
 
 
 def _unquote_powershell_word(token: str) -> str:
+    """Return a token without its quotes: `'it''s'` becomes `it's`."""
     if token.startswith("'"):
         return token[1:-1].replace("''", "'")
     return token[1:-1] if token.startswith('"') else token

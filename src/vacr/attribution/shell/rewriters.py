@@ -201,6 +201,7 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
 
 
 def _is_option_or_assignment(word: str | None) -> bool:
+    """Return whether a known word is an option, or an assignment such as `CI=1`."""
     return word is not None and (word.startswith("-") or ("=" in word and "/" not in word))
 
 
@@ -331,6 +332,7 @@ def _is_rewriting_task(words: CommandWords) -> bool:
 
 
 def _is_format_script(name: str) -> bool:
+    """Return whether a script is named after formatting: `format.sh`, but not `format-check.sh`."""
     return bool(_FORMAT_SCRIPT_NAME.fullmatch(name)) and not _CHECK_ONLY_NAME.search(name)
 
 
