@@ -141,7 +141,7 @@ def compare_attribution(
     ):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "cannot check the attribution: another version of vacr made it, with different results",
+            "another version of vacr made the attribution; this version computes a different one",
         )
     return ATTRIBUTION_DIFFERS, "the recomputed attribution differs from the one in the record"
 

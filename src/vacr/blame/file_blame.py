@@ -527,7 +527,11 @@ def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
         elif line.startswith(b"previous "):
             blame.paths.add(unquote_git_name(line.split(b" ", 2)[2]))
     if not expects_header:
-        raise UnreadableInput("git blame stopped unexpectedly", where=path)
+        raise UnreadableInput(
+            "git blame stopped unexpectedly",
+            where=path,
+            hint="Check the repository with: git fsck",
+        )
     return blame
 
 

@@ -239,7 +239,11 @@ class _ObjectReader:
             data = stdout.read(int(header[2]))
             stdout.read(1)
         except (OSError, ValueError) as error:
-            raise UnreadableInput("git stopped unexpectedly", where=str(self._path)) from error
+            raise UnreadableInput(
+                "git stopped unexpectedly",
+                where=str(self._path),
+                hint="Check the repository with: git fsck",
+            ) from error
         return data
 
 
