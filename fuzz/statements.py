@@ -17,7 +17,7 @@ import atheris
 with atheris.instrument_imports(include=["vacr", "cbor2"]):
     from vacr.signing.keys import parse_public_keys
     from vacr.signing.statement import parse_pem_certificates
-    from vacr.verification.trust import Policy, VerificationFailed
+    from vacr.verification.policy import Policy, VerificationFailed
     from vacr.verification.verifying import verify
 
 FILES = Path(__file__).parent.parent / "tests" / "vectors" / "files"

@@ -93,11 +93,14 @@ if TYPE_CHECKING:
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
-    """Read the sessions in a native file, a database or a folder, and their sub-agents, as records.
+    """Yield a record for each session, and for each sub-agent, in a file, a database or a folder.
+
+    `agent` is the name of the agent that wrote the sessions; by default, vacr recognises it. In a
+    folder, files that are not sessions are skipped.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of an unknown agent. Readable sessions
-            come first.
+        UnreadableInput: a session cannot be read, or its agent is unknown. The records of readable
+            sessions come first.
     """
     from vacr.discovery import find_places, read_sessions
     from vacr.errors import NotASession, VacrError
@@ -128,8 +131,9 @@ def validate(
 ) -> ValidationReport:
     """Check a record, or a part of one, against its schema and for contradictions.
 
-    Findings make the record invalid, remarks do not. Without a schema, the value itself decides
-    about the rule and the version.
+    The returned report has findings, which make the value invalid, and remarks, which do not.
+    `rule` names a rule of the schema, such as `entry`. By default, the value itself determines the
+    rule and the version of the schema. `json=False` accepts types that only CBOR has.
 
     Raises:
         InvalidSchema: the schema has no such rule.
@@ -140,7 +144,10 @@ def validate(
 
 
 def _unshare_marks(entries: list[Any]) -> None:
-    """Give each entry its own `vacr` member: readers share them, and callers may change them."""
+    """Replace the `vacr` member of each entry by a copy of its own.
+
+    Readers share one object between entries, and callers may change it.
+    """
     for entry in entries:
         if "vacr" in entry:
             entry["vacr"] = {
@@ -152,9 +159,10 @@ def _unshare_marks(entries: list[Any]) -> None:
 
 
 def attribute(record: Record, *, base: str | None = None) -> Record:
-    """Return a record with the lines of the files that its agent wrote.
+    """Return a copy of a record with `file-attribution`: which lines of files its agent wrote.
 
-    `base` is a git repository with the files as they were before, such as `~/repo@HEAD~3`.
+    `base` is a git repository and the revision before the session, such as `~/repo@HEAD~3`.
+    Without it, only file contents that the session shows are known.
 
     Raises:
         UnreadableInput: the base cannot be read.
@@ -184,17 +192,18 @@ def seal(
     timestamp: str | None = None,
     now: datetime | None = None,
 ) -> list[SealedSession]:
-    """Seal the sessions in a native file, a database or a folder, in memory.
+    """Seal the sessions in a file, a database or a folder, and return them; no file is written.
 
     Each session is read, attributed, validated, encoded, signed and registered once; the validated
     bytes are the signed bytes. `log` and `timestamp` are the addresses of a transparency service
-    and of a timestamp authority, `chain` holds the certificates of the signer, and `base` is a git
-    repository as for `attribute`. Statements are issued `now`, by default at the current time.
+    and of a timestamp authority, and `log_keys` the keys that receipts must verify with. `chain`
+    holds the certificates of the signer. `base` and `agent` are as for `attribute` and `read`.
+    Statements are issued `now`, by default at the current time.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of no agent that is known.
+        UnreadableInput: a session cannot be read, or its agent is unknown.
         InvalidRecord: a record does not follow its schema.
-        InvalidStatement: the log refuses a statement, or its receipt does not hold.
+        InvalidStatement: the log refuses a statement, or its receipt is invalid.
         Unreachable: the log or the timestamp authority does not answer.
     """
     from vacr.blame import load_git_base
@@ -226,8 +235,10 @@ def verify(
     """Verify a signed statement by a policy, and return the verified content.
 
     `payload` is the signed file, unless the statement contains it. Certificates and receipts are
-    judged as of `now`, by default the current time. With `source`, `base` and `joint`,
-    the record and its attribution are recomputed; `evidence` proves how it was recorded.
+    judged as of `now`, by default the current time. `source` is the native session: the record is
+    made again and compared. `base` is the repository of the attribution, and `joint` returns the
+    records that were attributed together: the attribution is recomputed. `evidence` proves how the
+    session was recorded.
 
     Raises:
         VerificationFailed: a check failed; the error lists all checks that were made.
@@ -278,6 +289,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
+    """Return a public name from the package that defines it, loaded on first use."""
     if name not in _PACKAGES:
         raise AttributeError(f"module 'vacr' has no attribute {name!r}")
     from importlib import import_module

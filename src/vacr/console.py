@@ -1,8 +1,8 @@
 """The output of commands: results on standard output, everything else on standard error.
 
 Verbs and the GitHub actions print through a `Voice`. It knows the output format, escapes control
-characters, and obeys `--quiet`. Tables are aligned by the width
-that characters have on the screen:
+characters, and obeys `--quiet`. Tables are aligned by the width that characters have on the
+screen:
 
     >>> from vacr.console import align_columns
     >>> print("\\n".join(align_columns([["agent", "size"], ["parrot", "12 kB"]], right={1})))
@@ -64,52 +64,55 @@ class Voice:
 
     @property
     def json(self) -> bool:
-        """Return whether results are for programs."""
+        """Return whether the output is for programs: the format is `json` or `jsonl`."""
         return self.format != "text"
 
     def result(self, text: str) -> None:
-        """Print a line of the result for a person."""
+        """Print a line of the result, unless `--quiet` is set or the format is JSON."""
         if not self.json and not self.quiet:
             print_text(escape_unprintable(text))
 
     def lines(self, text: str) -> None:
-        """Print a result that is text of several lines."""
+        """Print a result of several lines, even with `--quiet`, unless the format is JSON."""
         if not self.json:
             print_text(make_lines_printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
-        """Print the result for a program, in one document."""
+        """Print the whole result as one JSON document if the format is `json`."""
         if self.format == "json":
             print_text(encode_output_document(document))
 
     def line(self, document: dict[str, Any]) -> None:
-        """Print a part of the result for a program that reads it line by line."""
+        """Print a part of the result as a line of JSON if the format is `jsonl`."""
         if self.format == "jsonl":
             print_text(encode_output_document(document))
 
     def notice(self, text: str, level: int = 0) -> None:
-        """Print a remark on standard error, if `--verbose` is at least `level`."""
+        """Print a remark on standard error if `-v` was used at least `level` times.
+
+        With `--quiet`, nothing is printed.
+        """
         if not self.quiet and self.verbose >= level:
             print_message(escape_unprintable(text))
 
     def error(self, text: str, hint: str = "") -> None:
-        """Print what went wrong and what to do next, even when asked to be quiet."""
+        """Print an error and a hint about the next step on standard error, even with `--quiet`."""
         print_message(
             escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
         )
 
 
 def encode_output_document(document: dict[str, Any]) -> bytes:
-    """Encode a document for programs, with the version of its schema."""
+    """Return a document as a line of JSON, with `schema_version`, that is safe to print."""
     versioned = {"schema_version": OUTPUT_SCHEMA_VERSION, **document}
     text = encode_canonical_json(_replace_surrogates(versioned)).decode()
-    # JSON leaves characters as they are that drive a terminal or reverse the order of letters;
+    # Canonical JSON contains characters that control a terminal or reverse the order of letters;
     # as escapes they mean the same.
     return _TERMINAL_CONTROL_PATTERN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """Replace surrogates in all texts: file names, and messages with them, may hold any bytes."""
+    """Return a value with U+FFFD for each surrogate in its texts; names of files may have some."""
     if isinstance(value, str):
         return _SURROGATE_PATTERN.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -122,14 +125,17 @@ def _replace_surrogates(value: Any) -> Any:
 
 
 def format_error_place(path: str, error: VacrError) -> str:
-    """Return the path of an input, with the place in it where an error is."""
+    """Return the path of an input and the place of an error in it, such as `a.json: /session`.
+
+    If the place already begins with the path, or is unknown, the path is not repeated.
+    """
     if error.where.startswith(path):
         return error.where
     return f"{path}: {error.where}" if error.where else path
 
 
 def make_lines_printable(text: str) -> str:
-    """Return text of several lines with each line made printable."""
+    """Return a text with the unprintable characters of each line escaped; line ends stay."""
     return "\n".join(map(escape_unprintable, text.split("\n")))
 
 
@@ -137,7 +143,10 @@ def make_lines_printable(text: str) -> str:
 def show_progress(
     count: Callable[[], int], voice: Voice, label: str = "recording"
 ) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on a terminal, and yield the function that advances it by one."""
+    """Show a progress bar of `count()` steps, and yield the function that advances it by one.
+
+    Without a terminal, or for a single step, no bar is shown, and the function does nothing.
+    """
     # Counting may take long itself, so it happens only where a bar is shown.
     total = count() if _can_show_progress(voice) else 1
     if total == 1:
@@ -150,7 +159,10 @@ def show_progress(
 
 @contextmanager
 def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal, and yield the function that sets it: done, of how many."""
+    """Show a progress bar, and yield the function that sets it: steps done, steps in total.
+
+    Without a terminal, no bar is shown, and the function does nothing.
+    """
     if not _can_show_progress(voice):
         yield lambda _done, _total: None
         return
@@ -160,6 +172,7 @@ def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int],
 
 
 def _can_show_progress(voice: Voice) -> bool:
+    """Return whether standard error is a terminal, and neither `--quiet` nor JSON is set."""
     return (
         not voice.quiet
         and not voice.json
@@ -169,6 +182,7 @@ def _can_show_progress(voice: Voice) -> bool:
 
 
 def _make_progress_bar() -> Any:
+    """Return a progress bar, from `rich`, that vanishes when it is done."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -177,7 +191,7 @@ def _make_progress_bar() -> Any:
 
 
 def get_terminal_width(stream: TextIO) -> int | None:
-    """Return the width of the terminal behind a stream, or None if it is not a terminal."""
+    """Return the columns of the terminal behind a stream; `None` if it is not a terminal."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
     except (OSError, ValueError):
@@ -187,9 +201,10 @@ def get_terminal_width(stream: TextIO) -> int | None:
 def align_columns(
     rows: Sequence[Sequence[str]], *, right: AbstractSet[int], width: int | None = None
 ) -> list[str]:
-    """Return rows as lines with aligned columns; those in `right` are aligned to the right.
+    """Return rows as lines with aligned columns.
 
-    With a `width`, the last column is cut to the space that is left.
+    `right` contains the indexes of columns that are aligned to the right. With a `width`, the last
+    column is cut so that lines fit into it.
     """
     from rich.cells import cell_len
 
@@ -207,7 +222,7 @@ def align_columns(
 
 
 def truncate_start(text: str, width: int) -> str:
-    """Return the end of a text that is too wide: of a path, the end says most."""
+    """Return a text, or `…` and its end if it is too wide: the end of a path matters most."""
     from rich.cells import cell_len
 
     if cell_len(text) <= width:
@@ -219,7 +234,7 @@ def truncate_start(text: str, width: int) -> str:
 
 
 def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
-    """Return a text cut or padded to the width of a column."""
+    """Return a text that fills a column: cut with `…`, or padded on the right or the left."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) > width:
@@ -262,7 +277,7 @@ def prepare_streams() -> None:
 
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
-    """Print to standard output, and return whether it still has a reader.
+    """Print to standard output; return False if its reader has ended, as `head` does.
 
     Raises:
         UnwritableOutput: standard output cannot be written.
@@ -278,7 +293,7 @@ def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = 
 
 
 def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
-    """Write bytes to standard output as they are.
+    """Write bytes to standard output unchanged; discard them if its reader has ended.
 
     Raises:
         UnwritableOutput: standard output cannot be written.
@@ -294,12 +309,14 @@ def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def print_message(text: str) -> None:
-    """Print a message to standard error; a message that is lost never stops the work."""
+    """Print a message to standard error; if that fails, the message is lost without an error."""
     click.echo(text, err=True)
 
 
 def check_output() -> None:
-    """Check that all text for standard output was written.
+    """Flush standard output, to check that all its text was written.
+
+    A reader that has ended is not an error.
 
     Raises:
         UnwritableOutput: standard output cannot be written.
@@ -313,7 +330,7 @@ def check_output() -> None:
 
 
 def flush_streams() -> None:
-    """Flush both streams; discard what standard output cannot take."""
+    """Flush standard output and standard error; discard text that cannot be written."""
     if sys.stdout is not None:
         try:
             sys.stdout.flush()
@@ -344,7 +361,7 @@ def discard_output() -> None:
 
 
 def is_reader_gone() -> bool:
-    """Return whether standard output is a pipe without a reader."""
+    """Return whether standard output is a pipe without a reader; True if that is unknown."""
     if sys.stdout is None or not hasattr(select, "poll"):
         return True
     poll = select.poll()
@@ -353,10 +370,10 @@ def is_reader_gone() -> bool:
 
 
 class _LossyFile(io.FileIO):
-    """A file that drops what cannot be written, and never reports it."""
+    """A file that drops bytes that it cannot write, and never reports an error."""
 
     def write(self, data: ReadableBuffer) -> int:
-        """Write as much as possible at once, and return how many bytes are done with."""
+        """Return the number of bytes that one write took; on an error, drop and count all."""
         with suppress(OSError):
             written = super().write(data)
             if written:
@@ -373,13 +390,14 @@ def _has_descriptor(stream: TextIO) -> bool:
 
 
 def _open_stream(file: io.FileIO, encoding: str) -> TextIO:
-    """Open a text stream with a buffer, which holds no finished line back."""
+    """Return a text stream with a buffer that is flushed after each line."""
     return io.TextIOWrapper(
         io.BufferedWriter(file), encoding=encoding, errors="backslashreplace", line_buffering=True
     )
 
 
 def _make_write_error(error: OSError) -> UnwritableOutput:
+    """Return the error that standard output cannot be written, with the system's reason."""
     return UnwritableOutput(
         f"cannot be written: {error.strerror or error}", where="standard output"
     )

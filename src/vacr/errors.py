@@ -13,19 +13,22 @@ class VacrError(Exception):
     exit_code = 70
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        """Keep the message, the place, and a hint about the next step."""
+        """Store the message, the place (a file and line, or a pointer), and the next step."""
         super().__init__(message)
         self.message = message
         self.where = where
         self.hint = hint
 
     def diagnostics(self) -> str:
-        """Return the message with its place, and the hint on a second line if there is one."""
+        """Return the place and the message, and the hint, if any, on a second line.
+
+        Control characters are escaped, so the text is safe to print.
+        """
         hint = f"\n  {escape_unprintable(self.hint)}" if self.hint else ""
         return escape_unprintable(str(self)) + hint
 
     def __str__(self) -> str:
-        """Return the message with its place."""
+        """Return `place: message`, or the message alone if the place is unknown."""
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
@@ -52,7 +55,7 @@ class NotASession(UnreadableInput):
 
 
 class PluginError(UnreadableInput):
-    """An agent of another package failed to read or describe a session."""
+    """An agent from a plugin package failed to read or describe a session."""
 
     record: object = None
     """The record whose attribution failed, if known."""
@@ -74,7 +77,7 @@ class InvalidStatement(VacrError):
     exit_code = 1
 
     def __init__(self, message: str, *, reason: str, where: str = "", hint: str = "") -> None:
-        """Keep the message for people, and the reason for programs."""
+        """Store the message for people, and the reason code for programs."""
         super().__init__(message, where=where, hint=hint)
         self.reason = reason
 
@@ -86,9 +89,13 @@ class Unreachable(VacrError):
 
 
 def escape_unprintable(text: str) -> str:
-    """Return foreign text as one line that cannot control the terminal or imitate our output."""
+    r"""Return untrusted text as one line, with unprintable characters escaped, such as `\x1b`.
+
+    So the text cannot control the terminal, or imitate other lines of the output.
+    """
     return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
 def _escape_character(character: str) -> str:
+    r"""Return an unprintable character as an escape such as `\x1b`; others stay."""
     return character if character.isprintable() else ascii(character)[1:-1]

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 def export_lazily(
     package: str, modules: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package that has these public names."""
+    """Return `__getattr__`, `__dir__` and `__all__` for a package.
+
+    `modules` maps each module of the package to the public names that it defines. A module is
+    imported when one of its names is first used.
+    """
     module_of = {name: module for module, names in modules.items() for name in names}
 
     def load(name: str) -> Any:

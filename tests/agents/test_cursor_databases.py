@@ -20,7 +20,7 @@ from tests.discovery.leaves import lost
 from tests.discovery.recorded import read_all_sessions, record_bytes
 from vacr import validate
 from vacr.errors import NotASession
-from vacr.workflows.record_files import encode_sealed_source, unseal_source
+from vacr.workflows.sealed_source import encode_sealed_source, unseal_source
 
 # Stands for a word that occurs nowhere else, so that its origin is certain.
 WORD = "\u2047"

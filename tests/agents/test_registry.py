@@ -99,7 +99,7 @@ def test_plugin_may_store_calls_outside_the_content(tmp_path):
     )
     done = run(tmp_path, "validate", "session.acr.json")
     assert done.returncode == 1
-    assert "children agree with content: 1 views, expected 0 views" in done.stdout
+    assert "number of calls, results and reasoning: 1, expected 0, as in the content" in done.stdout
 
 
 def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_path):

@@ -281,7 +281,7 @@ def test_ignored_log_key_fails_the_job(audit, pull):
     commit(pull.repo)
     ran = audit(log_key="log.pem")
     ((_, message),) = ran.list_annotations("error")
-    assert (ran.code, "no key of the input log-key is in the base commit" in message) == (
+    assert (ran.code, "no key of the input `log-key` is in the base commit" in message) == (
         4,
         True,
     ), ran.log
@@ -396,9 +396,9 @@ def test_push_is_audited_since_the_previous_push(audit, pull):
 
 
 WRONG = [
-    ({"records": ""}, 2, "the input records is empty"),
-    ({"records": " \n "}, 2, "the input records is empty"),
-    ({"fail_on": "sometimes"}, 2, "invalid value of the input fail-on: sometimes"),
+    ({"records": ""}, 2, "the input `records` is empty"),
+    ({"records": " \n "}, 2, "the input `records` is empty"),
+    ({"fail_on": "sometimes"}, 2, "the input `fail-on` has an invalid value, sometimes"),
     ({"require_timestamp": "yes"}, 2, "Choose one of: false, true."),
     ({"require_evidence": "much"}, 2, "Choose one of: affirming, warning."),
     ({"require_evidence": "affirming"}, 2, "require-evidence needs verifier-key"),

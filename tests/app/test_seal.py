@@ -163,7 +163,7 @@ def test_key_can_have_a_passphrase(seal, tmp_path):
     ("asked", "code", "message"),
     [
         ({"key": ""}, 2, "Pull requests from forks get no secrets."),
-        ({"sessions": "\n"}, 2, "the input sessions is empty"),
+        ({"sessions": "\n"}, 2, "the input `sessions` is empty"),
         ({"fail_on": "x"}, 2, "Choose one of: failed, pending, never."),
         ({"key": "no key"}, 1, "ended with exit code 3"),
         ({"sessions": "missing.jsonl"}, 1, "not recorded"),

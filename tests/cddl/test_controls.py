@@ -148,10 +148,10 @@ def test_control_narrows_its_target(cddl, good, bad):
         ('tstr .abnf "a\\na = [\\"y\\"] a \\"x\\""', "'a' starts with itself"),
         ('tstr .abnf "<prose>"', "unexpected '<'"),
         ("tstr .abnf int", "needs a text"),
-        ("int .plus 1", "needs a value on either side"),
-        ('1 .plus "x"', "needs a value on either side"),
-        ('"x" .cat 1', "needs a value on either side"),
-        ("\"x\" .cat h'ff'", "needs a value on either side"),
+        ("int .plus 1", ".plus cannot combine its two sides"),
+        ('1 .plus "x"', ".plus cannot combine its two sides"),
+        ('"x" .cat 1', ".cat cannot combine its two sides"),
+        ("\"x\" .cat h'ff'", ".cat cannot combine its two sides"),
     ],
 )
 def test_unusable_controller_is_refused_with_its_place(cddl, message):

@@ -176,6 +176,11 @@ def test_finding_about_an_expression_names_the_expression():
     assert finding.text() == "/1: [* (int / tstr)]: null, expected int / tstr"
 
 
+def test_large_literal_is_described_by_its_size():
+    (finding,) = compile_cddl("a = 0x" + "f" * 40).checker().findings(1)
+    assert finding.expected == "an integer of 160 bits"
+
+
 def test_number_of_findings_is_limited():
     findings = SCHEMA.checker().findings({"entries": [{"type": "tool-call"}] * 1000})
     assert len(findings) == MAX_FINDINGS

@@ -581,7 +581,7 @@ def test_filters_of_the_repository_are_not_run(vacr, repo_with_agent_work, tmp_p
 
 
 REFUSED = [
-    ([], 2, "no file and no --commit"),
+    ([], 2, "blame needs a file or --commit"),
     (["--commit", "HEAD", "--rev", "HEAD"], 2, "--rev and --commit exclude each other"),
     (["missing.py"], 3, "no file missing.py"),
     (["ap.py"], 3, "Did you mean app.py?"),

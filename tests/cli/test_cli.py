@@ -930,7 +930,7 @@ def test_missing_schema_or_version_is_reported(vacr):
 def test_empty_name_is_refused(vacr, arguments):
     done = vacr(*arguments)
     assert done.returncode == 2
-    assert "The name is empty" in done.err
+    assert "The path is empty" in done.err
 
 
 def test_records_of_a_folder_are_validated(vacr, tmp_path):

@@ -75,7 +75,7 @@ def test_wrong_answer_is_not_endorsed(vacr, folder):
 
 def test_swapped_messages_are_refused(vacr, folder):
     done = vacr("endorse", "answer", "request.cbor", "-o", "x.cbor")
-    assert (done.returncode, "request.cbor: not a file of the step 'challenge'" in done.err) == (
+    assert (done.returncode, "request.cbor: not the challenge of an enrolment" in done.err) == (
         3,
         True,
     )
@@ -94,7 +94,7 @@ def test_swapped_messages_are_refused(vacr, folder):
         "-o",
         "x.cbor",
     )
-    assert (done.returncode, "answer.cbor: not a file of the step 'secret'" in done.err) == (
+    assert (done.returncode, "answer.cbor: not the secret of an enrolment" in done.err) == (
         3,
         True,
     )

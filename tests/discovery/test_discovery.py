@@ -217,8 +217,8 @@ def test_unknown_agent_is_refused(tmp_path):
 
 
 def test_every_reader_names_its_stores():
-    for reader in load_agents().values():
-        for root, store in list_store_roots(reader, {"HOME": "/home/nora"}, "linux"):
+    for agent in load_agents().values():
+        for root, store in list_store_roots(agent, {"HOME": "/home/nora"}, "linux"):
             assert root.is_relative_to("/home/nora")
             assert store.sessions
 

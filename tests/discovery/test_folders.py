@@ -291,7 +291,7 @@ def test_restored_incomplete_session_is_a_store(storage, tmp_path, kept):
 
 def test_piece_of_a_session_is_refused(storage, tmp_path):
     for piece in (message(storage), next(storage.glob("part/*/*.json"))):
-        with pytest.raises(NotASession, match="only a piece of a session") as caught:
+        with pytest.raises(NotASession, match="only one of the files of a session") as caught:
             list(read_sessions(piece))
         assert str(storage) in caught.value.hint
     # Outside of a store, it is read as a session.

@@ -18,7 +18,7 @@ from vacr.signing.keys import (
     generate_key,
 )
 from vacr.signing.statement import sign
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 HERE = Path(__file__).parent

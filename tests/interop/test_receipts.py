@@ -16,7 +16,7 @@ from vacr.transparency.receipt import (
     add_receipt,
     build_log_entry,
 )
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -11,7 +11,7 @@ from vacr.signing.cose import Sign1, encode_protected_header, encode_sig_structu
 from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
 from vacr.signing.statement import build_kccs, sign
 from vacr.transparency.receipt import build_log_entry
-from vacr.verification.trust import Policy
+from vacr.verification.policy import Policy
 
 SIGNERS = [KeySigner(generate_key(kind)) for kind in ("es256", "eddsa", "ps256")]
 STATEMENTS = [

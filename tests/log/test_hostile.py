@@ -32,7 +32,7 @@ from vacr.log.http_server import MAX_REQUEST_HEAD_SIZE, define_bounded_connectio
 from vacr.log.registration import RegistrationEndpoint, ServiceMetrics
 from vacr.log.storage import StorageFailed
 from vacr.transparency.tree import format_tile_path
-from vacr.verification.trust import Policy
+from vacr.verification.policy import Policy
 
 STATUS = b"HTTP/1.1 "
 

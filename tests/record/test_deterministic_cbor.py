@@ -98,7 +98,7 @@ REFUSED = [
     ("infinity", "f97c00", "inf is not a finite number"),
     ("cut off", "a26161", "byte 3"),
     ("text not UTF-8", "61ff", "not UTF-8"),
-    ("reserved head", "1c", "reserved head"),
+    ("reserved head", "1c", "a first byte that CBOR reserves"),
     ("reserved simple value", "f818", "reserved simple value"),
     ("a break alone", "ff", "break"),
     ("a huge array", "9bffffffffffffffff00", "items announced"),

@@ -111,7 +111,9 @@ def test_record_too_deep_for_the_other_version_is_refused():
     record = RECORDS["v3"] | {"session": RECORDS["v3"]["session"] | {"entries": [event]}}
     for form in ("json", "cbor"):
         decoded = decode(encode(record, form))
-        with pytest.raises(InvalidRecord, match="it would be nested deeper than 400 levels"):
+        with pytest.raises(
+            InvalidRecord, match="the result would be nested deeper than 400 levels"
+        ):
             convert(decoded, "v2", json=form == "json")
     event["own"] = inner["x"]["x"]
     assert encode(convert(record, "v2"))

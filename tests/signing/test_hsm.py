@@ -11,7 +11,7 @@ from vacr.errors import Unreachable, UsageError
 from vacr.signing.key_files import open_hsm_signer
 from vacr.signing.keys import encode_private_pem, generate_key, parse_private_key
 from vacr.signing.statement import sign
-from vacr.verification.trust import Policy
+from vacr.verification.policy import Policy
 from vacr.verification.verifying import verify
 
 MODULE = Path("/usr/lib/softhsm/libsofthsm2.so")

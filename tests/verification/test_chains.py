@@ -7,7 +7,7 @@ from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement
 from vacr.signing.keys import generate_key
-from vacr.verification.trust import check_certificate_chain
+from vacr.verification.certificates import check_certificate_chain
 
 
 def test_uncertified_chain_costs_one_signature_check():

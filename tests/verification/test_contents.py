@@ -6,7 +6,7 @@ import pytest
 
 from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import STATEMENT_PROFILES, sign
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 PAYLOAD = b'{"what":"was signed"}'

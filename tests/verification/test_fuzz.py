@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import STATEMENT_PROFILES, StatementClaims, sign
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -13,8 +13,8 @@ from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, generate_key
 from vacr.signing.statement import sign
 from vacr.transparency.receipt import add_receipt
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.receipts import check_receipt
-from vacr.verification.trust import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

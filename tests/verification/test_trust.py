@@ -8,7 +8,7 @@ import pytest
 from vacr.signing.cose import encode_protected_header, parse_sign1
 from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
 from vacr.signing.statement import sign
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from vacr.signing.cose import ALGORITHM_NUMBERS
 from vacr.signing.keys import parse_public_keys
 from vacr.signing.statement import parse_pem_certificates
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 FOLDER = Path(__file__).parents[1] / "vectors"

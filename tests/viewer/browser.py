@@ -67,6 +67,8 @@ def build_record(*entries, **members) -> dict:
 def open_page(browser, address: str, size=None, **settings):
     """Open a page, wait until its rows are there, and collect its error messages and requests."""
     page = browser.new_page(viewport=size or DESKTOP, **settings)
+    # A busy machine may take long. The limit only ends a test that would never end.
+    page.set_default_timeout(300_000)
     page.complaints, page.fetched = [], []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on(

@@ -428,3 +428,18 @@ def test_long_conversation_renders_few_rows_at_a_time(browser, tmp_path):
     page.wait_for_selector('.row[data-anchor="a5999"]')
     assert page.locator(".row").count() < 60
     page.close()
+
+
+def test_a_busy_page_shows_the_answers_of_a_fast_worker(browser, tmp_path):
+    """A worker may answer before the page has painted; the answer must have a listener by then."""
+    address = write_page(tmp_path, build_record({"type": "user", "content": "Hello there"}))
+    page = browser.new_page(viewport=DESKTOP)
+    page.add_init_script(
+        "const later = window.setTimeout;"
+        "window.setTimeout = (call, delay, ...rest) => later(call, (delay || 0) + 1500, ...rest);"
+        "window.requestAnimationFrame = (call) => later(call, 1500);"
+    )
+    page.goto(address)
+    page.wait_for_selector(".list[aria-busy=false]")
+    assert "Hello there" in page.inner_text(".list")
+    page.close()

@@ -15,7 +15,7 @@ from vacr.record.cbor import encode_deterministic_cbor
 from vacr.signing.cose import HEADER_KCCS, parse_sign1
 from vacr.signing.keys import build_cose_key, generate_key, parse_public_keys
 from vacr.signing.statement import build_kccs
-from vacr.verification.trust import Policy, VerificationFailed
+from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.verifying import verify
 
 pytestmark = [pytest.mark.component, NEEDS_NODE]

@@ -8,7 +8,7 @@ import pytest
 
 from vacr.errors import UsageError
 from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask
-from vacr.workflows.record_many import RUN_JOURNAL_NAME, RunJournal
+from vacr.workflows.run_journal import RUN_JOURNAL_NAME, RunJournal
 
 
 def describe_record(output):

@@ -14,8 +14,8 @@ import { makeVisible } from "./text";
 import { Timeline } from "./timeline";
 import { RowCount, Toolbar } from "./toolbar";
 
-export function App({ island, worker }: { island: Island; worker: Worker }) {
-  const state = usePageState(island, worker);
+export function App({ island, worker, openRecords }: { island: Island; worker: Worker; openRecords: () => void }) {
+  const state = usePageState(island, worker, openRecords);
   const { rows, shown, overview, filter } = state;
   const [tab, setTab] = useState<"conversation" | "files">("conversation");
   const [selected, select] = useState(-1);

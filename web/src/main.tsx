@@ -12,14 +12,16 @@ function readText(selector: string): string | null {
   return document.querySelector(selector)?.textContent ?? null;
 }
 
-/** Start the worker and send it the records. They also stay in the document, so that a saved copy of the page is complete. */
-function startWorker(island: Island): Worker {
+function startWorker(): Worker {
   const script = URL.createObjectURL(new Blob([readText(SCRIPT)!], { type: "text/javascript" }));
-  const worker = new Worker(script);
+  return new Worker(script);
+}
+
+/** Send the worker the records. They also stay in the document, so that a saved copy of the page is complete. */
+function sendRecords(worker: Worker, island: Island): void {
   const records = island.records.map((_, number) => readText(`#record-${number}`) ?? "");
   const statements = island.records.map((_, number) => readText(`#statement-${number}`));
   worker.postMessage({ do: "open", island, records, statements } satisfies WorkerRequest);
-  return worker;
 }
 
 function renderPage(): void {
@@ -32,14 +34,12 @@ function renderPage(): void {
   }
   const island: Island = JSON.parse(description);
   document.title = island.title;
-  render(
-    island.site ? (
-      <ArchiveIndex site={island.site} title={island.title} producer={island.producer} />
-    ) : (
-      <App island={island} worker={startWorker(island)} />
-    ),
-    root,
-  );
+  if (island.site) {
+    render(<ArchiveIndex site={island.site} title={island.title} producer={island.producer} />, root);
+    return;
+  }
+  const worker = startWorker();
+  render(<App island={island} worker={worker} openRecords={() => sendRecords(worker, island)} />, root);
 }
 
 if (typeof document === "undefined") {

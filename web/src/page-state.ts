@@ -1,6 +1,6 @@
 /** The state of the page: the data from its worker, and the reader's choices. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AttributedFile, Island, Overview, PageRow, Range, WorkerReply, WorkerRequest } from "./protocol";
 import { type Filter, NO_FILTER } from "./row-filter";
 import type { Input } from "./tool-calls";
@@ -46,7 +46,8 @@ export function placesOf(row: PageRow): string[] {
   return row.result ? [row.place, row.result.place] : [row.place];
 }
 
-export function usePageState(island: Island, worker: Worker): PageState {
+/** Return the state of the page. `openRecords` sends the worker the records, once its answers have a listener. */
+export function usePageState(island: Island, worker: Worker, openRecords: () => void): PageState {
   const [rows, setRows] = useState<PageRow[]>([]);
   const [done, setDone] = useState(false);
   const [overview, setOverview] = useState<Overview | null>(null);
@@ -63,7 +64,7 @@ export function usePageState(island: Island, worker: Worker): PageState {
   const filterNumber = useRef(0);
 
   const send = (request: WorkerRequest) => worker.postMessage(request);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const received: PageRow[] = [];
     worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       if (data.is === "verdicts") setVerdicts(data.verdicts);
@@ -80,6 +81,8 @@ export function usePageState(island: Island, worker: Worker): PageState {
       else setFailed(data.message);
     };
     worker.onerror = (event) => setFailed(event.message || "The browser could not start the worker of this page");
+    // A worker's answer is lost if nobody listens yet, so the request comes last.
+    openRecords();
   }, []);
   useEffect(() => {
     if (!done) return;

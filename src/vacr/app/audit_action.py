@@ -87,7 +87,7 @@ _NO_KEYS_TEXT = (
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit."""
+    """The result of an audit: verdicts about records, and the authors of new lines."""
 
     records: list[dict[str, Any]]
     """The verdicts, as in `vacr verify --format json`."""
@@ -102,7 +102,10 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Return the result in a word."""
+        """Return the worst result: `unverified`, `unknown` or `known`.
+
+        `unknown` means that all records are verified, but a line or file has no known author.
+        """
         if self.failed:
             return AUDIT_UNVERIFIED
         is_known = not self.lines["total"]["unknown"] and not self.lines["no-text"]
@@ -114,7 +117,10 @@ class Audit:
         return [verdict for verdict in self.records if not verdict["verified"]]
 
     def fails(self, policy: str) -> bool:
-        """Return whether the job fails under a policy."""
+        """Return whether the job fails under the policy of the input `fail-on`.
+
+        `unverified` fails for that verdict, `unknown` for both bad verdicts, `never` for none.
+        """
         if policy == AUDIT_NEVER_FAILS:
             return False
         return self.verdict == AUDIT_UNVERIFIED or policy == self.verdict == AUDIT_UNKNOWN
@@ -140,7 +146,7 @@ def audit_pull_request(workflow: GitHubWorkflow) -> int:
     policy = read_choice_input("fail-on", AUDIT_FAIL_POLICIES)
     if not paths:
         raise UsageError(
-            "the input records is empty",
+            "the input `records` is empty",
             hint="Set it to the folder or the files of the records.",
         )
     repository = Repository(".")
@@ -173,10 +179,12 @@ def audit_pull_request(workflow: GitHubWorkflow) -> int:
 
 
 def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
-    """Return the base and the audited revisions: all since the base, or only the last commit.
+    """Return the base commit and the audited range `base..head`, from the inputs.
+
+    Without a base, return `None` and the head commit alone.
 
     Raises:
-        UnreadableInput: there are no such commits.
+        UnreadableInput: a commit does not exist in the repository.
     """
     head, base = repository.resolve_commit(read_input("head") or "HEAD"), read_input("base")
     # For a new branch, GitHub names a commit of zeros as the one before.
@@ -196,10 +204,10 @@ def _find_commit_range(repository: Repository) -> tuple[str | None, str]:
 
 
 def _check_output_paths(repository: Repository, *outputs: str) -> None:
-    """Check that no output replaces a file of the repository, which may be a link or a forged page.
+    """Check that no output is a file of the repository: it may be a link, or a forged page.
 
     Raises:
-        UsageError: the repository has such a file.
+        UsageError: an output is a file of the repository.
     """
     head = repository.resolve_commit("HEAD")
     for path in filter(None, outputs):
@@ -211,10 +219,10 @@ def _check_output_paths(repository: Repository, *outputs: str) -> None:
 
 
 def _check_record_links(repository: Repository, paths: list[str]) -> None:
-    """Check that no link leads out of the repository, because pages would show its target.
+    """Check that no path of records is a link out of the repository: pages would show its target.
 
     Raises:
-        UsageError: a link does.
+        UsageError: a path leads out of the repository.
     """
     head = repository.resolve_commit("HEAD")
     for path in paths:
@@ -229,18 +237,22 @@ def _check_record_links(repository: Repository, paths: list[str]) -> None:
 
 
 def _read_verification_options(keys: InputKeys) -> VerificationOptions:
-    """Return the requirements on statements from the inputs."""
+    """Return the requirements on statements, from the inputs.
+
+    Raises:
+        UsageError: only one of `require-evidence` and `verifier-key` is set.
+    """
     tier = read_choice_input("require-evidence", _EVIDENCE_TIERS)
     verifiers = keys.files("verifier-key")
     has_verifier_key = bool(read_input("verifier-key"))
     if tier and not has_verifier_key:
         raise UsageError(
-            "input require-evidence needs verifier-key",
+            "the input `require-evidence` needs `verifier-key`",
             hint="Set verifier-key to the public key of an evidence verifier that you trust.",
         )
     if has_verifier_key and not tier:
         raise UsageError(
-            "input verifier-key needs require-evidence",
+            "the input `verifier-key` needs `require-evidence`",
             hint=f"Set require-evidence to {' or '.join(filter(None, _EVIDENCE_TIERS))}.",
         )
     return VerificationOptions(
@@ -264,9 +276,10 @@ def audit_commits(
     *,
     trusting: bool,
 ) -> Audit:
-    """Verify the records at some paths, and find the authors of the lines of commits with them.
+    """Verify the records at some paths, and find the authors of the lines that commits added.
 
-    If `trusting`, there are trusted keys, and only records that they signed count.
+    `revision` is a commit, or a range such as `a..b`. If `trusting`, there are trusted keys, and
+    only records that they signed count as evidence.
 
     Raises:
         VacrError: trust material cannot be read, or the commits do not exist.
@@ -297,9 +310,9 @@ def audit_commits(
 
 
 def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list[str]:
-    """Return the records, statements and sealed sources, whose lines have no author.
+    """Return the paths of records, statements and sealed sources: their lines need no author.
 
-    Other signed files may have authors.
+    Other signed files, such as source code, are not among them.
     """
     names = [
         path
@@ -320,7 +333,7 @@ def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list
 def _read_believed_records(
     names: Sequence[str],
 ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-    """Return the records by their files, and the errors of unreadable files."""
+    """Return the records in each file by its name, and a message for each unreadable file."""
     records, left_out = {}, []
     for name in names:
         try:
@@ -331,7 +344,10 @@ def _read_believed_records(
 
 
 def _read_signed_file(name: str) -> list[dict[str, Any]]:
-    """Read the records or sessions in a file, without its neighbours, which are not signed."""
+    """Return the records in a file, or the records of its sessions.
+
+    A session is read from a copy in an empty folder: files next to it are not signed.
+    """
     if name.endswith(RECORD_SUFFIXES):
         return [item.record for item in read_input_records(name)]
     with TemporaryDirectory(prefix="vacr-") as folder:
@@ -361,7 +377,11 @@ def _print_audit(audit: Audit) -> None:
 
 
 def _write_pages(paths: list[str], options: VerificationOptions, folder: str) -> str:
-    """Write pages of the records if the input asks for them; several paths get a folder each."""
+    """Write pages of the records into a folder, and return the folder.
+
+    Several paths get a subfolder each. Without a folder or records, return an empty text. Errors
+    are only printed.
+    """
     existing = [path for path in paths if Path(path).exists()]
     if not folder or not existing:
         return ""
@@ -387,7 +407,10 @@ def _write_pages(paths: list[str], options: VerificationOptions, folder: str) ->
 
 
 def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None:
-    """Annotate records that are not verified, and lines with their contributors."""
+    """Annotate unverified records, skipped paths, and lines with their authors.
+
+    The policy of the input `fail-on` decides which annotations are errors.
+    """
     for verdict in audit.failed:
         name = os.path.normpath(verdict["file"] or verdict["statement"])  # as GitHub names it
         level = "warning" if policy == AUDIT_NEVER_FAILS else "error"
@@ -413,7 +436,7 @@ def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None
 
 
 def _describe_line_range(line_range: dict[str, Any]) -> str:
-    """Describe the author, the conversation and the prompt of some lines."""
+    """Return author, conversation, evidence and prompt of a range of lines, as one text."""
     contributor = line_range["contributor"]
     by = f" by {contributor['model-id']}" if "model-id" in contributor else ""
     prompt = f": {line_range['prompt']}" if "prompt" in line_range else ""
@@ -425,7 +448,7 @@ def _describe_line_range(line_range: dict[str, Any]) -> str:
 
 
 def format_audit_summary(audit: Audit) -> str:
-    """Return the summary of an audit."""
+    """Return the summary of an audit in Markdown: verdict, lines by author, and records."""
     verdict = (
         _VERDICT_TEXTS[audit.verdict]
         if audit.trusting or audit.verdict != AUDIT_UNVERIFIED
@@ -438,7 +461,7 @@ def format_audit_summary(audit: Audit) -> str:
 
 
 def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines by contributor, by file, by model and by conversation."""
+    """Yield Markdown about new lines: a total, and tables by author, file and conversation."""
     total = lines["total"]
     span = (
         f"{lines['since'][:_SHORT_COMMIT_LENGTH]}..{lines['commit'][:_SHORT_COMMIT_LENGTH]}"
@@ -469,7 +492,7 @@ def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
 
 
 def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """Count lines by conversation, author and prompt."""
+    """Return rows with conversation, author, number of lines and prompt, the most lines first."""
     counts: Counter[tuple[str, str, str]] = Counter()
     for line_range in (
         line_range for file in files for line_range in file["ranges"] if "session-id" in line_range
@@ -486,7 +509,7 @@ def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]
 
 
 def _format_records(audit: Audit) -> Iterator[str]:
-    """Yield the records, unverified ones first."""
+    """Yield Markdown about the records: a total and a table, unverified records first."""
     if not audit.records:
         yield from ("No records.", "")
         return
@@ -507,6 +530,7 @@ def _format_records(audit: Audit) -> Iterator[str]:
 
 
 def _format_share(count: int, total: int) -> str:
+    """Return a share in percent, such as `40 %`; empty if the total is 0."""
     return f"{100 * count / total:.0f} %" if total else ""
 
 

@@ -59,21 +59,25 @@ _MAX_CELL_LENGTH = 160
 
 
 def read_input(name: str) -> str:
-    """Return an input of the action, or an empty text."""
+    """Return an input of the action without blanks at its ends; empty if it is not set."""
     return os.environ.get(_name_input_variable(name), "").strip()
 
 
 def pop_secret_input(name: str) -> str:
-    """Return a secret input without its line end, and remove it from the environment."""
+    """Return a secret input without line ends, and remove it from the environment.
+
+    Return an empty text if it is not set.
+    """
     return os.environ.pop(_name_input_variable(name), "").strip("\r\n")
 
 
 def _name_input_variable(name: str) -> str:
+    """Return the environment variable of an input: `fail-on` becomes `INPUT_FAIL_ON`."""
     return f"INPUT_{name.upper().replace('-', '_')}"
 
 
 def read_input_lines(name: str) -> list[str]:
-    """Return the lines of an input."""
+    """Return the lines of an input, without blank ones."""
     return [line.strip() for line in read_input(name).splitlines() if line.strip()]
 
 
@@ -91,7 +95,7 @@ def read_choice_input(name: str, choices: tuple[str, ...]) -> str:
     value = read_input(name) or choices[0]
     if value not in choices:
         raise UsageError(
-            f"invalid value of the input {name}: {value}",
+            f"the input `{name}` has an invalid value, {value}",
             hint=f"Choose one of: {', '.join(filter(None, choices))}.",
         )
     return value
@@ -108,7 +112,7 @@ def read_flag_input(name: str) -> bool:
 
 @dataclass
 class InputKeys:
-    """The keys and certificates from inputs, given as files or as text in PEM."""
+    """The keys and certificates in inputs: paths of files, or text in PEM."""
 
     folder: Path
     """A temporary folder for copies."""
@@ -118,10 +122,10 @@ class InputKeys:
     """Messages about keys that are ignored, or read from the base."""
 
     def files(self, name: str) -> tuple[str, ...]:
-        """Return the files with the keys of an input.
+        """Return the paths of files with the keys of an input; empty if it is not set.
 
         Raises:
-            Unreachable: all of them are ignored, which would drop the requirement of the input.
+            Unreachable: all keys are ignored, so the requirement of the input would be dropped.
         """
         text = read_input(name)
         if _PEM_START in text:
@@ -132,14 +136,15 @@ class InputKeys:
         # receipt would be required.
         if text and not files and name != TRUST_INPUT:
             raise Unreachable(
-                f"no key of the input {name} is in the base commit", hint="; ".join(self.remarks)
+                f"no key of the input `{name}` is in the base commit", hint="; ".join(self.remarks)
             )
         return files
 
     def _find_trusted_file(self, name: str, path: str) -> str | None:
-        """Return a file with the key at a path, as it was before the pull request.
+        """Return a file with the key at a path, as it is in the base of the pull request.
 
-        Return `None` if the key may come from the pull request itself.
+        A path outside the repository is returned unchanged. Return `None`, and add a remark, if the
+        key may come from the pull request itself. `name` is the input, for the name of the copy.
         """
         if self.repository is None:
             return path
@@ -170,12 +175,14 @@ class InputKeys:
         return None
 
     def _write_copy(self, name: str, data: bytes) -> str:
+        """Write data to a new file in the temporary folder, and return its path."""
         copy = self.folder / f"{len(list(self.folder.iterdir()))}-{name}"
         copy.write_bytes(data)
         return str(copy)
 
 
 def _has_content(path: str, data: bytes) -> bool:
+    """Return whether a file contains exactly this data; False if it cannot be read."""
     try:
         return Path(path).read_bytes() == data
     except OSError:
@@ -192,7 +199,7 @@ class GitHubWorkflow:
 
     @contextmanager
     def stop_commands(self) -> Iterator[None]:
-        """Make GitHub ignore commands in the log."""
+        """Make GitHub ignore commands in the log while the block runs."""
         self._print_command(f"::stop-commands::{self._word}")
         try:
             yield
@@ -204,7 +211,11 @@ class GitHubWorkflow:
     def annotate(
         self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None
     ) -> None:
-        """Annotate lines of a file, or the run; GitHub shows only some, so drop the rest."""
+        """Annotate lines of a file, the file, or without a file the run.
+
+        `level` is `notice`, `warning` or `error`. After ten annotations of a level, do nothing:
+        GitHub would not show them.
+        """
         self._counts[level] += 1
         if self._counts[level] > MAX_ANNOTATIONS:
             return
@@ -225,10 +236,11 @@ class GitHubWorkflow:
         _append_to_github_file("GITHUB_OUTPUT", f"{name}<<{self._word}\n{text}\n{self._word}\n")
 
     def summarise(self, markdown: str) -> None:
-        """Add to the summary of the job."""
+        """Append Markdown to the summary of the job."""
         _append_to_github_file("GITHUB_STEP_SUMMARY", markdown + "\n")
 
     def _print_command(self, text: str) -> None:
+        """Print a command to GitHub into the log of the job."""
         print(text, flush=True)  # noqa: T201 - GitHub reads commands from the log
 
 
@@ -246,6 +258,7 @@ def run_action(work: Callable[[GitHubWorkflow], int]) -> int:
 
 
 def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
+    """Call a function with a workflow, and return its exit code, or that of its error."""
     workflow = GitHubWorkflow()
     with workflow.stop_commands():
         try:
@@ -267,7 +280,7 @@ def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
 
 
 def _append_to_github_file(variable: str, text: str) -> None:
-    """Append to a file that GitHub reads; outside of GitHub, do nothing."""
+    """Append to the file that an environment variable names; do nothing outside of GitHub."""
     name = os.environ.get(variable)
     if name:
         with Path(name).open("a", encoding="utf-8", newline="\n") as file:
@@ -275,16 +288,18 @@ def _append_to_github_file(variable: str, text: str) -> None:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace surrogates, which stand for invalid bytes in file names."""
+    """Return a text with `?` for each surrogate; they stand for invalid bytes in file names."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _escape_command_data(text: str) -> str:
+    """Return the message of a command: `%` becomes `%25`, a line end `%0A`."""
     lines = "\n".join(escape_unprintable(line) for line in _replace_surrogates(text).split("\n"))
     return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_command_property(text: str) -> str:
+    """Return a property of a command, such as a file name, with `:` and `,` escaped, too."""
     escaped = (
         _replace_surrogates(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     )
@@ -297,7 +312,10 @@ def _escape_command_property(text: str) -> str:
 def format_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
 ) -> Iterator[str]:
-    """Yield a table whose last columns may be numbers; long tables are cut."""
+    """Yield the lines of a table in Markdown; nothing if it has no rows.
+
+    The last `numbers` columns are aligned to the right. Rows after the first 100 are only counted.
+    """
     if not rows:
         return
     yield f"| {' | '.join(head)} |"
@@ -310,7 +328,7 @@ def format_table(
 
 
 def format_cell(text: str) -> str:
-    """Return untrusted text for a cell of a table."""
+    """Return untrusted text for a cell of a table: escaped, and cut to 160 characters."""
     # Cut the visible text, because an invisible character becomes up to ten visible ones, and
     # GitHub drops a summary that is too large.
     visible = make_visible(text)

@@ -64,14 +64,14 @@ def seal_sessions(workflow: GitHubWorkflow) -> int:
     passphrase, token = pop_secret_input("passphrase"), pop_secret_input("token").strip()
     if not sessions:
         raise UsageError(
-            "the input sessions is empty", hint="Set it to files or folders of sessions."
+            "the input `sessions` is empty", hint="Set it to files or folders of sessions."
         )
     if not key:
         hint = (
             "Set it to a private key in PEM, from a secret. Pull requests from forks get no "
             "secrets."
         )
-        raise UsageError("the input key is empty", hint=hint)
+        raise UsageError("the input `key` is empty", hint=hint)
     output = read_input("output") or "sealed"
     outbox = read_input("outbox") or f"{output}/outbox"
     environment = os.environ | {OUTBOX_VARIABLE: str(Path(outbox).absolute())}
@@ -99,6 +99,7 @@ def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _write_secret(folder: str, name: str, text: str) -> str:
+    """Write a secret to a new file that only this user can read, and return its path."""
     path = Path(folder) / name
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -107,26 +108,30 @@ def _write_secret(folder: str, name: str, text: str) -> str:
 
 
 def _list_service_options(keys: InputKeys) -> list[str]:
-    """Return the options about the service and its keys."""
+    """Return `--log-key`, `--service` and `--patience` from the inputs that are set."""
     options = [word for name in keys.files("log-key") for word in ("--log-key", name)]
     return options + _list_given_options("service", "patience")
 
 
 def _list_seal_options() -> list[str]:
-    """Return the options for sealing alone."""
+    """Return `--base`, `--issuer`, `--timestamp` and `--seal-source` from the inputs."""
     options = ["--base", f".@{read_input('base')}"] if read_input("base") else []
     options += _list_given_options("issuer", "timestamp")
     return options + (["--seal-source"] if read_flag_input("seal-source") else [])
 
 
 def _list_given_options(*names: str) -> list[str]:
+    """Return the inputs that are set as options: `issuer` becomes `--issuer` and its value."""
     return [word for name in names if read_input(name) for word in (f"--{name}", read_input(name))]
 
 
 def _register_pending(
     outbox: Path, service_options: list[str], environment: dict[str, str]
 ) -> list[dict[str, Any]]:
-    """Register the statements that an earlier run left in the outbox, if the job restored it."""
+    """Register the statements that an earlier run left in the outbox, and return the results.
+
+    Return an empty list if there is no service, or if the job did not restore an outbox.
+    """
     if not read_input("service") or not any(outbox.glob("*.json")):
         return []
     arguments = ["register", "--pending", "--format", "json", *service_options]
@@ -135,7 +140,10 @@ def _register_pending(
 
 
 def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Run a verb; return its document, empty if it failed early, and its exit code."""
+    """Run a verb, and return its JSON output with the exit code in the member `exit`.
+
+    If the verb failed before its output, `exit` is the only member.
+    """
     command = [sys.executable, "-I", "-m", "vacr", *arguments]
     exit_code, output = _run_cancellable(command, environment)
     document: dict[str, Any] = json.loads(output) if output.strip() else {}
@@ -170,6 +178,7 @@ def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[i
 
 
 def _restore_signal_handlers(handlers: dict[signal.Signals, Any]) -> None:
+    """Set the handlers of signals to earlier ones."""
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
@@ -183,7 +192,11 @@ def _report_seal(
     output: str,
     outbox: str,
 ) -> int:
-    """Report sealed, pending and failed sessions, and return the exit code."""
+    """Report sealed, pending and failed sessions as annotations, a summary, a file and outputs.
+
+    `result` is the output of `vacr seal`, and `late` are the results for older statements. Return
+    the exit code of the action: 1 if `policy` makes the verdict a failure.
+    """
     sealed, errors = result.get("sealed", []), result.get("errors", [])
     statements = [*sealed, *late]
     pending = [statement for statement in statements if statement["state"] == STATE_PENDING]
@@ -228,7 +241,10 @@ def _report_seal(
 def read_verdict(
     result: dict[str, Any], failed: list[dict[str, Any]], pending: list[dict[str, Any]]
 ) -> str:
-    """Return the result of `vacr seal` as one word."""
+    """Return the verdict about a run of `vacr seal`: `sealed`, `pending` or `failed`.
+
+    `pending` means that statements are signed, but not registered yet.
+    """
     expected_exits = {0, *(statement["exit"] for statement in pending)}
     if failed or result["exit"] not in expected_exits:
         return SEAL_FAILED
@@ -236,7 +252,7 @@ def read_verdict(
 
 
 def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
-    """Return the summary of sealed sessions."""
+    """Return the summary in Markdown: the verdict, and a table of sessions, failures first."""
     rows = [
         [
             format_cell(session["source"]),
@@ -260,6 +276,7 @@ def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
 
 
 def _format_line_counts(lines: dict[str, int]) -> str:
+    """Return the number of lines by author, such as `6 AI, 1 unknown`."""
     return ", ".join(
         f"{count} {CONTRIBUTOR_LABELS.get(kind, kind)}" for kind, count in sorted(lines.items())
     )

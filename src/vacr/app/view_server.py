@@ -46,12 +46,12 @@ _RESPONSE_HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves pages by their names, and the first page also at the root."""
+    """A web server that serves pages by their names, and the first page also at the root."""
 
     daemon_threads = True
 
     def __init__(self, pages: Mapping[str, Path], host: str, port: int) -> None:
-        """Start listening.
+        """Listen at an address; `pages` maps names to files.
 
         Raises:
             UnreadableInput: this machine lacks the address, or the port is in use.
@@ -73,12 +73,12 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Return the address for a browser."""
+        """Return the URL of the first page, with the token if there is one."""
         host = f"[{self.named}]" if ":" in self.named else self.named
         return f"http://{host}:{self.server_port}/{f'{self.token}/' if self.token else ''}"
 
     def is_named_by(self, host: str | None) -> bool:
-        """Return whether the Host of a request is a name of this server."""
+        """Return whether the `Host` of a request is a name and port of this server."""
         if self.token and self.is_everywhere:
             return True  # Other machines may use any name; the token keeps strangers out.
         try:
@@ -89,7 +89,10 @@ class PageServer(ThreadingHTTPServer):
         return parsed.hostname in {*_LOCAL_HOSTS, self.named} and port == self.server_port
 
     def page(self, target: str) -> Path | None:
-        """Return the page of a request; `None` if it does not exist or the token is wrong."""
+        """Return the file for the path of a request; `None` if there is none.
+
+        If the server has a token, the path must begin with it.
+        """
         try:
             path = unquote(urlsplit(target).path).removeprefix("/")
         except ValueError:
@@ -102,20 +105,23 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _PageHandler(BaseHTTPRequestHandler):
+    """Answers the requests of browsers."""
+
     server: PageServer
     server_version, sys_version = "vacr", ""
     timeout = 30
     """Seconds after which a silent client is disconnected."""
 
     def do_GET(self) -> None:
-        """Answer with a page."""
+        """Answer with a page, or with 403 or 404."""
         self._answer(with_body=True)
 
     def do_HEAD(self) -> None:
-        """Answer with the headers of a page."""
+        """Answer as to GET, without a body."""
         self._answer(with_body=False)
 
     def _answer(self, *, with_body: bool) -> None:
+        """Send a page; 403 if the request comes from another site, 404 if the page is unknown."""
         scheme, separator, host = self.headers.get("Origin", "http://").partition("://")
         foreign = "Origin" in self.headers and (
             scheme + separator != "http://" or not self.server.is_named_by(host)
@@ -141,16 +147,18 @@ class _PageHandler(BaseHTTPRequestHandler):
 
 
 class StartReport(Protocol):
-    """Reports the address, the names of the pages, and whether other machines can read them."""
+    """A function that reports the address of the server, and its pages."""
 
     def __call__(self, address: str, names: list[str], *, is_exposed: bool) -> None:
-        """Report the start."""
+        """Report the start; `is_exposed` if other machines can read the pages."""
 
 
 def serve_pages(
     pages: Mapping[str, Path], host: str, port: int, report_start: StartReport, *, opens: bool
 ) -> None:
-    """Serve pages by their names until the process is interrupted.
+    """Serve pages by their names until Ctrl-C or a termination signal ends the process.
+
+    `report_start` is called with the address; if `opens`, a browser opens it.
 
     Raises:
         UnreadableInput: this machine lacks the address, or the port is in use.
@@ -165,10 +173,12 @@ def serve_pages(
 
 
 def _exit_on_signal(*_: object) -> NoReturn:
+    """End the process with exit code 0, after its cleanup."""
     raise SystemExit(0)
 
 
 def _is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host; False for names but `localhost`."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

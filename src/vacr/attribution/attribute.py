@@ -53,7 +53,10 @@ FORMATTER_DOUBT = "formatter"
 
 @dataclass(frozen=True, slots=True)
 class ConversationLinks:
-    """Links from the user: the URL of the conversation, and pairs of type and URL."""
+    """Links that the user adds: the URL of the conversation, and related resources.
+
+    A related resource is a pair of a type and a URL, such as `("issue", "https://…/7")`.
+    """
 
     url: str | None = None
     related: tuple[tuple[str, str], ...] = ()
@@ -64,9 +67,13 @@ def attribute_records(
     base: BaseFiles | None = None,
     links: ConversationLinks | None = None,
 ) -> list[dict[str, Any]]:
-    """Return each record with its attribution; the input records stay unchanged.
+    """Return a copy of each record with `file-attribution` and its evidence in `vacr`.
 
-    Changes of several records to the same files are merged in the order of time.
+    Changes of several records to the same files are merged in the order of time. `links` are added
+    to each conversation.
+
+    Raises:
+        PluginError: the plugin of an agent failed; `record` of the error is the record.
     """
     replay, roots = replay_records(records, base)
     links = links or ConversationLinks()
@@ -84,6 +91,9 @@ def replay_records(
 
     Return the replay and, for each record, the folder on its machine that its paths are relative
     to (see `find_session_root`).
+
+    Raises:
+        PluginError: the plugin of an agent failed; `record` of the error is the record.
     """
     walked, roots = [], []
     for record in records:
@@ -101,7 +111,7 @@ def replay_records(
 
 @contextmanager
 def _name_failed_record(record: dict[str, Any]) -> Iterator[None]:
-    """Add the record to the error of a plugin."""
+    """Set `record` of a `PluginError` that the block raises, and raise the error again."""
     try:
         yield
     except PluginError as error:
@@ -117,8 +127,9 @@ def find_session_root(
 ) -> str:
     """Return the folder on the session's machine that corresponds to the root of the base.
 
-    Without a base, return the session's own folder. With a base, also store the file actions of
-    each call in its `events`, because the names of the files decide; the replay uses them again.
+    Without a base, return the session's own folder. With a base, the files that the calls name
+    decide (see `find_base_root`). So also store the file actions of each call of `walked` in its
+    `events`; the replay uses them again.
     """
     agent = find_record_agent(record)
     folder = agent.project_folder(record)
@@ -137,8 +148,9 @@ def find_session_root(
 def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
     """Return the folder on the session's machine that corresponds to the root of the base.
 
-    Files of other projects may have the same names. So a folder that is unrelated to the session's
-    working folder needs more matching files than the session names in its working folder.
+    It is the folder below which most of the absolute paths in `named` are files of the base, or
+    else `working_dir`. Files of other projects may have the same names. So a folder that is
+    unrelated to the working folder needs more matches than the session names files in there.
     """
     home = make_absolute_path(working_dir, "") if working_dir else ""
     votes: Counter[str] = Counter()
@@ -158,6 +170,7 @@ def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> s
 
 
 def _is_under(path: str, folder: str) -> bool:
+    """Return whether a path lies below a folder; the folder itself does not."""
     return path.startswith(folder.rstrip("/") + "/")
 
 
@@ -173,9 +186,13 @@ def _add_attribution(
     base: BaseFiles | None,
     links: ConversationLinks,
 ) -> dict[str, Any]:
-    related = [{"type": kind, "url": url} for kind, url in links.related] + _list_pull_requests(
-        record
-    )
+    """Return a copy of the record at index `number` with its attribution.
+
+    The copy also names the inputs of the attribution (base, links and other records) and, in
+    `vcs`, the newest commit that the session shows.
+    """
+    user_links = [{"type": kind, "url": url} for kind, url in links.related]
+    related = user_links + _list_pull_requests(record)
     conversation: dict[str, Any] = {"url": links.url} if links.url else {}
     if related:
         conversation["related"] = related
@@ -189,8 +206,8 @@ def _add_attribution(
         inputs["base"] = {"type": "git", "revision": base.revision}
     if links.url:
         inputs["url"] = links.url
-    if links.related:
-        inputs["related"] = [{"type": kind, "url": url} for kind, url in links.related]
+    if user_links:
+        inputs["related"] = user_links
     if len(records) > 1:
         inputs["records"] = sorted(
             str(other.get("id", "")) for other in records if other is not record
@@ -205,7 +222,10 @@ def _add_attribution(
 
 
 def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
-    """Count the calls of a record that name a file and use an unknown tool, by tool name."""
+    """Return how many calls of unknown tools name a file, by tool name.
+
+    `number` is the index of the record in the replay.
+    """
     agent = replay.agents[number]
     names = Counter(
         step.name
@@ -216,7 +236,7 @@ def count_unknown_tools(replay: Replay, number: int) -> dict[str, int]:
 
 
 def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the pull requests that the agent tied to the session."""
+    """Return the pull requests that entries of the session link to, each once."""
     agent = find_record_agent(record)
     entries = record["session"].get("entries", ())
     urls = dict.fromkeys(agent.pull_request_url(entry) for entry in entries)
@@ -226,7 +246,12 @@ def _list_pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:
 def build_file_attribution(
     replay: Replay, number: int, root: str, conversation: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the member `file-attribution` of one replayed record, and the evidence for it."""
+    """Return the member `file-attribution` of one replayed record, and the evidence for it.
+
+    `number` is the index of the record in the replay. Paths are relative to `root`; a file outside
+    of `root` is only listed in the evidence, under `outside`. `conversation` has the members that
+    all conversations share.
+    """
     files, proofs, outside = [], {}, []
     content_only = _group_content_only_changes(replay, number)
     for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
@@ -261,24 +286,22 @@ def build_file_attribution(
 def _build_ranges(
     tracked: TrackedFile, makers: Sequence[LineMaker], number: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the line ranges of a file that record `number` wrote, and the evidence for each.
+
+    Lines whose numbers are uncertain are left out.
+    """
     ranges, proofs = [], []
     for run in list_line_runs(tracked.file):
         maker = makers[-run.maker - 1]
         if not _has_certain_place(tracked, run) or maker.record != number:
             continue
         place = {"start-line": run.first, "end-line": run.last}
-        who = (
-            build_contributor(maker)
-            if not run.mixed_with
-            else {"type": "mixed", "model-id": makers[-run.mixed_with - 1].model}
-        )
-        ranges.append(
-            place
-            | {
-                "content-hash": hashlib.sha256(encode_file_text(run.text)).hexdigest(),
-                "contributor": who,
-            }
-        )
+        if run.mixed_with:
+            contributor = {"type": "mixed", "model-id": makers[-run.mixed_with - 1].model}
+        else:
+            contributor = build_contributor(maker)
+        digest = hashlib.sha256(encode_file_text(run.text)).hexdigest()
+        ranges.append(place | {"content-hash": digest, "contributor": contributor})
         proofs.append(place | {"evidence": maker.evidence, "entries": maker.entries})
     return ranges, proofs
 
@@ -289,7 +312,11 @@ def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
 
 
 def build_contributor(maker: LineMaker) -> dict[str, Any]:
-    """Return the contributor of lines; a contributor in the entry itself takes precedence."""
+    """Return the contributor of a maker's lines, such as `{"type": "ai", "model-id": "gpt-5"}`.
+
+    A valid contributor in the entry itself takes precedence. The user has the type `human`; a
+    shell command and an unknown maker have the type `unknown`.
+    """
     named = maker.contributor
     if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
         model = named.get("model-id")
@@ -298,13 +325,16 @@ def build_contributor(maker: LineMaker) -> dict[str, Any]:
         return {"type": "ai", "model-id": maker.model}
     if maker.kind == "user":
         return {"type": "human"}
-    return {"type": "mixed" if maker.kind == "mixed" else "unknown"}
+    return {"type": "unknown"}
 
 
 def _list_lost_calls(
     tracked: TrackedFile, makers: Sequence[LineMaker], number: int
 ) -> list[dict[str, Any]]:
-    """Return the calls whose lines no longer have a certain place, or may be gone."""
+    """Return the agent's calls of record `number` whose lines have no certain place any more.
+
+    Each is a dictionary with `call-id` and `entries`.
+    """
     numbers = dict.fromkeys(
         run.maker for run in list_line_runs(tracked.file) if not _has_certain_place(tracked, run)
     )
@@ -319,7 +349,10 @@ def _list_lost_calls(
 def _build_conversation(
     ranges: list[dict[str, Any]], conversation: dict[str, Any]
 ) -> dict[str, Any]:
-    """Build a conversation that names the most frequent contributor once, for all its ranges."""
+    """Return a conversation with these ranges and their most frequent contributor.
+
+    Ranges of that contributor lose their own member `contributor`, in place.
+    """
     contributors = [tuple(sorted(lines["contributor"].items())) for lines in ranges]
     common = Counter(contributors).most_common(1)[0][0]
     for lines, contributor in zip(ranges, contributors, strict=True):
@@ -329,7 +362,10 @@ def _build_conversation(
 
 
 def _group_content_only_changes(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]]:
-    """Group the changes whose place is unknown by file."""
+    """Return the calls of record `number` whose change has no known place, by file path.
+
+    Each is a dictionary with `call-id` and `entries`.
+    """
     changes: dict[str, list[dict[str, Any]]] = {}
     for change in replay.history:
         if change.evidence == EVIDENCE_CONTENT_ONLY and change.record == number:
@@ -342,6 +378,10 @@ def _group_content_only_changes(replay: Replay, number: int) -> dict[str, list[d
 def _build_file_proof(
     tracked: TrackedFile, ranges: list[dict[str, Any]], content: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    """Return the evidence for one file; `content` are the calls whose lines have no known place.
+
+    It has the SHA-256 of the file only if every byte is known.
+    """
     text = _get_exact_text(tracked)
     proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
     if tracked.dirty and tracked.swept:
@@ -376,10 +416,11 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
 def list_changed_files(
     replay: Replay, roots: Sequence[str]
 ) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
-    """Yield each file that the sessions changed: its path, its bytes if known, and evidence.
+    """Yield each file that the sessions changed: its path, its bytes, and the evidence.
 
-    With a base, these are all files that differ from the base, including moved files and files that
-    others changed.
+    The bytes are `None` if the file was deleted or not all of it is known. Paths are relative to
+    the `roots` that `replay_records` returned; files outside of them are skipped. With a base, all
+    files that differ from it count, also moved files and files that others changed.
     """
     changed: dict[str, tuple[int, set[str]]] = {}
     for change in replay.history:
@@ -404,14 +445,20 @@ def list_changed_files(
 def _is_changed_without_call(
     replay: Replay, path: str, data: bytes | None, makers: Sequence[LineMaker]
 ) -> bool:
-    """Return whether a file that no call names has changed: it was moved, or others changed it."""
+    """Return whether a file has changed although no call changed it: moved, or edited by others.
+
+    Without a base, it counts as changed if it has lines of an agent.
+    """
     if replay.base is None:
         return any(maker.kind == "ai" for maker in makers)
     return data is not None and data != replay.base.read_file(path)
 
 
 def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a description of the lines that each applied call wrote, in the order of time."""
+    """Yield the path, line ranges, evidence and model of each applied call, in the order of time.
+
+    Lines are numbered as they were right after the call. A path outside of `roots` is absolute.
+    """
     for change in replay.history:
         yield {
             "call-id": change.call.call_id,

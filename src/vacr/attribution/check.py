@@ -41,7 +41,7 @@ _VERSION_MEMBERS = ("algorithm", "version", "diff", "tools")
 
 
 class JointRecords:
-    """Records that may have been attributed together; recomputed attributions are kept."""
+    """Records that may have been attributed together, with a cache of recomputed attributions."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
         """Take the records in the user's order."""
@@ -53,9 +53,10 @@ class JointRecords:
     def find_with_others(
         self, record: dict[str, Any]
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the equal record among these, and all of them.
+        """Return the record, and the list of all records with it.
 
-        A record that is not among them takes the place of the one with its id, or comes last.
+        If an equal record is in the list, return that one instead. Otherwise the record replaces
+        the record with its id, or comes last.
         """
         for other in self.records:
             if other is record or _is_equal_record(other, record):
@@ -67,7 +68,7 @@ class JointRecords:
         return record, records
 
     def list_ids(self, record: dict[str, Any]) -> set[str]:
-        """Return the ids that a record may have had before it was attributed."""
+        """Return the ids that a record may have had before it was attributed, from a cache."""
         if id(record) not in self._ids:
             self._ids[id(record)] = record, _list_possible_ids(record)
         return self._ids[id(record)][1]
@@ -75,7 +76,10 @@ class JointRecords:
     def recompute(
         self, together: list[dict[str, Any]], base: BaseFiles | None, links: ConversationLinks
     ) -> list[dict[str, Any]]:
-        """Attribute some of the records again, and return them with the new attribution."""
+        """Attribute some of the records again, and return them with the new attribution.
+
+        A second call with the same arguments returns the first result.
+        """
         identities = [id(record) for record in together]
         for records, its_base, its_links, attributed in self._recomputed:
             same_records = [id(record) for record in records] == identities
@@ -88,6 +92,7 @@ class JointRecords:
 
 
 def _is_equal_record(record: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two records have the same canonical JSON."""
     if record.get("id") != other.get("id"):
         return False
     return encode_canonical_json(record) == encode_canonical_json(other)
@@ -98,7 +103,8 @@ def compare_attribution(
 ) -> tuple[str, str]:
     """Recompute the attribution of a record, and compare it with the one in the record.
 
-    Return the outcome, and a sentence about it.
+    Return one of the constants `ATTRIBUTION_…`, and its reason in words for the user. `joint` has
+    the records that may have been attributed with it, `base` the files that the user named.
     """
     record, others = joint.find_with_others(record)
     inputs = _get_attribution_inputs(record)
@@ -112,7 +118,7 @@ def compare_attribution(
     if together is None:
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "cannot recompute the attribution alone; also name the records attributed with it",
+            "cannot recompute the attribution: it was made from several records; name all of them",
         )
     number = next(i for i, other in enumerate(together) if other is record)
     used_base = base if revision is not None else None
@@ -135,7 +141,7 @@ def compare_attribution(
     ):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "another version of vacr made the attribution, and this one computes a different one",
+            "another version of vacr made the attribution; this version computes a different one",
         )
     return ATTRIBUTION_DIFFERS, "the recomputed attribution differs from the one in the record"
 
@@ -146,7 +152,7 @@ def is_jointly_attributed(record: dict[str, Any]) -> bool:
 
 
 def _has_same_attribution(again: dict[str, Any], record: dict[str, Any]) -> bool:
-    """Return whether a record holds exactly the recomputed attribution."""
+    """Return whether two records have the same attribution, evidence and `vcs`."""
     pairs = [(again.get(name), record.get(name)) for name in ("file-attribution", "vcs")]
     pairs.append(
         (get_vacr_metadata(again).get("attribution"), get_vacr_metadata(record).get("attribution"))
@@ -156,7 +162,10 @@ def _has_same_attribution(again: dict[str, Any], record: dict[str, Any]) -> bool
 
 
 def strip_attribution(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record as it was before it was attributed."""
+    """Return a copy of a record without its attribution, and without the evidence and inputs.
+
+    `vcs` stays, although the attribution may have added it.
+    """
     left = {
         name: value
         for name, value in get_vacr_metadata(record).items()
@@ -169,7 +178,11 @@ def strip_attribution(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the possible forms of a record before its attribution, with and without a revision."""
+    """Return the forms that a record may have had before its attribution.
+
+    The attribution may have added `vcs`, or only its revision. So these are the record with `vcs`,
+    without `vcs` and, if it has one, with a `vcs` that lacks the revision.
+    """
     earlier = strip_attribution(record)
     vcs = earlier.get("vcs")
     plain = {name: value for name, value in earlier.items() if name != "vcs"}
@@ -185,9 +198,9 @@ def list_unattributed_variants(record: dict[str, Any]) -> list[dict[str, Any]]:
 def _find_joint_records(
     record: dict[str, Any], records: list[dict[str, Any]], joint: JointRecords
 ) -> list[dict[str, Any]] | None:
-    """Return the records that were attributed together with one, and itself, in their order.
+    """Return the record and the records that were attributed with it, in the order of `records`.
 
-    Return `None` if some of them are missing.
+    Return only the record if it was attributed alone, and `None` if others are missing.
     """
     names = _get_attribution_inputs(record).get("records")
     if not names or not isinstance(names, list):
@@ -215,6 +228,7 @@ def _list_possible_ids(record: dict[str, Any]) -> set[str]:
 
 
 def _get_conversation_links(record: dict[str, Any]) -> ConversationLinks:
+    """Return the user's links that the attribution of a record was made with."""
     inputs = _get_attribution_inputs(record)
     related = inputs.get("related")
     resources = related if isinstance(related, list) else []
@@ -228,5 +242,6 @@ def _get_conversation_links(record: dict[str, Any]) -> ConversationLinks:
 
 
 def _get_attribution_inputs(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the base, links and other records that an attribution names; empty without any."""
     inputs = get_vacr_metadata(record).get("inputs")
     return inputs if isinstance(inputs, dict) else {}

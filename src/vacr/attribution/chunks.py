@@ -57,16 +57,16 @@ class PagedText:
         return self._whole
 
     def replace(self, start: int, stop: int, new: str) -> tuple[int, str, str]:
-        """Replace the text between two offsets.
+        """Replace the text from offset `start` up to `stop`.
 
-        Return the number of lines before the changed ones, and the changed lines as one text,
-        before and after.
+        Return how many lines come before the changed lines, the old text of the changed lines, and
+        their new text.
         """
         if not self._pages:
             self._pages = _split_pages(self.text)
             self._ends = [page.count("\n") for page in self._pages]
-        first, at = self._page_at(start, 0, 0)
-        last, _ = self._page_at(stop, first, at)
+        first, at = self._find_page(start, 0, 0)
+        last, _ = self._find_page(stop, first, at)
         near = self._pages[first] if first == last else "".join(self._pages[first : last + 1])
         start, stop = start - at, stop - at
         opening = near.rfind("\n", 0, start) + 1
@@ -79,8 +79,11 @@ class PagedText:
         self._whole = None
         return before, old, new
 
-    def _page_at(self, offset: int, number: int, at: int) -> tuple[int, int]:
-        """Return the page that holds an offset, and where it starts, searching from a page."""
+    def _find_page(self, offset: int, number: int, at: int) -> tuple[int, int]:
+        """Return the number of the page with an offset, and the offset where that page starts.
+
+        The search begins at page `number`, which starts at offset `at`.
+        """
         last = len(self._pages) - 1
         while number < last and at + len(self._pages[number]) <= offset:
             at += len(self._pages[number])
@@ -89,7 +92,7 @@ class PagedText:
 
 
 def _split_pages(text: str) -> list[str]:
-    """Split a text at line ends; a line longer than a page stays whole."""
+    """Split a text into pages of whole lines; a line longer than a page stays whole."""
     pages, at = [], 0
     while len(text) - at > 2 * _PAGE_SIZE:
         stop = text.find("\n", at + _PAGE_SIZE) + 1 or len(text)
@@ -100,6 +103,7 @@ def _split_pages(text: str) -> list[str]:
 
 
 LineRanges = list[tuple[int, int]]
+"""Ranges of lines: the numbers of the first and the last line of each."""
 
 # The distance between two original lines. Each line put between them halves it at most, so 128
 # lines fit even in the worst order.
@@ -136,12 +140,16 @@ class Chunk:
 
     @property
     def _paged(self) -> PagedText:
+        """The lines as a text in pages, built when first needed after a change."""
         if self._text is None:
             self._text = PagedText("".join(self.lines))
         return self._text
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
-        """Return whether shown lines from a number on equal these, apart from line ends."""
+        """Return whether shown lines, numbered from `first` on, equal the known lines.
+
+        Line ends are not compared. Shown lines outside of the chunk always agree.
+        """
         for number in range(max(self.first, first), min(self.next, first + len(seen))):
             known, line = self.lines[number - self.first], seen[number - first]
             if known != line and strip_line_end(known) != strip_line_end(line):
@@ -149,7 +157,10 @@ class Chunk:
         return True
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> LineRanges:
-        """Replace the text between two offsets; return the ranges of lines that the maker wrote."""
+        """Replace the text from offset `start` up to `stop`; return the ranges of changed lines.
+
+        The changed lines get the maker.
+        """
         paged = self._paged
         at, before, after = paged.replace(start, stop, new)
         ranges = self.splice(
@@ -159,7 +170,10 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> LineRanges:
-        """Replace lines; return the ranges of the changed lines, now the maker's."""
+        """Replace the lines from index `at` up to `stop`; return the ranges of changed lines.
+
+        Changed lines get the maker. A new line that equals a replaced one keeps its maker.
+        """
         rest = self.lines[stop : stop + _LOOKAHEAD_LINES]
         after = [*new, *rest]
         near = len(rest) == _LOOKAHEAD_LINES
@@ -184,7 +198,10 @@ class Chunk:
         )
 
     def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
-        """Apply a hunk's signed lines at a line number; return the ranges of the added lines."""
+        """Apply a hunk at the line number `first`; return the ranges of the added lines.
+
+        Each line of `signed` begins with `+`, `-` or a space.
+        """
         start = at = first - self.first
         lines, origins = [], []
         for line in signed:
@@ -201,7 +218,11 @@ class Chunk:
     def _replace_lines(
         self, at: int, stop: int, lines: Sequence[str], origins: Sequence[int], maker: int
     ) -> None:
-        """Replace lines; `origins` gives the earlier index of each new line, or NO_ORIGIN."""
+        """Replace the lines from index `at` up to `stop`.
+
+        `origins` has the earlier index of each line, which keeps its maker and its place, or
+        NO_ORIGIN for a new line of `maker`.
+        """
         low = self.places[at - 1] if at else self.place_first - PLACE_SPACING
         high = self.places[stop] if stop < len(self.places) else self.place_next
         makers = [maker if i == NO_ORIGIN else self.makers[i] for i in origins]
@@ -217,7 +238,10 @@ class Chunk:
         self._text = None
 
     def split_confirmed(self, first: int, stop: int) -> "list[Chunk]":
-        """Split the chunk so that only the lines between two numbers are fresh."""
+        """Return the chunk in up to three parts, where only the middle one is fresh.
+
+        The middle part has the lines from number `first` up to `stop`. Empty parts are left out.
+        """
         cuts = [0, first - self.first, stop - self.first, len(self.lines)]
         pieces = []
         for low, high in pairwise(cuts):
@@ -245,7 +269,11 @@ class Chunk:
 
 
 def fill_missing_places(places: list[int], low: int, high: int | None) -> list[int]:
-    """Fill the places that are 0: evenly between their neighbours, or with the usual spacing."""
+    """Replace each place that is 0, and return the same list.
+
+    New places lie evenly between their neighbours; `low` is the place before the first line, and
+    `high` the place after the last. Without `high`, new places at the end have the usual spacing.
+    """
     for at, stop in find_unplaced_runs(places):
         below = places[at - 1] if at else low
         above = places[stop] if stop < len(places) else high
@@ -259,7 +287,10 @@ def fill_missing_places(places: list[int], low: int, high: int | None) -> list[i
 
 
 def find_unplaced_runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each run of lines without a place; callers may fill it at once."""
+    """Yield the start and stop index of each run of places that are 0.
+
+    Callers may fill a run before they ask for the next one.
+    """
     at = 0
     while at < len(places):
         stop = at
@@ -271,7 +302,7 @@ def find_unplaced_runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def group_line_ranges(numbers: Sequence[int]) -> LineRanges:
-    """Group ascending line numbers into ranges."""
+    """Group ascending line numbers into ranges: `[3, 4, 7]` becomes `[(3, 4), (7, 7)]`."""
     ranges: LineRanges = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:
@@ -293,16 +324,17 @@ class PlacedLines:
         return PlacedLines(self.lines.copy(), self.order[:])
 
     def between(self, low: int, high: int | None) -> list[int]:
-        """Return the places between two others; without `high`, all after `low`."""
+        """Return the known places after `low`; with `high`, only those before `high`."""
         stop = len(self.order) if high is None else bisect_left(self.order, high)
         return self.order[bisect_right(self.order, low) : stop]
 
     def settle_places(
         self, places: list[int], lines: Sequence[str], low: int, high: int | None
     ) -> list[int]:
-        """Return places for lines that no agent made: their earlier places, or new ones between.
+        """Replace each 0 in the places of lines that no agent made, and return the same list.
 
-        A place of 0 asks for one.
+        A line that was known before between its neighbours gets its earlier place. Any other line
+        gets a new place there, and is stored. `low` and `high` bound the places.
         """
         for at, stop in find_unplaced_runs(places):
             below = places[at - 1] if at else low
@@ -316,10 +348,11 @@ class PlacedLines:
                 places[at:stop] = [0 if i == NO_ORIGIN else known[i] for i in origins]
             places[at:stop] = fill_missing_places(places[at:stop], below, above)
             for i in range(at, stop):
-                self._keep_line(places, i, lines[i])
+                self._store_line(places, i, lines[i])
         return places
 
-    def _keep_line(self, places: list[int], i: int, line: str) -> None:
+    def _store_line(self, places: list[int], i: int, line: str) -> None:
+        """Store a line at `places[i]`, or at the next place without a different line."""
         while (known := self.lines.get(places[i])) is not None and normalize_line_ends(
             [known]
         ) != normalize_line_ends([line]):
@@ -332,7 +365,7 @@ class PlacedLines:
                 insort(self.order, places[i])
 
     def before(self, place: int) -> int:
-        """Return the known place before this one."""
+        """Return the last known place before this one, or a lower place if none is known."""
         at = bisect_left(self.order, place)
         return self.order[at - 1] if at else place - PLACE_SPACING
 

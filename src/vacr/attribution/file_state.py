@@ -53,7 +53,7 @@ class FileState:
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: PlacedLines = field(default_factory=PlacedLines)
-    """The lines that no agent made."""
+    """The lines that no agent made, by place."""
     outside: dict[int, int] = field(default_factory=dict)
     """The places of lines that were added from outside, with their makers."""
     mixed: dict[int, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class FileState:
 
     @classmethod
     def from_text(cls, text: str) -> "FileState":
-        """Return the state of a file that is known as a whole from its base."""
+        """Return the state of a file whose exact text the base has."""
         file = cls()
         file.observe_whole(text, NO_ORIGIN)
         file.crlf = 2 * text.count("\r\n") > text.count("\n")
@@ -119,7 +119,7 @@ class FileState:
         return None
 
     def convert_line_ends(self, text: str) -> str:
-        """Return a text with the line ends of the file, as hosts write it."""
+        """Return a text with CR LF line ends if the file has them, or else the text unchanged."""
         return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
     def find_text(self, text: str) -> Iterator[tuple[Chunk, int]]:
@@ -131,7 +131,10 @@ class FileState:
                 at = chunk.text.find(text, at + len(text))
 
     def change_chunk(self, chunk: Chunk, act: Callable[[], LineRanges]) -> LineRanges:
-        """Change one chunk, and renumber the chunks after it."""
+        """Call `act`, which changes one chunk, and return the line ranges that it returns.
+
+        Then renumber the chunks after it, and drop the chunk if it has no lines left.
+        """
         before = len(chunk.lines)
         ranges = act()
         moved = len(chunk.lines) - before
@@ -153,7 +156,7 @@ class FileState:
             chunk.fresh = False
 
     def join_chunks(self) -> None:
-        """Join chunks that meet."""
+        """Join each chunk to the one before it if no unknown line lies between them."""
         joined: list[Chunk] = []
         for chunk in self.chunks:
             if joined and joined[-1].next == chunk.first:
@@ -171,9 +174,10 @@ class FileState:
         self.chunks = joined
 
     def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges | None:
-        """Apply a hunk at a line number, and return the ranges of the added lines.
+        """Apply a hunk at the line number `first`, and return the ranges of the added lines.
 
-        Return `None` if the lines there are unknown.
+        Each line of `signed` begins with `+`, `-` or a space. Return `None`, without a change, if
+        the lines there are unknown.
         """
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
@@ -186,7 +190,10 @@ class FileState:
         return None
 
     def write_text(self, text: str, maker: int) -> LineRanges:
-        """Write the whole file; lines that were known before keep their makers."""
+        """Replace the whole file, and return the ranges of the lines that are new.
+
+        New lines get the maker; lines that were known before keep theirs.
+        """
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = split_keeping_ends(text)
         origins = find_line_origins(
@@ -213,15 +220,17 @@ class FileState:
     def _set_whole_text(
         self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int
     ) -> None:
+        """Make all lines known and certain, with these makers and places."""
         self.chunks = (
             [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
         )
         self.length, self.may_have_moved, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
-        """Observe shown lines from the line `first` on; lines that do not fit are the maker's.
+        """Take over shown lines, numbered from `first` on; equal known lines keep their makers.
 
-        Return whether all lines fitted.
+        Return whether they fit the certain known lines. If not, lines in the place of known ones
+        came from outside, and `maker` is their maker; everything that is not shown becomes stale.
         """
         if not seen:
             return True
@@ -237,7 +246,10 @@ class FileState:
         return fits
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
-        """Return whether no certain line contradicts the shown lines."""
+        """Return whether no certain line contradicts shown lines, numbered from `first` on.
+
+        Lines after the known end of the file contradict it.
+        """
         past = self.length is not None and first + len(seen) - 1 > self.length
         low, high = self._find_near_chunks(first, first + len(seen))
         return not past and all(
@@ -245,9 +257,10 @@ class FileState:
         )
 
     def observe_whole(self, text: str, maker: int) -> bool:
-        """Observe the text of the whole file; lines that do not fit are the maker's.
+        """Take over the text of the whole file; equal known lines keep their makers.
 
-        Return whether all lines fitted.
+        Return whether it fits the known lines. If not, lines in the place of known ones came from
+        outside, and `maker` is their maker.
         """
         lines = self._restore_line_ends(split_keeping_ends(text))
         if self.crlf or self.odd:
@@ -277,10 +290,11 @@ class FileState:
         return fits
 
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
-        """Set the number of the last line; `whole` when all lines were shown.
+        """Drop the known lines after line `number`, which a listing showed as the last one.
 
-        A listing seldom shows how the last line ends. While it is the same line as before, it ends
-        as before, unless the listing shows that it is not `ended`.
+        `whole` when the listing showed all lines. A listing seldom shows how the last line ends.
+        While it is the same line as before, it ends as before, unless the listing shows that it is
+        not `ended`; otherwise the length of the file stays unknown.
         """
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
@@ -293,7 +307,7 @@ class FileState:
             self.may_have_moved = self.doubted = False
 
     def _ends_as_before(self, number: int) -> bool:
-        """Return whether the last line is the same as before, and had a line end."""
+        """Return whether line `number` equals the last line as last known, which had a line end."""
         last = self.get_line(number)
         return (
             last is not None
@@ -302,7 +316,10 @@ class FileState:
         )
 
     def _restore_line_ends(self, seen: Sequence[str]) -> list[str]:
-        """Return shown lines as they are in the file, as far as that is known."""
+        """Return shown lines with the line ends and odd bytes that they have in the file.
+
+        Hosts hide these; known lines of the file show them.
+        """
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
             origins = find_line_origins(
@@ -315,7 +332,7 @@ class FileState:
         return [self.convert_line_ends(line) for line in seen] if self.crlf else list(seen)
 
     def _split_stale_chunks(self, first: int, stop: int) -> None:
-        """Split stale chunks, so that the lines seen again are fresh."""
+        """Split stale chunks, so that their lines from number `first` up to `stop` are fresh."""
         pieces: list[Chunk] = []
         for chunk in self.chunks:
             low, high = max(first, chunk.first), min(stop, chunk.next)
@@ -323,7 +340,10 @@ class FileState:
         self.chunks = pieces
 
     def _fill_gaps(self, first: int, seen: Sequence[str]) -> None:
-        """Fill the gaps between the chunks that shown lines touch; no agent made those lines."""
+        """Add shown lines that agree with the known ones, and join the chunks that they touch.
+
+        No agent made the lines that were unknown before.
+        """
         stop = first + len(seen)
         if self.doubted:
             self._split_stale_chunks(first, stop)
@@ -361,18 +381,21 @@ class FileState:
         self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
 
     def _find_near_chunks(self, first: int, stop: int) -> tuple[int, int]:
-        """Return the index range of the chunks that overlap or meet lines between two numbers."""
+        """Return the start and stop index of the chunks that overlap or meet a range of lines.
+
+        The lines are numbered from `first` up to `stop`.
+        """
         low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
         return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
 
     def put_chunks(self, chunks: list[Chunk]) -> None:
-        """Replace the chunks, in order and without empty ones."""
+        """Set the chunks of the file to these, sorted by line number and without empty ones."""
         self.chunks = sorted(
             (chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first
         )
 
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
-        """Append lines that no agent made to a chunk."""
+        """Append lines that no agent made to a chunk; `high` is the place after them, if known."""
         if seen:
             chunk.places += self.base.settle_places(
                 [0] * len(seen), seen, chunk.place_next - PLACE_SPACING, high
@@ -382,7 +405,7 @@ class FileState:
             chunk.place_next = chunk.places[-1] + PLACE_SPACING
 
     def place_at(self, number: int) -> int:
-        """Return the place of an unknown line, by its distance from the chunk before it."""
+        """Estimate the place of an unknown line from its distance to the chunk before it."""
         before = bisect_right(self.chunks, number, key=lambda chunk: chunk.next)
         last = self.chunks[before - 1] if before else None
         return (
@@ -392,7 +415,7 @@ class FileState:
         )
 
     def place_before(self, number: int, following: int | None) -> int:
-        """Return a place before a line's, and before `following` where that is known."""
+        """Return a place before line `number`; with `following`, a place before that one too."""
         place = self.place_at(number) - PLACE_SPACING
         if following is None or place < following:
             return place
@@ -408,7 +431,11 @@ _MAX_MISSING_EMPTY_LINES = 20
 
 
 def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | None:
-    """Return an observation with its certain place, or `None` while its place is uncertain."""
+    """Return an observation with certain line numbers, or `None` while they are uncertain.
+
+    The output of a command may lack empty lines at its beginning, or the indentation of its first
+    line. Known lines of the file show how many lines are missing, and the indentation.
+    """
     if look.least and not _is_known_to_reach(file, look.least):
         return None
     if not look.slack:
@@ -430,20 +457,20 @@ def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | 
 
 
 def has_different_line_count(file: FileState, look: ObservedLines) -> bool:
-    """Return whether the host's line count shows that a whole known file has changed."""
+    """Return whether a file is known as a whole, and the host counts more or fewer lines."""
     text = file.text if look.total else None
     return text is not None and look.total != text.count("\n") + 1
 
 
 def _restore_first_indentation(file: FileState, look: ObservedLines) -> ObservedLines:
-    """Return an observation with the indentation of its first line restored.
+    """Return an observation with the indentation of its first line, if that was trimmed.
 
-    Without a known indentation, the observation loses that line.
+    If the indentation is unknown, the observation loses that line.
     """
     if not look.trimmed or not look.lines:
         return look
     known = file.get_line(look.first)
-    if known is not None and _show_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
+    if known is not None and _render_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
         return replace(look, lines=[known, *look.lines[1:]], trimmed=False)
     if known is not None or look.first == 1:
         # The line is a different one, or begins the file, where few lines are indented.
@@ -451,24 +478,28 @@ def _restore_first_indentation(file: FileState, look: ObservedLines) -> Observed
     return replace(look, first=look.first + 1, lines=look.lines[1:], trimmed=False)
 
 
-def _show_bare_line(line: str) -> str:
+def _render_bare_line(line: str) -> str:
+    """Return a line as hosts show it, without its line end."""
     return strip_line_end(render_as_host(line))
 
 
 def _is_known_to_reach(file: FileState, number: int) -> bool:
+    """Return whether a certain line of the file has this number or a higher one."""
     return any(chunk.fresh and chunk.next > number for chunk in file.chunks)
 
 
 def _matches_at_offset(file: FileState, look: ObservedLines, by: int, *, fresh: bool) -> bool:
-    """Return whether known lines confirm an offset of so many empty lines, and none denies it."""
+    """Return whether an observation fits if `by` empty lines are missing at its beginning.
+
+    At least one known line with text must equal the shown one, and none may differ. Only chunks
+    whose `fresh` has this value count.
+    """
     start, lines = look.first, look.lines
     same, first = 0, start + by
     for chunk in [chunk for chunk in file.chunks if chunk.fresh is fresh]:
         for number in range(max(chunk.first, first), min(chunk.next, first + len(lines))):
-            known, seen = (
-                _show_bare_line(chunk.lines[number - chunk.first]),
-                strip_line_end(lines[number - first]),
-            )
+            known = _render_bare_line(chunk.lines[number - chunk.first])
+            seen = strip_line_end(lines[number - first])
             if known != seen and not (look.trimmed and number == first and known.lstrip() == seen):
                 return False
             same += bool(seen.strip())
@@ -497,12 +528,16 @@ class LineMaker:
     """The maker of lines: an agent's call (`ai`), the user, a command (`shell`), or unknown."""
 
     kind: str
+    """`ai`, `user`, `shell` or `unknown`."""
     entries: list[str]
+    """The ids of the entries that prove it."""
     call_id: str
     model: str
     evidence: str
     record: int = 0
+    """The index of the record in the replay."""
     contributor: Any = None
+    """The contributor that the entry itself names, if any."""
 
 
 @dataclass(slots=True)
@@ -523,12 +558,15 @@ class TrackedFile:
     path: str
     file: FileState
     gone: bool = False
+    """Whether it was deleted or moved away."""
     dirty: bool = False
     """Whether something may have changed it since it was last seen."""
     swept: bool = False
     """Whether only a formatter may have changed it, which leaves most files as they are."""
     looked: int = 0
+    """When a step last showed or wrote it, by the clock of the replay."""
     changed: int = 0
+    """When a call last changed it."""
     doubted: int = 0
     """When a command last likely changed it."""
     created: bool = False
@@ -538,7 +576,9 @@ class TrackedFile:
     host_texts: dict[tuple[int, str], str] = field(default_factory=dict)
     """The text that a host keeps of it, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
+    """Observations whose line numbers are still uncertain."""
     unplaced: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
+    """Changes whose place is still unknown: the edits, the change, and its maker."""
 
     @property
     def is_doubtful(self) -> bool:
@@ -551,7 +591,7 @@ class TrackedFile:
         return self.file.text if not self.dirty or self.swept else None
 
     def mark_changed(self, when: int, *, likely: bool) -> None:
-        """Note that something may have changed it, or `likely` did."""
+        """Note that something may have changed the file at a time, or `likely` has changed it."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()
         if self.gone:  # It may exist again.

@@ -60,9 +60,9 @@ NoticeHunk = tuple[int, list[str]]
 
 
 def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
-    """Apply edits in order, and return the ranges of the lines they wrote.
+    """Apply edits in order, and return the ranges of the lines that they wrote.
 
-    Return `None` if the first of them has no certain place.
+    Return `None` if none was applied, because its place is not certain.
     """
     if len(edits) > 1:
         return _apply_edit_sequence(file, edits, maker)
@@ -76,9 +76,10 @@ def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRange
 
 
 def _apply_lost_indentation(file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Update a line that has lost its indentation since it was seen; return whether there is one.
+    """Remove the indentation of a known line if the edit shows that the file has lost it.
 
-    An edit of whole lines whose text begins after the indentation shows such a line.
+    An edit of whole lines whose text begins after the indentation shows that. Return whether a
+    line was changed.
     """
     first, _, rest = edit.old.partition("\n")
     whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
@@ -120,7 +121,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
 
 
 def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
-    """Return the present ranges of a maker's lines; later edits may have moved earlier ones."""
+    """Return the ranges of all lines that have this maker, with their present numbers."""
     return [
         pair
         for chunk in file.chunks
@@ -131,9 +132,10 @@ def _list_maker_ranges(file: FileState, maker: int) -> LineRanges:
 
 
 def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
-    """Find the places that an edit replaces, and give the edit the line ends of the file.
+    """Return an edit with the line ends of the file, and the chunk and offset of each place.
 
-    Return `None` if the place is not certain.
+    An edit without old text has no places; it writes a file without known lines. Return `None` if
+    the place is not certain.
     """
     if not edit.old:
         return (edit, []) if not file.chunks else None
@@ -151,11 +153,12 @@ def _plan_edit(file: FileState, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int
 
 
 def _convert_to_crlf(text: str) -> str:
+    """Return a text where each line ends in CR LF."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> bool:
-    """Return whether the edit would join two lines.
+    """Return whether the edit at offset `at` would join two lines of a partly known file.
 
     Agents rarely join lines, so the file probably has an empty line there that is unknown.
     """
@@ -169,6 +172,10 @@ def _would_join_lines(file: FileState, edit: Edit, chunk: Chunk, at: int) -> boo
 def _rewrite_hits(
     file: FileState, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int
 ) -> LineRanges:
+    """Apply an edit at the chunks and offsets in `hits`; return the ranges of the written lines.
+
+    Without hits, the new text becomes the whole file.
+    """
     if not hits:
         return file.write_text(edit.new, maker)
     written: LineRanges = []
@@ -183,9 +190,10 @@ def _rewrite_hits(
 def place_shown_edit(
     file: FileState, edits: Sequence[Edit], seen: Sequence[ObservedLines], maker: int, outside: int
 ) -> LineRanges | None:
-    """Apply an edit at the place that the numbered lines of its result show.
+    """Apply edits at the place that the numbered lines of their result show.
 
-    Return the ranges of the lines it wrote, or `None` if they do not show the place.
+    `seen` are these lines, `outside` is the maker of shown lines that contradict known ones. Return
+    the ranges of the lines that the edits wrote, or `None` if the result does not show the place.
     """
     for look in seen:
         text = "".join(look.lines)
@@ -214,7 +222,7 @@ def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
 
 
 def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
-    """Return whether known lines confirm the places of hunks, and none contradicts them."""
+    """Return whether certain lines confirm the line numbers of hunks, and none contradicts them."""
     known = {
         chunk.first + i: strip_line_end(line)
         for chunk in file.chunks
@@ -237,9 +245,10 @@ def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
 def apply_recorded_hunks(
     file: FileState, hunks: Sequence[Hunk], maker: int, outside: int
 ) -> LineRanges | None:
-    """Apply hunks at the places that the host recorded.
+    """Apply hunks at the line numbers that the host recorded.
 
-    Return the ranges of the added lines, or `None` if a hunk cannot be applied.
+    Added lines get `maker`; `outside` is the maker of old lines that contradict known ones. Return
+    the ranges of the added lines, or `None` if a hunk cannot be applied.
     """
     written: LineRanges = []
     for hunk in hunks:
@@ -270,6 +279,7 @@ def restore_hunk_tabs(
 def _restore_line_tabs(
     hunk: Hunk, known: Callable[[int], str | None], edits: Sequence[Edit]
 ) -> Iterator[str]:
+    """Yield the signed lines of a hunk, with tabs for pairs of spaces where the file has tabs."""
     written = {
         _expand_leading_tabs(line): line
         for edit in edits
@@ -299,11 +309,13 @@ def _restore_line_tabs(
 
 
 def _expand_leading_tabs(line: str) -> str:
+    """Return a line with two spaces for each tab at its beginning."""
     tabs = _LEADING_TABS.match(line)
     return "  " * len(tabs[0]) + line[tabs.end() :] if tabs else line
 
 
 def _replace_space_pairs(pairs: re.Match[str]) -> str:
+    """Return one tab for each pair of spaces in a match."""
     return "\t" * (len(pairs[0]) // 2)
 
 
@@ -311,9 +323,10 @@ def _replace_space_pairs(pairs: re.Match[str]) -> str:
 
 
 def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -> LineRanges | None:
-    """Apply the hunks of a patch, each after the one before.
+    """Apply the hunks of a patch without line numbers, from the top of the file to its end.
 
-    Return the ranges of the added lines, or `None` if a hunk has no certain place.
+    Return the ranges of the added lines, or `None`, without a change, if a hunk has no certain
+    place.
     """
     places, after = [], 1
     for part in parts:
@@ -340,9 +353,10 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
 
 
 def _end_last_line(file: FileState, maker: int) -> LineRanges:
-    """End the last line, as the patch tool always does.
+    """Add a line end to the last line if it has none, as the patch tool always does.
 
-    Where the file is not known as a whole, the line may have had an end before.
+    Return the range of that line, now the maker's. Return no range if nothing changed, or if the
+    file is not known as a whole: then the line may have had an end before.
     """
     chunk = file.chunks[-1] if file.chunks else None
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
@@ -355,6 +369,7 @@ def _end_last_line(file: FileState, maker: int) -> LineRanges:
 
 
 def _get_line_end(chunk: Chunk, at: int) -> str:
+    """Return the line end of the line at an index, or of the last line: CR LF or LF."""
     near = chunk.lines[min(at, len(chunk.lines) - 1)] if chunk.lines else ""
     return "\r\n" if near.endswith("\r\n") else "\n"
 
@@ -362,9 +377,10 @@ def _get_line_end(chunk: Chunk, at: int) -> str:
 def _find_hunk_place(
     file: FileState, part: PatchHunk, after: int
 ) -> tuple[Chunk, int, list[str], list[str]] | None:
-    """Find where a hunk applies, or return `None` if the known lines do not show it.
+    """Find where a hunk applies, at the line number `after` or further down.
 
-    Return the chunk, the index of the line in it, the old lines and the new lines.
+    Return the chunk, the index of the first old line in it, the old lines and the new lines. Return
+    `None` if the known lines do not show the place.
     """
     for chunk in file.chunks:
         if chunk.next < after:
@@ -390,10 +406,10 @@ def _find_hunk_place(
 
 
 def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, bool] | None:
-    """Apply a notice to the host's earlier text; return `None` unless it fits in one way only.
+    """Apply the hunks of a notice to the text that the host kept.
 
-    Also return whether it is known how the last line ends: a hunk that reaches the end of the file
-    does not show that.
+    Return the new text, and whether it is known how its last line ends: a hunk that reaches the end
+    of the file does not show that. Return `None` unless the hunks fit in exactly one way.
     """
     lines = split_keeping_ends(text)
     old = [strip_line_end(line) for line in lines]
@@ -417,9 +433,9 @@ def apply_notice_hunks(text: str, parts: Sequence[NoticeHunk]) -> tuple[str, boo
 
 
 def place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator[NoticeHunk]:
-    """Yield hunks with their present line numbers.
+    """Yield the hunks of a notice with their present line numbers.
 
-    Stop after the first hunk where it is unknown how far the lines after it have moved.
+    A hunk moves the lines after it. Stop after the first hunk where it is unknown by how much.
     """
     moved = 0
     for number, (first, shown) in enumerate(parts):
@@ -442,9 +458,10 @@ def place_notice_hunks(file: FileState, parts: Sequence[NoticeHunk]) -> Iterator
 def _find_hunk_end(
     old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is_last: bool
 ) -> int | None:
-    """Return where a hunk ends in the old lines: after its last context lines, or with the file.
+    """Return the index in the old lines where a hunk ends.
 
-    Return `None` if that is uncertain.
+    The hunk begins at index `start`, and ends at `limit` at the latest: after its last context
+    lines, or with the file if it `is_last`. Return `None` if the end is uncertain.
     """
     around = list(shown[-_NOTICE_CONTEXT_LINES:])
     stops = [
@@ -466,7 +483,7 @@ def _find_hunk_end(
 
 
 def convert_to_edits(event: Replacement | AppliedPatch | FileWrite) -> Sequence[Edit]:
-    """Return a change whose place is unknown as edits; appended text replaces nothing."""
+    """Return a change as edits of text; appended text replaces an empty text."""
     if isinstance(event, Replacement):
         return event.edits
     if isinstance(event, FileWrite):
@@ -479,8 +496,9 @@ def anchor_unplaced_edits(
 ) -> set[int]:
     """Find the places of changes that were made before their lines were first seen.
 
-    The changes are undone in a copy, the last one first, and made again: lines whose maker differs
-    then belong to the change. Return the makers that have a place now.
+    `unplaced` has the edits and the maker of each change. The changes are undone in a copy of the
+    lines, the last one first, and made again. Lines that they write there get their maker. Return
+    the makers whose place was found.
     """
     placed: set[int] = set()
     kept = {
@@ -505,6 +523,7 @@ def anchor_unplaced_edits(
 
 
 def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
+    """Apply edits again; a single edit without old text appends its new text."""
     if len(edits) == 1 and not edits[0].old and copy.chunks:
         copy.write_text(copy.chunks[0].text + edits[0].new, maker)
     else:
@@ -512,6 +531,7 @@ def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
 
 
 def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
+    """Return the text before the edits, or `None` unless each new text has one certain place."""
     for edit in reversed(edits):
         if len(edit.new.strip()) < _MIN_DISTINCTIVE_LENGTH or text.count(edit.new) != 1:
             return None
@@ -526,7 +546,10 @@ def _undo_edits(text: str, edits: Sequence[Edit]) -> str | None:
 def _assign_makers(
     file: FileState, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]
 ) -> None:
-    """Assign makers to lines, except to lines that their change only kept."""
+    """Assign makers to the lines of a chunk that no agent has made so far.
+
+    `kept` has the old lines of each maker's change; the change did not write these.
+    """
     for i, maker in enumerate(makers):
         if maker and not chunk.makers[i] and chunk.lines[i].strip() not in kept[maker]:
             file.base.forget(chunk.places[i])

@@ -39,9 +39,9 @@ _TOKEN_PATTERN = re.compile(r"\w+|[^\w\s]")
 
 
 def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
-    """Return for each seen line the index of the known line that it is, or NO_ORIGIN.
+    """Return for each seen line the index of the known line that it equals, or NO_ORIGIN.
 
-    `makers` are the makers of the known lines.
+    Lines that a formatter rearranged match too. `makers` are the makers of the known lines.
     """
     old, new = [strip_line_end(line) for line in known], [strip_line_end(line) for line in seen]
     origins = find_line_origins(old, new)
@@ -54,9 +54,10 @@ def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
 
 
 def _slide_loose_matches(origins: list[int], old: Sequence[str], new: Sequence[str]) -> None:
-    """Match lines without a matched neighbour before them to the lines next to the one after them.
+    """Move runs of matches, in place, so that they end right before the next match.
 
-    An empty line, for example, could be any empty line.
+    A run moves only if no match comes right before it, and only to known lines that are equal. For
+    example, an empty line above a function matches the empty line that is above it now.
     """
     stop = len(origins) - 1
     while stop >= 0:
@@ -83,7 +84,11 @@ def _slide_loose_matches(origins: list[int], old: Sequence[str], new: Sequence[s
 
 
 def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
-    """Return each run of new lines, with the range of known lines between its neighbours."""
+    """Return each run of new lines: its start and stop, and the range of known lines at its place.
+
+    All four are indexes. The known lines lie between the origins of the neighbours of the run;
+    `count` is the number of all known lines.
+    """
     gaps, at = [], 0
     while at < len(origins):
         if origins[at] != NO_ORIGIN:
@@ -102,7 +107,7 @@ def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, i
 def _match_same_tokens(
     known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines that have the same tokens in another layout."""
+    """Return for each seen line the index of the known line with the same tokens, or NO_ORIGIN."""
     old, new = [_split_tokens(line) for line in known], [_split_tokens(line) for line in seen]
     if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
         return _match_reformatted_lines(old, new, makers)
@@ -113,15 +118,17 @@ def _match_same_tokens(
 
 
 def _split_tokens(line: str) -> list[str]:
+    """Return the words and punctuation marks of a line, without blanks."""
     return _TOKEN_PATTERN.findall(line)
 
 
 def _match_reformatted_lines(
     old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
 ) -> list[int]:
-    """Match lines that a formatter rearranged.
+    """Return for each new line the index of the old line that its first token comes from.
 
-    A line that joins lines of several makers has no origin, and neither has a new empty line.
+    Both sides have the same tokens, in other lines. NO_ORIGIN stands for a line that joins lines of
+    several makers, and for a new empty line.
     """
     sources = [i for i, tokens in enumerate(old) for _ in tokens]
     empty: dict[int, list[int]] = {}
@@ -144,16 +151,17 @@ def _match_reformatted_lines(
 def find_replaced_lines(
     origins: Sequence[int], apart: Callable[[int, int], bool], count: int
 ) -> dict[int, range]:
-    """Return the new lines that replaced known ones, each with the range of those.
+    """Return the index of each new line that replaced known lines, with the range of their indexes.
 
-    Where unknown lines may lie between the neighbours of a new line, it may be one of them.
+    `apart` returns whether unknown lines may lie between two known lines. A new line between those
+    is left out, because it may be one of the unknown lines. `count` is the number of known lines.
     """
     gaps = [gap for gap in _find_new_line_gaps(origins, count) if not apart(gap[2] - 1, gap[3])]
     return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
 
 
 def is_similar_line(before: str, after: str) -> bool:
-    """Return whether a line is a changed version of another: more than half of its words are."""
+    """Return whether more than half of the words in `after` are also in `before`."""
     old, new = set(_split_tokens(before)), set(_split_tokens(after))
     return bool(new) and 2 * len(old & new) > len(new)
 
@@ -163,7 +171,7 @@ def is_similar_line(before: str, after: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LineRun:
-    """Consecutive lines of one maker."""
+    """Consecutive lines of one maker, from line number `first` to `last`."""
 
     first: int
     last: int
@@ -175,9 +183,9 @@ class LineRun:
 
 
 def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
-    """Release lines that are again as before an agent changed them.
+    """Set the maker to 0 for lines that are again as before an agent changed them.
 
-    `ended` when it is known how the lines end.
+    Line ends are compared only if `ended`: then it is known how the lines end.
     """
     for chunk in file.chunks:
         _release_unmoved_lines(file, chunk, ended=ended)
@@ -199,7 +207,7 @@ def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
 
 
 def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
-    """Release the lines that stand in their original places."""
+    """Set the maker to 0 for lines that equal the line of the base at the same place."""
     for i, maker in enumerate(chunk.makers):
         known = file.base.lines.get(chunk.places[i]) if maker else None
         if known is not None and _is_same_line(known, chunk.lines[i], ended=ended):
@@ -207,6 +215,10 @@ def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> Non
 
 
 def _is_same_line(known: str, line: str, *, ended: bool) -> bool:
+    """Return whether two lines are equal; LF and CR LF count as equal.
+
+    If not `ended`, a line also equals the same line without a line end.
+    """
     return known == line or (
         normalize_line_ends([known]) == normalize_line_ends([line])
         if ended
@@ -217,29 +229,30 @@ def _is_same_line(known: str, line: str, *, ended: bool) -> bool:
 def _release_moved_lines(
     file: FileState, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool
 ) -> None:
+    """Set the maker to 0 for lines that equal lines of the base at one of the `known` places.
+
+    Only the lines with indexes from `at` up to `stop` count. They move to these places.
+    """
     places = [0] * (stop - at)
-    before, after = (
-        normalize_line_ends(file.base.lines[place] for place in known),
-        normalize_line_ends(chunk.lines[at:stop]),
-    )
+    before = normalize_line_ends(file.base.lines[place] for place in known)
+    after = normalize_line_ends(chunk.lines[at:stop])
     if not ended:
-        before, after = (
-            [strip_line_end(line) for line in before],
-            [strip_line_end(line) for line in after],
-        )
-    for i, origin in enumerate(
-        find_line_origins(drop_byte_order_mark(before), drop_byte_order_mark(after))
-    ):
+        before = [strip_line_end(line) for line in before]
+        after = [strip_line_end(line) for line in after]
+    origins = find_line_origins(drop_byte_order_mark(before), drop_byte_order_mark(after))
+    for i, origin in enumerate(origins):
         if origin != NO_ORIGIN:
             places[i], chunk.makers[at + i] = known[origin], 0
     low = chunk.places[at - 1] if at else chunk.place_first - PLACE_SPACING
-    chunk.places[at:stop] = fill_missing_places(
-        places, low, chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
-    )
+    high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
+    chunk.places[at:stop] = fill_missing_places(places, low, high)
 
 
 def list_line_runs(file: FileState) -> Iterator[LineRun]:
-    """Yield the runs of lines that the base does not have, each with one maker."""
+    """Yield the runs of lines that the base does not have, each with one maker.
+
+    These are the lines of agents, and lines that were added from outside.
+    """
     for chunk in file.chunks:
         makers = [
             (maker or file.outside.get(place, 0), 0 if maker else file.mixed.get(place, 0))
@@ -266,9 +279,10 @@ def list_line_runs(file: FileState) -> Iterator[LineRun]:
 def realign_lines(
     file: FileState, first: int, seen: Sequence[str], maker: int, *, whole: bool = False
 ) -> None:
-    """Replace the stale lines that an observation contradicts; equal lines keep their makers.
+    """Replace the stale lines that shown lines, numbered from `first` on, contradict.
 
-    When the `whole` file was known, each line that it did not have is new.
+    Equal lines keep their makers. A line in the place of known ones came from outside, and `maker`
+    is its maker; if the `whole` file was known, that is each line that it did not have.
     """
     # Release reverted lines first: afterwards their neighbours are different.
     release_reverted_lines(file, ended=False)
@@ -311,21 +325,16 @@ def realign_lines(
     window.place_next = window.places[-1] + PLACE_SPACING
     file.put_chunks(
         [
-            *_join_touching_chunks(fresh, window),
+            _join_touching_chunks(fresh, window),
             *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next),
         ]
     )
-    _keep_stale_neighbours(
-        file,
-        known,
-        numbers,
-        [(i, origin) for i, origin in enumerate(origins) if origin != NO_ORIGIN],
-        first,
-    )
+    matched = [(i, origin) for i, origin in enumerate(origins) if origin != NO_ORIGIN]
+    _keep_stale_neighbours(file, known, numbers, matched, first)
 
 
 def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
-    """Change the layout of a line that was reformatted from outside; its maker stays the same."""
+    """Replace a line that was reformatted from outside with its new layout; its maker stays."""
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
@@ -338,7 +347,10 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
 def _mark_mixed_line(
     file: FileState, place: int, line: str, before: Sequence[tuple[Chunk, int]]
 ) -> None:
-    """Remember the agent's call whose line was changed in part from outside."""
+    """Mark the line at a place as mixed, if it is a changed version of an agent's line.
+
+    `before` are the known lines that it replaced, as chunks and indexes.
+    """
     for chunk, i in before:
         if chunk.makers[i] and is_similar_line(chunk.lines[i], line):
             file.mixed[place] = chunk.makers[i]
@@ -352,7 +364,11 @@ def _keep_stale_neighbours(
     matched: Sequence[tuple[int, int]],
     first: int,
 ) -> None:
-    """Keep the stale lines around a window, shifted as its edges have shifted."""
+    """Keep the stale lines around shown lines, shifted as far as the shown lines have moved.
+
+    `known` are the stale lines with their `numbers`. `matched` pairs the indexes of shown lines
+    with the indexes of the known lines that they equal; `first` is the number of the first one.
+    """
     if matched:
         (top, low), (bottom, high) = matched[0], matched[-1]
         up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
@@ -375,7 +391,7 @@ def _keep_stale_neighbours(
 
 
 def _drop_descending_places(places: list[int]) -> None:
-    """Clear places that do not grow from line to line."""
+    """Set places to 0 that are not greater than all places before them."""
     last = 0
     for i, place in enumerate(places):
         if place and place <= last:
@@ -383,8 +399,8 @@ def _drop_descending_places(places: list[int]) -> None:
         last = max(last, place)
 
 
-def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
-    """Join a window with the chunks that it touches."""
+def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> Chunk:
+    """Return a chunk of shown lines, extended by the fresh chunks that it touches."""
     before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
     after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
     first, place_next = window.first, window.place_next
@@ -401,15 +417,19 @@ def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
         lines += after.lines[left:]
         makers += after.makers[left:]
         places += after.places[left:]
-    return [Chunk(first, lines, makers, places, place_next)]
+    return Chunk(first, lines, makers, places, place_next)
 
 
 def _is_never_apart(_low: int, _high: int) -> bool:
+    """Return `False`: in a file known as a whole, no unknown lines lie between known ones."""
     return False
 
 
 def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
-    """Return a check of whether unknown lines may lie between two known ones."""
+    """Return a function that returns whether unknown lines may lie between two known ones.
+
+    Its arguments are indexes of `numbers`, the line numbers of the known lines.
+    """
 
     def apart(low: int, high: int) -> bool:
         if low < 0 or high >= len(numbers):

@@ -111,14 +111,14 @@ PlacedChange = tuple[LineRanges | None, str]
 
 @dataclass(frozen=True, slots=True)
 class BaseFiles:
-    """Files by their paths from a root, and the revision they belong to."""
+    """The files of a revision: their paths from its root, and a function that reads one."""
 
     revision: str
     names: Collection[str]
     read: Callable[[str], bytes]
 
     def read_file(self, path: str | None) -> bytes | None:
-        """Return the bytes of a file, or `None` when the base does not have it."""
+        """Return the bytes of a file, or `None` if the base does not have the path."""
         return self.read(path) if path is not None and path in self.names else None
 
 
@@ -150,8 +150,8 @@ class Replay:
         self.steps: Sequence[list[SessionStep]] = []
         self.record = 0
         self.agent = Agent()
-        self.checked = False
-        self.clock = 0
+        self.checked = False  # Whether the host refuses to edit a file that changed unseen.
+        self.clock = 0  # The number of steps so far.
         self.touched = 0  # The time of the last possible change of unnamed files.
         self.bulk_changes: list[BulkChange] = []
         self.controls: dict[str, VersionControlState] = {}
@@ -162,7 +162,10 @@ class Replay:
         return self.roots[self.record]
 
     def run(self, records: Sequence[dict[str, Any]], steps: Sequence[list[SessionStep]]) -> None:
-        """Replay records together, by their steps, in the order of time."""
+        """Apply the steps of all records, in the order of time.
+
+        Skip a call that another record has too: it was copied into a continued session.
+        """
         self.agents = [find_record_agent(record) for record in records]
         self.steps = steps
         applied: dict[tuple[str, str], tuple[int, Any]] = {}
@@ -178,6 +181,7 @@ class Replay:
             self.step(step, self._derive_actions(step))
 
     def _merge_steps(self) -> Iterator[tuple[int, SessionStep]]:
+        """Yield the steps of all records by time, each with the index of its record."""
         if len(self.steps) == 1:
             yield from ((0, step) for step in self.steps[0])
             return
@@ -189,13 +193,14 @@ class Replay:
             yield number, step
 
     def _derive_actions(self, step: SessionStep) -> Iterable[FileAction]:
+        """Return the file actions of a step, and drop the actions that were stored in a call."""
         if not isinstance(step, ToolCall):
             return self.agent.observations(step.value)
         actions, step.events = step.events, None
         return derive_file_actions(self.agent, step) if actions is None else actions
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
-        """Apply the file actions of one step."""
+        """Apply the file actions of one step to the tracked files, and advance the clock."""
         self.clock += 1
         for action in actions:
             if isinstance(action, PossibleChange) and (action.folder or not action.path):
@@ -204,6 +209,7 @@ class Replay:
                 self._apply_to_lines(action, step)
 
     def _apply_unnamed_change(self, action: PossibleChange, folder: str) -> None:
+        """Doubt the files that a command may have changed without naming them."""
         self.touched = self.clock
         if action.folder:
             path = make_absolute_path(action.path, folder) if action.path else ""
@@ -211,7 +217,10 @@ class Replay:
         touch_named_files(self, action.named)
 
     def _apply_to_whole_file(self, action: FileAction, folder: str) -> bool:
-        """Apply an action on whole files; return whether the action is one."""
+        """Apply an action that moves, deletes or restores files; return `False` for other actions.
+
+        Relative paths begin at `folder`.
+        """
         path = make_absolute_path(action.path, folder)
         match action:
             case FileMove(to=to, copy=copied, reported=reported):
@@ -240,7 +249,10 @@ class Replay:
     # --- files and makers ---
 
     def track(self, path: str, folder: str) -> TrackedFile:
-        """Return the tracked file of a path; the first time, with its lines in the base."""
+        """Return the tracked file of a path, which may be relative to a folder.
+
+        A path that is new here gets its lines from the base, if the base has the file.
+        """
         name = make_absolute_path(path, folder)
         tracked = self.files.get(make_path_key(name))
         if tracked is not None:
@@ -256,10 +268,11 @@ class Replay:
         return tracked
 
     def track_unread(self, path: str) -> None:
-        """Track a file of the base without reading it."""
+        """Track a file by its absolute path without reading its lines from the base."""
         self._add_file(path, FileState())
 
     def _add_file(self, path: str, state: FileState) -> TrackedFile:
+        """Track a file by its absolute path, and return it."""
         tracked = self.files[make_path_key(path)] = TrackedFile(path, state)
         self.files_by_name.setdefault(path.rpartition("/")[2], []).append(tracked)
         return tracked
@@ -283,6 +296,7 @@ class Replay:
     # --- observations ---
 
     def _apply_to_lines(self, action: FileAction, step: SessionStep) -> None:
+        """Apply an action that shows or changes lines of one file."""
         tracked = self.track(action.path, step.folder)
         match action:
             case ObservedFile(text=str(text)):
@@ -313,7 +327,10 @@ class Replay:
     def _observe_lines(
         self, tracked: TrackedFile, action: ObservedLines, step: SessionStep
     ) -> None:
-        """Observe shown lines, and earlier ones that waited until their place is certain."""
+        """Take over shown lines, and earlier ones that waited for certain line numbers.
+
+        Shown lines whose numbers are uncertain have to wait.
+        """
         settled = settle_observation(tracked.file, action)
         if settled is None:
             tracked.waiting = [*tracked.waiting, action][-MAX_WAITING_OBSERVATIONS:]
@@ -336,7 +353,10 @@ class Replay:
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
     ) -> None:
-        """Apply a notice: to the whole file if the host's text is known, else at known places."""
+        """Apply a host's notice that the user changed a file.
+
+        Apply it to the whole text if the text that the host kept is known, else at known places.
+        """
         file, host = tracked.file, (self.record, step.chain)
         host_text = tracked.host_texts.pop(host, None)
         new = None
@@ -362,7 +382,11 @@ class Replay:
     def _remember_host_text(
         self, tracked: TrackedFile, action: FileAction, step: SessionStep
     ) -> None:
-        """Remember the text that the host keeps of a file after an action."""
+        """Remember the text that the host keeps of a file after a read or an edit.
+
+        Forget the earlier text if the new one is not known as a whole. Only hosts that report
+        changes keep texts.
+        """
         if not self.agent.reports_changes:
             return
         effect: ToolEffect | None = ToolEffect.READ
@@ -393,8 +417,9 @@ class Replay:
     ) -> None:
         """Compare a file with the lines that a step shows, and attribute the difference.
 
-        New lines since the last look are attributed to the possible author: a command that ran
-        in between, the user, or an unknown writer. `observe` takes the number of that maker.
+        New lines since the last look are attributed to the possible author: a command that ran in
+        between, else the author in `kind`, else the user or an unknown writer. `observe` compares:
+        it takes the number of that maker, and returns whether the lines fit.
         """
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
@@ -410,7 +435,10 @@ class Replay:
             self._anchor_unplaced_edits(tracked)
 
     def _anchor_unplaced_edits(self, tracked: TrackedFile) -> None:
-        """Find the place of edits whose place was unknown, now that more lines are known."""
+        """Look for the places of the file's unplaced edits, now that more lines are known.
+
+        Edits that are found are no longer unplaced, and their evidence changes.
+        """
         edits = [(edits, maker) for edits, _, maker in tracked.unplaced]
         placed = anchor_unplaced_edits(tracked.file, edits)
         for _, change, maker in tracked.unplaced:
@@ -421,6 +449,7 @@ class Replay:
     # --- changes ---
 
     def _change_file(self, tracked: TrackedFile, action: LineChange, call: ToolCall) -> None:
+        """Apply a call's change to a file, and add it to the history with its evidence."""
         write = action if isinstance(action, FileWrite) else None
         if write is not None and _hides_earlier_lines(tracked, write):
             tracked.file.observe_whole(write.text, self._add_outside_maker(call))
@@ -461,6 +490,11 @@ class Replay:
         maker: int,
         evidence: str,
     ) -> PlacedChange:
+        """Apply a change; return the line ranges that it wrote, and the evidence.
+
+        The ranges are `None` if the place is unknown. `evidence` applies to a write that the host
+        did not record.
+        """
         if isinstance(action, FileWrite):
             ranges = self._write_file(tracked, action, maker)
             return ranges, EVIDENCE_RECORDED if action.recorded else evidence
@@ -470,6 +504,10 @@ class Replay:
 
     @staticmethod
     def _write_file(tracked: TrackedFile, action: FileWrite, maker: int) -> LineRanges | None:
+        """Write or append to a file, and return the ranges of the new lines.
+
+        Return `None` if text is appended to a file that is not known as a whole.
+        """
         if action.created or tracked.gone:
             is_new = action.created is True and not tracked.gone and not tracked.looked
             tracked.created = tracked.created or is_new
@@ -483,6 +521,7 @@ class Replay:
     def _apply_patch(
         self, file: FileState, action: AppliedPatch, call: ToolCall, maker: int
     ) -> PlacedChange:
+        """Apply a patch at the lines that the host recorded, or where its lines are found."""
         if action.hunks and not matches_hunks(file, action.hunks):
             ranges = self._apply_recorded_hunks(file, action.hunks, call, maker)
             if ranges is not None:
@@ -511,12 +550,13 @@ class Replay:
     def _apply_recorded_hunks(
         self, file: FileState, hunks: Sequence[Hunk], call: ToolCall, maker: int
     ) -> LineRanges | None:
+        """Apply hunks of the host; return the added ranges, or `None` if they do not apply."""
         return apply_recorded_hunks(file, hunks, maker, self._add_outside_maker(call))
 
     def _keep_unplaced(
         self, tracked: TrackedFile, action: LineChange, call: ToolCall, maker: int
     ) -> None:
-        """Keep a change whose place is unknown, until a look shows where it is."""
+        """Keep a change whose place is unknown, until shown lines reveal the place."""
         edits = convert_to_edits(action)
         if isinstance(action, FileWrite):
             tracked.file.length = None
@@ -527,17 +567,19 @@ class Replay:
             tracked.unplaced.append((edits, change, maker))
 
     def _remember_unplaced(self, tracked: TrackedFile, call: ToolCall) -> AppliedChange:
+        """Add a change without line ranges to the history, and return it."""
         change = AppliedChange(call, tracked.path, [], EVIDENCE_CONTENT_ONLY, self.record)
         self._remember(change)
         return change
 
     def _remember(self, change: AppliedChange) -> None:
+        """Add a change to the history, unless an earlier session made it."""
         if not change.call.inherited:
             self.history.append(change)
 
 
 def _are_fresh(file: FileState, ranges: LineRanges) -> bool:
-    """Return whether the places of all ranges are certain."""
+    """Return whether the line numbers of all ranges are certain."""
     return all(
         chunk.fresh
         for chunk in file.chunks
@@ -547,6 +589,6 @@ def _are_fresh(file: FileState, ranges: LineRanges) -> bool:
 
 
 def _hides_earlier_lines(tracked: TrackedFile, write: FileWrite) -> bool:
-    """Return whether a write replaced a file whose earlier lines are unknown."""
+    """Return whether a write replaced an existing file without known lines."""
     is_overwrite = write.created is False and not write.append
     return is_overwrite and tracked.file.is_unseen

@@ -68,7 +68,10 @@ _GREP_OUTPUT_LINE = re.compile(r"\d+[:-]|--$")
 
 
 def walk_session_steps(record: dict[str, Any]) -> Iterator[SessionStep]:
-    """Yield the steps of a record: ended calls and shown entries, then the calls still open."""
+    """Yield the steps of a record: ended calls and shown entries, then the calls still open.
+
+    Shown entries are user messages and system events.
+    """
     walk = _SessionWalk(record)
     entries = record["session"].get("entries", ())
     for pointer, entry, parents in _walk_entries(entries, "/session/entries"):
@@ -93,6 +96,7 @@ def walk_session_steps(record: dict[str, Any]) -> Iterator[SessionStep]:
 def _walk_entries(
     entries: Any, pointer: str, parents: ParentEntries = ()
 ) -> Iterator[tuple[str, dict[str, Any], ParentEntries]]:
+    """Yield each entry and then its children, with its JSON Pointer and the entries around it."""
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
             yield f"{pointer}/{i}", entry, parents
@@ -148,6 +152,7 @@ class _SessionWalk:
             self.folder = self.folder if folder is None else folder
 
     def _enter_folder(self, entry: dict[str, Any], folder: str) -> None:
+        """Take over the folder that an entry states, and the sub-agent that wrote the entry."""
         self.folder = folder
         self.chain = self.agent.chain_of(entry)
         # A call may be written down only after it ended: then the folder is the one it left.
@@ -156,7 +161,11 @@ class _SessionWalk:
         self._stated_folders[self.chain] = folder
 
     def begin_call(self, pointer: str, entry: dict[str, Any]) -> ToolCall | None:
-        """Open a call. Return it at once if its agent never records results, or else `None`."""
+        """Open the call of an entry, until its result ends it.
+
+        Return the call only if it needs no result: it has no id, and its agent records no results.
+        Otherwise return `None`.
+        """
         call_id = entry.get("call-id")
         name = get_entry_name(entry, pointer)
         call = self._build_call(str(entry.get("name", "")), entry.get("input"), name, call_id)
@@ -174,6 +183,7 @@ class _SessionWalk:
         return None
 
     def _build_call(self, name: str, arguments: Any, entry: str, call_id: Any) -> ToolCall:
+        """Build a call with the current model and folder; without an id, the entry's name is it."""
         self._calls_begun += 1
         known_id = call_id if isinstance(call_id, str) else entry
         call = ToolCall(name, arguments, entry, known_id, self._format_model(), self.folder)
@@ -182,6 +192,7 @@ class _SessionWalk:
         return call
 
     def _format_model(self) -> str:
+        """Return `provider/model`, or the model alone if it names the provider or none is known."""
         model, provider = self.model or "unknown", self.provider
         has_provider = self.model.startswith(provider + "/")
         if not provider or provider == "unknown" or has_provider:
@@ -191,7 +202,10 @@ class _SessionWalk:
     def end_call(
         self, pointer: str, entry: dict[str, Any], parents: ParentEntries
     ) -> ToolCall | None:
-        """Return the call that a result ends, or `None` if no call is open for it."""
+        """Return the call that a result entry ends, with its output and state.
+
+        Return `None` if no open call has its id.
+        """
         call_id = entry.get("call-id")
         call = self.open_calls.pop(call_id, None) if isinstance(call_id, str) else None
         if call is None:
@@ -207,9 +221,10 @@ class _SessionWalk:
         return call
 
     def build_implied_call(self, pointer: str, entry: dict[str, Any]) -> ToolCall | None:
-        """Return the call for a reported change that no call of the session requested, or `None`.
+        """Build a call for an entry that reports a change which no call of the session requested.
 
-        If exactly one script is running, the change belongs to that script.
+        If exactly one script is running, the change belongs to that script. Return `None` for any
+        other entry.
         """
         report = self._reports.implied_call(entry)
         if report is None or report["call_id"] in self._call_ids:
@@ -240,7 +255,7 @@ def _is_inherited(entry: dict[str, Any]) -> bool:
 
 
 def locate_session_steps(record: dict[str, Any]) -> list[SessionStep]:
-    """Return the steps of a record, marked where the folder of their shell is unknown."""
+    """Return the steps of a record; calls whose folder is unknown are marked as `lost`."""
     agent, steps = find_record_agent(record), list(walk_session_steps(record))
     if agent.shell.keeps_folder:
         shells: dict[str, _PersistentShell] = {}
@@ -276,12 +291,16 @@ class _PersistentShell:
             self.lost = self.continued = False  # Each turn begins in the session's folder.
 
     def _state_folder(self, folder: str) -> None:
+        """Take over a stated folder; a folder other than the last one ends all doubt."""
         if self.stated is not None and folder != self.stated:
             self.lost = False
         self.stated = folder
 
     def follow_call(self, call: ToolCall, *, is_shell: bool) -> None:
-        """Mark a call that ended where its folder is unknown, and follow the folder it left."""
+        """Mark an ended call as `lost` if its folder is unknown; follow the folder that it left.
+
+        `is_shell` when the call ran a shell script.
+        """
         self.calls += 1
         if call.began <= self.moved:
             # It ran at the same time as the call that changed the folder.
@@ -311,7 +330,7 @@ class _PersistentShell:
         self.early_calls = []
 
     def _doubt_folder(self) -> None:
-        """Doubt the folder; in a continued session, also for the calls before."""
+        """Note that the folder is unknown; in a continued session, also for the calls before."""
         if self.stuck is None:
             for call in self.early_calls:
                 call.lost = True
@@ -319,7 +338,10 @@ class _PersistentShell:
 
 
 def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
-    """Return whether a call may have changed the folder, and the folder it left, if known."""
+    """Return whether a shell call may have changed the folder, and the folder after it.
+
+    The folder is `None` if it is unknown.
+    """
     text, _ = extract_command(call.input)
     if text is None or not _FOLDER_CHANGE_COMMAND.search(text):
         return False, None
@@ -344,7 +366,11 @@ def _find_left_folder(agent: Agent, call: ToolCall) -> tuple[bool, str | None]:
 
 
 def _may_have_failed(agent: Agent, script: ShellScript, text: str) -> bool:
-    """Return whether a call may have failed although the agent does not report an error."""
+    """Return whether a script may have failed although the agent does not report an error.
+
+    Agents report no error for some commands, such as a search that finds nothing. `text` is the
+    output of the script.
+    """
     last = script.commands[-1] if script.commands and not script.opaque else None
     if last is None or last.name not in agent.shell.lenient_commands:
         return False
@@ -359,7 +385,10 @@ def _may_have_failed(agent: Agent, script: ShellScript, text: str) -> bool:
 
 
 def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
-    """Return the prompt before each entry, by the entry's id or JSON Pointer."""
+    """Return the latest prompt up to each entry, by the entry's id or JSON Pointer.
+
+    Entries before the first prompt have an empty text.
+    """
     agent = find_record_agent(record)
     prompts: dict[str, str] = {}
     prompt = ""
@@ -374,9 +403,9 @@ def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
 
 
 def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
-    """Return the last commit that a session made or showed, or `None` if there is none.
+    """Return the hash of the newest commit that the git commands of a session made or showed.
 
-    The hash is complete if the session shows all of it.
+    The hash is abbreviated unless the session shows all of it. Return `None` without any commit.
     """
     newest: str | None = None
     full_hashes: dict[str, str] = {}
@@ -394,7 +423,10 @@ def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
 
 
 def _list_shown_commits(text: str, call: ToolCall) -> Iterator[str]:
-    """Yield the commits that a script's output shows as the newest."""
+    """Yield the hashes that `git commit`, `git rev-parse HEAD` or `git log` in a script printed.
+
+    `text` is the script of the call. Of a log, only the newest commit counts.
+    """
     script = parse_shell_script(text)
     git_commands = [
         [word or "" for word in parse_git_arguments(command.words)[1]]

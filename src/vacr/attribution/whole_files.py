@@ -38,21 +38,28 @@ _MAX_MOVED_BASE_FILES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class BulkChange:
-    """A possible change of all files below a folder, or anywhere, whose names end in `kinds`."""
+    """A possible change of all files below a folder whose names end in one of `kinds`.
+
+    Without a folder, files anywhere are meant; without kinds, files of any name. `formatter` when
+    only a formatter may have changed them.
+    """
 
     folder: str
     kinds: tuple[str, ...]
     formatter: bool
 
     def covers(self, path: str) -> bool:
-        """Return whether the change may concern a file."""
+        """Return whether the change may have changed the file at an absolute path."""
         folder_key = make_path_key(self.folder.rstrip("/") + "/") if self.folder else ""
         is_below = (make_path_key(path) + "/").startswith(folder_key)
         return is_below and (not self.kinds or f"/{path}".endswith(self.kinds))
 
 
 def apply_bulk_change(replay: Replay, change: BulkChange) -> None:
-    """Doubt every file that a bulk change may concern, until it is seen again."""
+    """Mark every tracked file that a bulk change covers as dirty, until it is seen again.
+
+    Files that are tracked later become dirty too.
+    """
     if change not in replay.bulk_changes:
         replay.bulk_changes.append(change)
     for tracked in replay.files.values():
@@ -63,7 +70,10 @@ def apply_bulk_change(replay: Replay, change: BulkChange) -> None:
 
 
 def touch_named_files(replay: Replay, names: frozenset[str]) -> None:
-    """Mark the known files of these base names, or patterns of them, as likely changed."""
+    """Mark the tracked files with these base names as likely changed, in any folder.
+
+    A name may be a pattern with `*` or `?`.
+    """
     patterns = [_compile_glob(name) for name in names if "*" in name or "?" in name]
     matching = []
     if patterns:
@@ -78,7 +88,10 @@ def touch_named_files(replay: Replay, names: frozenset[str]) -> None:
 
 
 def touch_matching_files(replay: Replay, pattern: str) -> None:
-    """Mark the known files that a pattern names, or that lie in folders it names, as changed."""
+    """Mark the tracked files that match a pattern of paths as likely changed.
+
+    Files below a folder that matches count too.
+    """
     compiled = _compile_glob(pattern)
     for key, tracked in list(replay.files.items()):
         if compiled.match(key):
@@ -86,7 +99,10 @@ def touch_matching_files(replay: Replay, pattern: str) -> None:
 
 
 def _compile_glob(pattern: str) -> re.Pattern[str]:
-    """Compile a shell pattern, which matches neither slashes nor the dot that hides a file."""
+    """Compile a shell pattern to a regular expression that matches a path or its first folders.
+
+    `*` and `?` match neither a slash nor the dot at the beginning of a hidden file's name.
+    """
     text = ""
     for part in re.split(r"([*?])", make_path_key(pattern)):
         if part in ("*", "?") and part:
@@ -101,10 +117,10 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def move_path(replay: Replay, source: str, target: str, *, copied: bool, reported: bool) -> None:
-    """Move or copy a file or a folder.
+    """Move or copy the known lines of a file, or of all files of a folder.
 
-    A move that git `reported` has already happened, so it counts only while no line of the target
-    is known.
+    Paths are absolute. A target that is a known folder gets the source inside it. A move that git
+    `reported` has already happened, so it counts only while no line of the target is known.
     """
     if reported:
         old, new = replay.track(source, ""), replay.track(target, "")
@@ -120,6 +136,7 @@ def move_path(replay: Replay, source: str, target: str, *, copied: bool, reporte
 
 
 def _move_folder(replay: Replay, source: str, target: str, *, copied: bool) -> None:
+    """Move or copy all files below a folder, including files of the base."""
     # If the target exists, it is unknown which of its files were overwritten.
     may_exist = make_path_key(target) in replay.files or bool(_list_files_below(replay, target))
     folder_key = make_path_key(source + "/")
@@ -137,6 +154,7 @@ def _move_folder(replay: Replay, source: str, target: str, *, copied: bool) -> N
 
 
 def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> None:
+    """Move or copy one file; doubt the target where the source or the target may be a folder."""
     known = replay.files.get(make_path_key(target))
     inside = replay.files.get(make_path_key(f"{target}/{posixpath.basename(source)}"))
     source_has_suffix = bool(posixpath.splitext(source)[1])
@@ -161,6 +179,7 @@ def _move_file(replay: Replay, source: str, target: str, *, copied: bool) -> Non
 
 
 def _transfer_state(source: TrackedFile, target: TrackedFile, *, copied: bool) -> None:
+    """Copy the state of the source to the target; mark a source that moved as removed."""
     target.file, target.gone = copy.deepcopy(source.file) if copied else source.file, False
     target.dirty, target.swept, target.drifted = source.dirty, source.swept, source.drifted
     target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
@@ -170,12 +189,16 @@ def _transfer_state(source: TrackedFile, target: TrackedFile, *, copied: bool) -
 
 
 def _mark_removed(tracked: TrackedFile) -> None:
+    """Mark a file as gone, and forget its lines and its unplaced changes."""
     tracked.file, tracked.gone, tracked.dirty = FileState(length=0), True, False
     tracked.waiting, tracked.unplaced = [], []
 
 
 def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
-    """Delete a file, or a `folder` with its files, or everything that a `pattern` names."""
+    """Mark a file as removed, with `folder` also all files below the path.
+
+    With `pattern`, `*` and `?` in the path are wildcards. Files of the base count too.
+    """
     folder_key = make_path_key(path.rstrip("/") + "/")
     compiled = _compile_glob(path) if pattern else None
 
@@ -197,17 +220,19 @@ def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> No
 
 
 def _list_files_below(replay: Replay, path: str) -> list[TrackedFile]:
+    """Return the tracked files below a folder, including removed ones."""
     folder_key = make_path_key(path.rstrip("/") + "/")
     return [tracked for key, tracked in replay.files.items() if key.startswith(folder_key)]
 
 
 def _is_in_base(replay: Replay, path: str) -> bool:
+    """Return whether the base has the file at an absolute path; `False` without a base."""
     inside = make_relative_path(path, replay.root)
     return replay.base is not None and inside is not None and inside in replay.base.names
 
 
 def _list_unseen_base_files(replay: Replay, matches: Callable[[str], bool]) -> list[str]:
-    """Return the matching files of the base that no step has named so far."""
+    """Return the absolute paths of base files that are not tracked yet and whose key matches."""
     if replay.base is None:
         return []
     paths = (make_absolute_path(name, replay.root) for name in replay.base.names)
@@ -216,6 +241,7 @@ def _list_unseen_base_files(replay: Replay, matches: Callable[[str], bool]) -> l
 
 
 def _is_known_folder(replay: Replay, path: str) -> bool:
+    """Return whether a path is surely a folder, because a file is known to exist below it."""
     folder_key = make_path_key(path.rstrip("/") + "/")
     if any(not file.gone and not file.dirty for file in _list_files_below(replay, path)):
         return True
@@ -227,7 +253,7 @@ def _is_known_folder(replay: Replay, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _StashedFile:
-    """A file as it was stashed, and the state that was left in its place."""
+    """A file as it was when it was stashed, and the state that the stash `left` in its place."""
 
     file: FileState
     gone: bool
@@ -237,9 +263,10 @@ class _StashedFile:
 
 @dataclass(slots=True)
 class _StashedChanges:
-    """The files of a stash by their keys, or `None` when its content is unknown.
+    """The files of a stash by their path keys, or `None` when its content is unknown.
 
-    `sure` when the stash was surely made: without changes, git makes none.
+    `time` is the clock, and `stagings` the number of stagings, when the stash was made. `sure` when
+    it was surely made: without changes, git makes no stash.
     """
 
     files: dict[str, _StashedFile] | None
@@ -257,12 +284,15 @@ class VersionControlState:
 
 
 def get_version_control(replay: Replay) -> VersionControlState:
-    """Return the state of git for the current session."""
+    """Return the state of git in the root of the current session; a new one the first time."""
     return replay.controls.setdefault(replay.root, VersionControlState())
 
 
 def revert_path(replay: Replay, path: str, *, everything: bool) -> None:
-    """Restore a file, the files of a folder, or everything."""
+    """Restore the base version of a file, of the files of a folder, or of `everything`.
+
+    A file that git may not track becomes doubtful instead.
+    """
     below = _list_root_files(replay) if everything else _list_files_below(replay, path)
     for tracked in below:
         _restore_from_base(replay, tracked)
@@ -275,13 +305,14 @@ def revert_path(replay: Replay, path: str, *, everything: bool) -> None:
 
 
 def doubt_untracked_files(replay: Replay) -> None:
-    """Mark the files that git does not track as likely removed; ignored files stay."""
+    """Mark the files that git does not track as likely changed, because `git clean` ran."""
     for tracked in _list_root_files(replay):
         if not tracked.gone and _is_untracked(replay, tracked):
             tracked.mark_changed(replay.clock, likely=True)
 
 
 def _list_root_files(replay: Replay) -> list[TrackedFile]:
+    """Return the tracked files below the root of the current session; without a root, all."""
     root = replay.root
     return [
         tracked
@@ -291,13 +322,17 @@ def _list_root_files(replay: Replay) -> list[TrackedFile]:
 
 
 def _is_untracked(replay: Replay, tracked: TrackedFile) -> bool:
-    """Return whether git does not know a file."""
+    """Return whether git surely does not track a file; after something was staged, it may."""
     if get_version_control(replay).stagings:
         return False
     return tracked.created if replay.base is None else not _is_in_base(replay, tracked.path)
 
 
 def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
+    """Set a file to its base version, unless git does not track it.
+
+    If a commit may have changed that version, or no base has it, the file becomes doubtful.
+    """
     if _is_untracked(replay, tracked):
         return
     tracked.waiting, tracked.unplaced = [], []
@@ -314,7 +349,7 @@ def _restore_from_base(replay: Replay, tracked: TrackedFile) -> None:
 
 
 def _doubt_file(tracked: TrackedFile) -> None:
-    """Keep the known lines of a file as a guess."""
+    """Keep the known lines of a file as a guess; a removed file may exist again."""
     tracked.file.mark_stale()
     if tracked.gone:
         tracked.file, tracked.gone = FileState(), False
@@ -325,9 +360,11 @@ def _doubt_file(tracked: TrackedFile) -> None:
 def stash_changes(
     replay: Replay, paths: Sequence[str], *, untracked: bool, known: bool, sure: bool
 ) -> None:
-    """Stash the changes of these paths, or all; `known` when it is certain which ones those are.
+    """Put the changes of these paths aside, or all changes, and restore the base version.
 
-    `sure` when there surely were any.
+    With `untracked`, also put aside files that git does not track. `known` when it is certain
+    which changes were stashed, `sure` when there surely were any; otherwise the files become
+    doubtful.
     """
     control = get_version_control(replay)
     files = _list_root_files(replay)
@@ -356,7 +393,11 @@ def stash_changes(
 
 
 def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
-    """Bring back the changes that were stashed last, or forget them; `keep` leaves the stash."""
+    """Take the newest stash: restore its changes if `bring`, and drop it unless `keep`.
+
+    `known` when the command surely took the newest stash. Files become doubtful where the content
+    of the stash is unknown, or where they changed after it was made.
+    """
     control = get_version_control(replay)
     stash = control.stashes[-1] if control.stashes else None
     if not known and stash is not None:
@@ -385,7 +426,10 @@ def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> No
 
 
 def _overlay_known_lines(seen: FileState, lines: FileState) -> FileState:
-    """Put known lines over a file that was seen in between; its other lines stay as a guess."""
+    """Return the state of a restored file: its stashed `lines`, and other `seen` lines as a guess.
+
+    If the stashed file is known as a whole, return only that.
+    """
     if lines.is_whole or not seen.chunks:
         return lines
     seen.mark_stale()

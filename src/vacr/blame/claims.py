@@ -66,19 +66,23 @@ class LineClaim:
     """A statement about the writer of lines, with its session, call, prompt and evidence."""
 
     type: str
+    """`ai`, `human` or `mixed`."""
     model: str
     session: str
     record: str
+    """The id of the record."""
     entry: str
+    """The id of the entry that wrote the lines."""
     call_id: str
     prompt: str
+    """The latest prompt before that entry."""
     evidence: str
 
     @property
     def source(self) -> tuple[str, str]:
-        """The identity of the writing call.
+        """The identity of the writing call: its id and its entry.
 
-        A session that goes on in another file has the same calls in both.
+        It is the same in each record of a session that continues in another file.
         """
         return self.call_id, self.entry
 
@@ -91,7 +95,7 @@ class TextPiece:
     path: str
     lines: tuple[str, ...]
     moment: int
-    """The time in the replay at which the piece was collected."""
+    """The clock of the replay when the piece was collected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,11 @@ class GatheredClaims:
 def gather_claims(
     records: Sequence[dict[str, Any]], bases: BaseLookup, wanted: Collection[str] = ()
 ) -> GatheredClaims:
-    """Gather the claims of records; of whole files, only those whose SHA-256 is wanted."""
+    """Gather the claims of records, from a replay and from their stored attributions.
+
+    `bases` returns the base files of a revision. `wanted` are the SHA-256 of files: claims about a
+    whole file are gathered only for these.
+    """
     claims = GatheredClaims()
     for group in _group_records(_drop_shorter_recordings(records)):
         stored = [_parse_stored_attribution(record) for record in group]
@@ -151,7 +159,7 @@ def gather_claims(
 
 
 def _drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out a recording if another one has all its entries.
+    """Return the records, but drop a record if another one of its session has all its entries.
 
     Of equal recordings, one with an attribution stays.
     """
@@ -165,17 +173,19 @@ def _drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str
 
 
 def _rank_recording(record: dict[str, Any]) -> tuple[int, bool]:
+    """Return a sort key: the number of entries, then whether the record has an attribution."""
     return len(record["session"].get("entries", ())), "file-attribution" in record
 
 
 def _get_session_id(record: dict[str, Any]) -> str:
+    """Return the id of a record's session, or an empty text if it has none."""
     return str(record["session"].get("session-id", ""))
 
 
 def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Group the records that worked in one folder.
+    """Yield groups of records that worked in the same folder; each group is replayed together.
 
-    Records that were attributed alone, or with another base, stay apart.
+    Records that were attributed alone, or with another base, are in groups of their own.
     """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
@@ -192,7 +202,7 @@ def _group_records(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str,
     yield from groups.values()
 
 
-# The attribution that a record holds
+# The attribution in a record
 
 
 @dataclass(slots=True)
@@ -206,7 +216,7 @@ class _StoredAttribution:
 
 
 def _parse_stored_attribution(record: dict[str, Any]) -> _StoredAttribution | None:
-    """Parse the attribution of a record; `None` if it is missing or cannot be read."""
+    """Return the attribution of a record, or `None` if it is missing or malformed."""
     if not isinstance(record.get("file-attribution"), dict):
         return None
     try:
@@ -216,6 +226,11 @@ def _parse_stored_attribution(record: dict[str, Any]) -> _StoredAttribution | No
 
 
 def _parse_file_attribution(record: dict[str, Any]) -> _StoredAttribution:
+    """Return the attribution of a record, without ranges of an unknown writer.
+
+    Raises:
+        AttributeError, KeyError, TypeError: a member is malformed.
+    """
     metadata = record.get("vacr", {})
     proofs = metadata.get("attribution", {}).get("files", {})
     prompts = find_entry_prompts(record)
@@ -244,7 +259,10 @@ def _list_claimed_ranges(
     proof: dict[str, Any],
     prompts: dict[str, str],
 ) -> Iterator[tuple[dict[str, Any], LineClaim]]:
-    """Yield the ranges of a file, each with the claim that its proof supports."""
+    """Yield each range of a file in an attribution, with the claim about its lines.
+
+    `proof` is the evidence for the file, `prompts` has the prompt of each entry.
+    """
     range_proofs = {
         (proved["start-line"], proved["end-line"]): proved for proved in proof.get("ranges", ())
     }
@@ -262,6 +280,7 @@ def _build_claim(
     proof: dict[str, Any],
     prompts: dict[str, str],
 ) -> LineClaim:
+    """Build the claim about one stored range, from its contributor and the evidence for it."""
     entry = next(iter(proof.get("entries", ())), "")
     return LineClaim(
         type=contributor.get("type", "unknown"),
@@ -281,7 +300,10 @@ def _add_stored_claims(
     replayed: Collection[str],
     wanted: Collection[str],
 ) -> None:
-    """Add the stored claims that the replay did not produce."""
+    """Add the stored claims of a record to the gathered ones.
+
+    Leave out ranges whose SHA-256 is in `replayed`, and files whose SHA-256 is not wanted.
+    """
     claims.hashed += [hashed for hashed in stored.ranges if hashed.digest not in replayed]
     for digest, lines in stored.files.items():
         if digest in wanted:
@@ -298,6 +320,10 @@ def _replay_group(
     wanted: Collection[str],
     trusted: Sequence[bool],
 ) -> None:
+    """Replay records together, and add the claims that follow from the replay.
+
+    `trusted` has `False` for each record whose base is not available; it yields no claims.
+    """
     walked = [list(walk_session_steps(record)) for record in records]
     roots = [
         find_session_root(record, steps, base)
@@ -358,7 +384,10 @@ class _ClaimReplay(Replay):
         }
 
     def _note_file_state(self, key: str) -> None:
-        """Remember that a file changed, and collect its whole state if that is wanted."""
+        """Note that the file with a path key may have changed.
+
+        If its whole text is known and wanted, collect the claims about its lines.
+        """
         tracked = self.files.get(key)
         if tracked is None:
             return
@@ -377,7 +406,10 @@ class _ClaimReplay(Replay):
             self.claims.states.setdefault(digest, []).append(lines)
 
     def collect_pieces(self) -> None:
-        """Collect the runs of lines of the files that changed since the last collection."""
+        """Collect a piece for each run of lines in the files that changed since the last time.
+
+        Leave out a run that is part of an earlier piece of the same call.
+        """
         new: list[tuple[int, str]] = []
         for key in self.changed_keys:
             tracked = self.files[key]
@@ -393,7 +425,10 @@ class _ClaimReplay(Replay):
         self.changed_keys.clear()
 
     def _collect_unplaced_pieces(self, actions: Sequence[FileAction], folder: str) -> None:
-        """Collect the lines of changes at an unknown place, without lines that existed before."""
+        """Collect a piece for each run of lines that changes at an unknown place added.
+
+        Lines that existed before are left out.
+        """
         for action in actions:
             path = make_absolute_path(action.path, folder)
             tracked = self.files.get(make_path_key(path))
@@ -407,6 +442,7 @@ class _ClaimReplay(Replay):
                     self._add_piece(-len(self.makers), path, lines)
 
     def _add_piece(self, maker: int, path: str, lines: Sequence[str]) -> None:
+        """Add lines of a maker to the pieces, if a claim about the maker exists."""
         claim = self._get_claim(maker)
         if claim is not None:
             root = self.roots[self.makers[-maker - 1].record]
@@ -414,12 +450,16 @@ class _ClaimReplay(Replay):
             self.claims.pieces.append(TextPiece(claim, name, tuple(lines), self.clock))
 
     def _get_claim(self, maker: int) -> LineClaim | None:
+        """Return the claim about the lines of a maker, from a cache; `None` if it has none."""
         if maker not in self.maker_claims:
             self.maker_claims[maker] = self._build_maker_claim(maker)
         return self.maker_claims[maker]
 
     def _build_maker_claim(self, maker: int) -> LineClaim | None:
-        """Build the claim of a maker; `None` if unknown, or if the stored attribution counts."""
+        """Build the claim about the lines of a maker.
+
+        Return `None` if the writer is unknown, or if only the record's stored attribution counts.
+        """
         line_maker = self.makers[-maker - 1]
         contributor = build_contributor(line_maker)
         if contributor["type"] == "unknown" or not self.trusted[line_maker.record]:
@@ -439,7 +479,7 @@ class _ClaimReplay(Replay):
 
 
 def _list_net_runs(file: FileState) -> Iterator[LineRun]:
-    """Yield the runs of lines of each maker, without reverted lines."""
+    """Yield the runs of lines of each maker, without lines that are again as in the base."""
     base_lines: set[str] = set()
     for run in list_line_runs(_copy_without_reverted(file)):
         if not run.text.endswith("\n"):
@@ -454,7 +494,7 @@ def _list_net_runs(file: FileState) -> Iterator[LineRun]:
 
 
 def _copy_without_reverted(file: FileState) -> FileState:
-    """Return a copy without the makers of reverted lines.
+    """Return a copy of a file's state, where reverted lines have no maker.
 
     Line ends are not compared, so a line that only gained its end loses its maker too.
     """
@@ -468,7 +508,7 @@ def _copy_without_reverted(file: FileState) -> FileState:
 
 
 def _list_changed_texts(action: FileAction) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """Return the lines that each part of a change removed and added."""
+    """Return the old and the new lines of each edit or hunk; an empty list for other actions."""
     if isinstance(action, Replacement):
         return [
             (split_keeping_ends(edit.old), split_keeping_ends(edit.new)) for edit in action.edits
@@ -481,7 +521,10 @@ def _list_changed_texts(action: FileAction) -> list[tuple[Sequence[str], Sequenc
 def _find_new_runs(
     old: Sequence[str], new: Sequence[str], existing: Collection[str]
 ) -> Iterator[list[str]]:
-    """Yield the runs of added lines that did not exist before."""
+    """Yield the runs of lines in `new` that are neither in `old` nor among the `existing` ones.
+
+    `existing` lines have no line ends.
+    """
     run: list[str] = []
     origins = find_line_origins(
         [strip_line_end(line) for line in old], [strip_line_end(line) for line in new]

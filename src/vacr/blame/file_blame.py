@@ -97,14 +97,16 @@ _VersionKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """A line, the commit that added it, and who wrote it."""
+    """A line, the commit that added it, its path and number in that commit, and who wrote it."""
 
     commit: str
     """Zeros for a line that is not committed yet."""
     path: str
     number: int
     text: str
+    """The line without its end."""
     blame: LineBlame | None
+    """Who wrote the line, or `None` if no record claims it."""
 
     @property
     def type(self) -> str:
@@ -129,9 +131,9 @@ class AddedLines:
 def blame_commit(
     repository: Repository, revision: str, records: Sequence[dict[str, Any]]
 ) -> AddedLines:
-    """Return the lines that a commit added.
+    """Return the lines that a commit, or a range `A..B`, added, each with its writer.
 
-    A range of commits counts as one commit: it added the lines that are new at its end.
+    A range counts as one commit: it added the lines that are new at its end.
 
     Raises:
         UnreadableInput: there is no such commit or range.
@@ -167,10 +169,12 @@ def blame_commit(
 def blame_file(
     place: RepositoryFile, revision: str | None, records: Sequence[dict[str, Any]]
 ) -> list[BlamedLine]:
-    """Return the lines of a file in the work tree, or at a revision.
+    """Return all lines of a file, each with the commit that added it and its writer.
+
+    Without a revision, read the file from the work tree, or from HEAD if it is not there.
 
     Raises:
-        UnreadableInput: there is no such file or revision.
+        UnreadableInput: there is no such file or revision, or the file is binary.
     """
     repository, path = place.repository, place.path
     commit = repository.resolve_commit("HEAD" if revision is None else revision)
@@ -196,9 +200,9 @@ def blame_file(
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=str(repository.path / path)
             )
-        committed = _split_data(repository.read_blob(blob)) if blob is not None else []
+        committed = _decode_lines(repository.read_blob(blob)) if blob is not None else []
         uncommitted = "0" * len(commit), path
-        lines = _trace_work_tree_lines(committed, _split_data(work_tree_data), lines, uncommitted)
+        lines = _trace_work_tree_lines(committed, _decode_lines(work_tree_data), lines, uncommitted)
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
         versions[uncommitted] = _make_version(path, work_tree_data, new, names)
     joiner = _build_joiner(repository, records, list(versions.values()))
@@ -213,11 +217,12 @@ def blame_file(
 def _make_blamed_line(
     commit: str, version: FileVersion, number: int, blame: BlameByLine
 ) -> BlamedLine:
+    """Return the line of a version with this number, with its blame if it has one."""
     return BlamedLine(commit, version.path, number, version.bare[number - 1], blame.get(number))
 
 
 def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | None:
-    """Read a file of a commit; `None` if it is not text."""
+    """Read a file of a commit; return `None` for a binary file, a link or a submodule."""
     if not file.is_file:
         return None
     data = repository.read_blob(file.blob)
@@ -229,16 +234,22 @@ def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | 
 def _make_version(
     path: str, data: bytes, added: frozenset[int], names: Collection[str]
 ) -> FileVersion:
-    return FileVersion(path, _split_data(data), added, hashlib.sha256(data).hexdigest(), names)
+    """Return the version of a file with these bytes; `added` are its added lines."""
+    return FileVersion(path, _decode_lines(data), added, hashlib.sha256(data).hexdigest(), names)
 
 
-def _split_data(data: bytes) -> list[str]:
+def _decode_lines(data: bytes) -> list[str]:
+    """Return the lines of a file with their ends."""
     return split_keeping_ends(decode_file_text(data))
 
 
 def _build_joiner(
     repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[FileVersion]
 ) -> ClaimJoiner:
+    """Gather the claims of records, and return the joiner for them.
+
+    The repository provides the bases; a revision that it does not have counts as missing.
+    """
     bases: dict[str, BaseFiles | None] = {}
 
     def find_base(revision: str) -> BaseFiles | None:
@@ -253,13 +264,15 @@ def _build_joiner(
 
 
 def _has_work_tree(repository: Repository) -> bool:
+    """Return whether the path of the repository is inside a work tree, not bare."""
     return repository.run_git("rev-parse", "--is-inside-work-tree").strip() == b"true"
 
 
 def _format_path_hint(path: str, names: Iterable[str]) -> str:
-    """Suggest the file that was likely meant, or else how to list the files.
+    """Return a hint for a path that does not exist, from the names of existing files.
 
-    It is a file in the same folder, or a file of this name elsewhere.
+    Suggest a file with the same name in another folder, or with a similar name in the same folder,
+    or else how to list the files.
     """
     folder, _, name = path.rpartition("/")
     near = []
@@ -275,7 +288,13 @@ def _format_path_hint(path: str, names: Iterable[str]) -> str:
 def _read_blamed_versions(
     repository: Repository, lines: Sequence[LineOrigin], names: Collection[str]
 ) -> dict[_VersionKey, FileVersion]:
-    """Read the version of the file in each commit that added one of its lines."""
+    """Read the file in each commit that added one of its lines, by commit and path.
+
+    `names` are all names that the file had.
+
+    Raises:
+        UnreadableInput: the file is binary in one of the commits.
+    """
     commits = list(dict.fromkeys(commit for commit, _, _ in lines))
     additions: Mapping[str, list[FileAdditions]] = list_commit_additions(repository, commits, names)
     blamed: dict[_VersionKey, set[int]] = {}
@@ -304,7 +323,11 @@ def _trace_work_tree_lines(
     lines: Sequence[LineOrigin],
     uncommitted: _VersionKey,
 ) -> list[LineOrigin]:
-    """Return where each line of the work tree comes from: from a commit, or from none yet."""
+    """Return the origin of each line in the work tree.
+
+    A line that equals a committed one has its origin, from `lines`. Any other line has the commit
+    and path in `uncommitted`.
+    """
     origins = find_line_origins(
         [strip_line_end(line) for line in committed], [strip_line_end(line) for line in current]
     )
@@ -326,10 +349,11 @@ class FileAdditions:
 
     path: str
     blob: str
+    """The name of the blob in the repository."""
     lines: frozenset[int]
     """The numbers of the added lines."""
     before: str = ""
-    """The name that the file had before."""
+    """The path that the file had before; empty if unknown."""
     is_file: bool = True
     """Whether it is a file, not a link or a submodule."""
 
@@ -337,16 +361,20 @@ class FileAdditions:
 def list_commit_additions(
     repository: Repository, commits: Sequence[str], paths: Collection[str] = ()
 ) -> dict[str, list[FileAdditions]]:
-    """Return the files that each commit added lines to; with paths, only these files."""
+    """Return the files that each commit added lines to, by commit; with paths, only these files.
+
+    A merge added only the lines that none of its parents has.
+    """
     return _collect_additions(repository, _list_parents(repository, commits), paths)
 
 
 def list_additions_since(repository: Repository, since: str, commit: str) -> list[FileAdditions]:
-    """Return the files with lines at a commit that they did not have at an earlier one."""
+    """Return the files that have lines at a commit which they did not have at commit `since`."""
     return _collect_additions(repository, {commit: [since]}, ())[commit]
 
 
 def _list_parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[str]]:
+    """Return the parents of each commit; an empty list for a first commit."""
     stdin = "".join(commit + "\n" for commit in commits).encode()
     output = repository.run_git(
         "rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin
@@ -357,9 +385,10 @@ def _list_parents(repository: Repository, commits: Sequence[str]) -> dict[str, l
 def _collect_additions(
     repository: Repository, parents: dict[str, list[str]], paths: Collection[str]
 ) -> dict[str, list[FileAdditions]]:
-    """Compare each commit with its parents, in two runs of git for all of them.
+    """Return the files that each commit added lines to, compared with its parents.
 
-    The raw diff names files and blobs, the patch has the lines; blobs connect the two.
+    Git runs twice for all commits: the raw diff names files and blobs, the patch has the lines;
+    blobs connect the two.
     """
     pairs = [f"{commit} {parent}" for commit in parents for parent in parents[commit]]
     pairs += [commit for commit in parents if not parents[commit]]
@@ -393,6 +422,7 @@ _LinesByBlobs = dict[tuple[str, str], frozenset[int]]
 
 
 def _add_lines(file: _ChangedFile, lines_by_blobs: _LinesByBlobs) -> FileAdditions:
+    """Return a changed file with the numbers of its added lines; a link or submodule has one."""
     if file.is_file:
         lines = lines_by_blobs.get((file.old_blob, file.blob), _NO_LINES)
     else:
@@ -403,7 +433,11 @@ def _add_lines(file: _ChangedFile, lines_by_blobs: _LinesByBlobs) -> FileAdditio
 def _keep_common_additions(
     by_parent: list[dict[str, FileAdditions]], parent_count: int
 ) -> list[FileAdditions]:
-    """Keep the lines that differ from every parent."""
+    """Return the files of a commit with the lines that it added in comparison with every parent.
+
+    `by_parent` has the additions in comparison with each parent, by path. Return an empty list if
+    the commit equals one of its parents.
+    """
     if not by_parent or len(by_parent) < parent_count:
         return []
     common = []
@@ -415,7 +449,10 @@ def _keep_common_additions(
 
 
 def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:
-    """Yield each commit, once per parent, with its files, links and submodules."""
+    """Yield each commit of a raw diff, once per parent, with its changed files.
+
+    Links and submodules count as files; deleted files are left out.
+    """
     commit = ""
     files: list[_ChangedFile] = []
     words = iter(output.split(b"\0"))
@@ -440,7 +477,10 @@ def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:
 
 
 def parse_added_lines(patch: bytes) -> _LinesByBlobs:
-    """Parse the numbers of added lines from a patch with full index lines."""
+    """Return the numbers of added lines in a patch, by the names of the blobs before and after.
+
+    The patch needs index lines with full names of blobs.
+    """
     lines_by_blobs: dict[tuple[str, str], set[int]] = {}
     lines: set[int] = set()
     for line in patch.split(b"\n"):
@@ -468,7 +508,7 @@ def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
     """Return the origin of each line of a file at a commit.
 
     Raises:
-        UnreadableInput: the commit has no such file.
+        UnreadableInput: the commit has no such file, or git stopped early.
     """
     output = repository.run_git("blame", "--porcelain", "--no-textconv", commit, "--", path)
     blame, path_by_commit = GitBlame(paths={path}), {commit: path}
@@ -487,16 +527,21 @@ def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
         elif line.startswith(b"previous "):
             blame.paths.add(unquote_git_name(line.split(b" ", 2)[2]))
     if not expects_header:
-        raise UnreadableInput("git blame stopped unexpectedly", where=path)
+        raise UnreadableInput(
+            "git blame stopped unexpectedly",
+            where=path,
+            hint="Check the repository with: git fsck",
+        )
     return blame
 
 
 def unquote_git_name(name: bytes) -> str:
-    """Decode a name that git may have put in quotation marks."""
+    r"""Decode the name of a file; if git has quoted it, `"a\tb"`, also replace its escapes."""
     if name.startswith(b'"') and name.endswith(b'"'):
         name = _QUOTED_ESCAPE.sub(lambda escape: _decode_escape(escape[1]), name[1:-1])
     return decode_git_name(name)
 
 
 def _decode_escape(escape: bytes) -> bytes:
+    """Return the byte for an escape without its backslash: three octal digits, or a letter."""
     return bytes([int(escape, 8)]) if len(escape) > 1 else _ESCAPE_BYTES.get(escape, escape)

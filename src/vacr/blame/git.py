@@ -70,10 +70,10 @@ class Repository:
         self.run_git("rev-parse", "--git-dir")
 
     def run_git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
-        """Run a git command that only reads.
+        """Run a git command that only reads, and return its output.
 
         Raises:
-            UnreadableInput: git refuses.
+            UnreadableInput: git is not installed, or the command fails.
         """
         try:
             command = _build_git_command(self.path, arguments)
@@ -87,7 +87,7 @@ class Repository:
         return done.stdout
 
     def resolve_commit(self, revision: str) -> str:
-        """Return the full name of a commit.
+        """Return the full hash of the commit that a revision names.
 
         Raises:
             UnreadableInput: there is no such commit.
@@ -104,10 +104,12 @@ class Repository:
             ) from error
 
     def resolve_range(self, text: str) -> tuple[str, str]:
-        """Return where a range `A..B` begins and ends: the merge base of both, and `B`.
+        """Return the hashes where a range `A..B` begins and ends: the merge base of both, and `B`.
+
+        An empty side means HEAD, and `A...B` means the same as `A..B`.
 
         Raises:
-            UnreadableInput: there is no such commit, or they have none in common.
+            UnreadableInput: there is no such commit, or the two have no common ancestor.
         """
         names = [name or "HEAD" for name in _RANGE_DOTS.split(text, maxsplit=1)]
         first, second = map(self.resolve_commit, names)
@@ -123,12 +125,12 @@ class Repository:
             ) from error
 
     def list_commits(self, since: str, commit: str) -> list[str]:
-        """Return the commits that lead from one to another, the oldest first."""
+        """Return the commits after `since` up to `commit`, the oldest first."""
         output = self.run_git("rev-list", "--reverse", "--topo-order", f"{since}..{commit}")
         return output.decode().split()
 
     def _explain_missing_commit(self, revision: str) -> str:
-        """Return a hint about a commit that does not exist."""
+        """Return a hint for a revision that names no commit."""
         if not self.run_git("rev-list", "--all", "--max-count=1").strip():
             return "The repository has no commits yet."
         if ".." in revision:
@@ -136,7 +138,7 @@ class Repository:
         return self._explain_shallow() or "List the commits with: git log --oneline --all"
 
     def _explain_shallow(self) -> str:
-        """Return advice if the clone lacks a part of the history, or an empty text."""
+        """Return a hint if the clone is shallow, or else an empty text."""
         is_shallow = self.run_git("rev-parse", "--is-shallow-repository").strip() == b"true"
         return (
             "The clone is shallow. Fetch the whole history with: git fetch --unshallow"
@@ -145,9 +147,9 @@ class Repository:
         )
 
     def list_files(self, commit: str) -> dict[str, str]:
-        """Return the files of a commit: path and name of the blob.
+        """Return the regular files of a commit: the name of the blob by path.
 
-        The targets of links and the contents of submodules are not files of the commit.
+        Links and submodules are left out.
         """
         blobs: dict[str, str] = {}
         for line in self.run_git("ls-tree", "-rz", "--full-tree", commit).split(b"\0"):
@@ -159,9 +161,9 @@ class Repository:
         return blobs
 
     def has_path(self, commit: str, name: str) -> bool:
-        """Return whether a commit has a file, link or folder of this name.
+        """Return whether a commit has a file, link or folder with this path from its root.
 
-        A link or a submodule above it counts too.
+        The path may also lie inside a link or a submodule of the commit.
         """
         output = self.run_git("ls-tree", "-rz", "--name-only", "--full-tree", commit)
         names = {decode_git_name(encoded) for encoded in output.split(b"\0")}
@@ -170,7 +172,7 @@ class Repository:
         return bool(names & prefixes) or any(other.startswith(f"{name}/") for other in names)
 
     def read_blob(self, name: str) -> bytes:
-        """Return the bytes of a blob; one process reads all of them.
+        """Return the bytes of a blob by its name; one process of git reads all blobs.
 
         Raises:
             UnreadableInput: the repository does not have it.
@@ -186,7 +188,11 @@ class Repository:
         return data
 
     def load_base(self, revision: str) -> BaseFiles:
-        """Return the files of a commit as the base of an attribution."""
+        """Return the files of a commit as the base of an attribution; each is read when needed.
+
+        Raises:
+            UnreadableInput: there is no such commit.
+        """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
         return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]))
@@ -217,6 +223,11 @@ class _ObjectReader:
         self.close = weakref.finalize(self, _close_process, self._process)
 
     def read(self, name: str) -> bytes | None:
+        """Return the bytes of an object, or `None` if the repository does not have it.
+
+        Raises:
+            UnreadableInput: git stopped.
+        """
         stdin = cast("IO[bytes]", self._process.stdin)
         stdout = cast("IO[bytes]", self._process.stdout)
         try:
@@ -228,11 +239,16 @@ class _ObjectReader:
             data = stdout.read(int(header[2]))
             stdout.read(1)
         except (OSError, ValueError) as error:
-            raise UnreadableInput("git stopped unexpectedly", where=str(self._path)) from error
+            raise UnreadableInput(
+                "git stopped unexpectedly",
+                where=str(self._path),
+                hint="Check the repository with: git fsck",
+            ) from error
         return data
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipes of a process, which ends it, and wait for its end."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
@@ -240,17 +256,18 @@ def _close_process(process: subprocess.Popen[bytes]) -> None:
 
 
 def decode_git_name(name: bytes) -> str:
-    """Decode the name of a file as git stores it."""
+    """Decode the name of a file; bytes that are not UTF-8 become lone surrogates."""
     return name.decode("utf-8", "surrogateescape")
 
 
 def _build_git_command(path: Path, arguments: Iterable[str]) -> list[str]:
+    """Return the words that run git in a folder, with settings that override the user's."""
     settings = [word for setting in _GIT_SETTINGS for word in ("-c", setting)]
     return ["git", "--no-pager", *settings, "-C", str(path), *arguments]
 
 
 def _build_git_environment() -> dict[str, str]:
-    """Return the environment without variables that name a repository, an index or a program."""
+    """Return the environment for git: without most `GIT_` variables of the user, with our own."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -260,6 +277,7 @@ def _build_git_environment() -> dict[str, str]:
 
 
 def _make_start_error(error: OSError | ValueError, path: Path) -> UnreadableInput:
+    """Return the error for the user when git could not be started."""
     if isinstance(error, FileNotFoundError):
         return UnreadableInput(
             "git is not installed",
@@ -270,7 +288,7 @@ def _make_start_error(error: OSError | ValueError, path: Path) -> UnreadableInpu
 
 
 def _make_git_error(stderr: str, path: Path) -> UnreadableInput:
-    """Explain why git refused."""
+    """Return the error for the user, from what git printed when it failed."""
     if "dubious ownership" in stderr:
         hint = f"If you trust it: git config --global --add safe.directory {path.absolute()}"
         return UnreadableInput("the repository belongs to another user", where=str(path), hint=hint)
@@ -289,7 +307,9 @@ def _make_git_error(stderr: str, path: Path) -> UnreadableInput:
 
 
 def load_git_base(text: str) -> BaseFiles:
-    """Load the base that `REPOSITORY` or `REPOSITORY@REVISION` names.
+    """Return the files of the commit that `REPOSITORY` or `REPOSITORY@REVISION` names.
+
+    Without a revision, it is HEAD. A folder may have an `@` in its name.
 
     Raises:
         UsageError: there is no such folder.
@@ -312,7 +332,10 @@ def load_git_base(text: str) -> BaseFiles:
 
 
 def split_at_revision(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the ways to split a text into folder and revision, at each @ from the last one on."""
+    """Yield each way to read a text as a folder and a revision, split at an `@`.
+
+    Begin with the whole text and no revision (`None`), then split at the last `@`, and so on.
+    """
     yield text, None
     position = text.rfind("@")
     while position > 0:
@@ -329,13 +352,14 @@ class RepositoryFile:
 
 
 def find_repository_file(file: str, repository: str | None = None) -> RepositoryFile:
-    """Find the repository of a file: the one around its folder, or the given one.
+    """Return the repository of a file, and the path of the file from its root.
 
-    In a repository without a work tree, files are named from its root.
+    The repository is the one around the file's folder, unless `repository` names another. The file
+    need not exist. In a bare repository, `file` is already the path from the root.
 
     Raises:
         UnreadableInput: no repository is found.
-        UsageError: the file is not in it.
+        UsageError: the file is a folder, or is not in the work tree.
     """
     full = Path(make_absolute(file))  # A link is not followed.
     if full.is_dir() and not full.is_symlink():
@@ -353,19 +377,20 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
         if top is None:
             raise UsageError(
                 f"{file} is not in a git work tree",
-                hint="Name the repository with --repository, and the file from its root.",
+                hint="Add --repository REPOSITORY, and name the file from its root.",
             )
     real = Path(os.path.realpath(full.parent)) / full.name
     if not real.is_relative_to(top) or real == top:
         raise UsageError(
             f"{file} is not in the work tree {top}",
-            hint="Name the repository that it is in with --repository.",
+            hint="Add --repository with the repository that contains the file.",
         )
     container.path = top
     return RepositoryFile(container, real.relative_to(top).as_posix())
 
 
 def _find_existing_folder(path: Path) -> Path:
+    """Return the nearest folder above a path that exists."""
     folder = path.parent
     while not folder.is_dir():
         folder = folder.parent
@@ -373,9 +398,9 @@ def _find_existing_folder(path: Path) -> Path:
 
 
 def find_work_tree_names(repository: Repository, *paths: str) -> list[str]:
-    """Return the names of paths from the root of a work tree, as written and with links followed.
+    """Return the paths relative to the root of a work tree, as written and with links followed.
 
-    A path outside has none.
+    Paths outside of the work tree are left out. Return an empty list for a bare repository.
     """
     top = _find_work_tree(repository)
     if top is None:
@@ -397,15 +422,15 @@ def _find_work_tree(repository: Repository) -> Path | None:
 
 
 def read_work_tree_file(place: RepositoryFile) -> bytes | None:
-    """Read a file of the work tree; `None` if it does not exist.
+    """Return the bytes of a file in the work tree, or `None` if it does not exist.
 
     Raises:
-        UnreadableInput: it cannot be read, or is not a file.
+        UnreadableInput: it cannot be read, or is a link or a folder.
     """
     full = place.repository.path / place.path
     if full.is_symlink():
         raise UnreadableInput(
-            "cannot blame a link", where=str(full), hint="Name the file that it leads to."
+            "cannot blame a link", where=str(full), hint="Name the file that it points to."
         )
     if full.is_dir():
         raise UnreadableInput("cannot blame a folder: it has no lines", where=str(full))

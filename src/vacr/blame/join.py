@@ -59,7 +59,7 @@ _FilePlace = tuple[int, int]
 
 @dataclass(slots=True)
 class FileVersion:
-    """A file as a commit has it."""
+    """A file in one commit, and the numbers of the lines that the commit added."""
 
     path: str
     lines: Sequence[str]
@@ -75,11 +75,14 @@ class FileVersion:
     """The lines without their ends, for comparisons."""
 
     def __post_init__(self) -> None:
-        """Make lines comparable by dropping their ends."""
+        """Fill `bare` with the lines without their ends."""
         self.bare = [strip_line_end(line) for line in self.lines]
 
     def is_named(self, path: str) -> bool:
-        """Return whether a session may have called the file so, from any working folder."""
+        """Return whether a path in a session may mean this file, from any working folder.
+
+        One of the two paths must end with the other: `src/a.py` may be called `a.py`.
+        """
         return any(
             name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}")
             for name in (self.path, *self.names)
@@ -92,20 +95,21 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class LineBlame:
-    """Who wrote a line."""
+    """The writer of a line, the claim about it, and how the claim was found."""
 
     type: str
     """`ai`, `human` or `mixed`."""
     claim: LineClaim
     join: str
-    """How the claim was found: by blob or by content."""
+    """`blob` if a session left exactly this file, `content` if only lines of it match."""
 
 
 BlameByLine = dict[int, LineBlame]
+"""The blame of added lines, by their numbers; lines that no record claims are missing."""
 
 
 class ClaimJoiner:
-    """Joins files of commits to claims."""
+    """Finds the claims about the lines that commits added."""
 
     def __init__(self, claims: GatheredClaims) -> None:
         """Index the claims by the lines in them."""
@@ -126,7 +130,8 @@ class ClaimJoiner:
     def join(self, versions: Sequence[FileVersion], *, one_file: bool = False) -> list[BlameByLine]:
         """Return for each version who wrote its added lines, by their numbers.
 
-        The versions are the files of one commit, or states of `one_file` in several commits.
+        Lines that no record claims are left out. The versions are the files of one commit, or
+        states of `one_file` in several commits.
         """
         blames = [self._join_by_blob(version) for version in versions]
         used: set[_PiecePlace] = set()
@@ -145,7 +150,10 @@ class ClaimJoiner:
         return blames
 
     def _join_by_blob(self, version: FileVersion) -> BlameByLine:
-        """Return the blame of a file whose exact bytes a session left."""
+        """Return the blame of added lines if a session left exactly this file, else an empty one.
+
+        If several sessions did, `ai` outranks `mixed`, and `mixed` outranks `human`.
+        """
         blame: BlameByLine = {}
         for state in self.claims.states.get(version.digest, ()):
             for number in state.keys() & set(version.added):
@@ -156,12 +164,17 @@ class ClaimJoiner:
         return blame
 
     def _get_piece(self, block: SharedBlock) -> TextPiece:
+        """Return the piece of text that a block is part of."""
         return self.claims.pieces[block.piece]
 
     def _find_sure_blocks(
         self, versions: Sequence[FileVersion], *, one_file: bool
     ) -> Iterator[SharedBlock]:
-        """Yield the blocks that are in the files at most as often as they were written."""
+        """Yield the distinctive blocks that are in the files at most as often as they were written.
+
+        Otherwise one of them is a copy. Then the blocks in files with the name that the session
+        wrote to may still be few enough.
+        """
         by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
         for block in find_shared_blocks(versions, self.pieces, self.index):
             version, piece = versions[block.file], self._get_piece(block)
@@ -188,7 +201,7 @@ class ClaimJoiner:
                     break
 
     def _count_times_written(self, blocks: Sequence[SharedBlock]) -> int:
-        """Count how often the text of these blocks was written, over all calls."""
+        """Return how often calls wrote the text that these blocks share."""
         places_by_moment: dict[tuple[tuple[str, str], int], set[_PiecePlace]] = defaultdict(set)
         for block in blocks:
             piece = self._get_piece(block)
@@ -203,6 +216,7 @@ class ClaimJoiner:
     def _rank_block(
         self, block: SharedBlock, versions: Sequence[FileVersion]
     ) -> tuple[int, int, bool, int]:
+        """Return a sort key: longer blocks first, then by type of writer, then the same file."""
         piece = self._get_piece(block)
         is_elsewhere = not versions[block.file].is_named(piece.path)
         contributor_rank = _CONTRIBUTOR_RANK[piece.claim.type]
@@ -215,7 +229,11 @@ class ClaimJoiner:
         blame: BlameByLine,
         used: set[_PiecePlace],
     ) -> bool:
-        """Blame the lines of a block, unless other blocks already explain most of them."""
+        """Add the lines of a block to the blame, and mark their places in the piece as used.
+
+        Lines and places that other blocks have taken stay as they are. Return `False`, without a
+        blame, if the remaining lines are not distinctive.
+        """
         piece = self._get_piece(block)
         places = {number: (block.piece, block.get_offset(number)) for number in block.numbers}
         used |= {
@@ -241,7 +259,7 @@ class ClaimJoiner:
     def _join_by_hash(
         self, versions: Sequence[FileVersion], blames: Sequence[BlameByLine], *, one_file: bool
     ) -> None:
-        """Blame the lines of ranges that are known only by their hash."""
+        """Add the lines of ranges that are known only by their hash to the blames."""
         for count, ranges_by_digest in self.hashed.items():
             matches: dict[str, set[_FilePlace]] = defaultdict(set)
             for file, version in enumerate(versions):
@@ -256,7 +274,10 @@ class ClaimJoiner:
     def _hash_windows(
         self, version: FileVersion, blame: BlameByLine, count: int
     ) -> Iterator[tuple[str, int]]:
-        """Yield the hash and first number of each run of `count` added lines without blame."""
+        """Yield the SHA-256 and the first number of each run of `count` added lines without blame.
+
+        Stop when the budget of bytes to hash is used up.
+        """
         unknown = [number for number in sorted(version.added) if number not in blame]
         for region in _split_consecutive_numbers(unknown):
             for first in range(region[0], region[-1] - count + 2):
@@ -274,7 +295,11 @@ class ClaimJoiner:
         blame: BlameByLine,
         used: set[_PiecePlace],
     ) -> None:
-        """Go on from one end of a block over lines that were changed later."""
+        """Blame the lines next to one end of a block, although some were changed later.
+
+        `step` is 1 to go down, -1 to go up. A line with the same text but for blanks belongs to the
+        claim of the block; a partly kept line is `mixed`. Stop after several changed lines.
+        """
         lines, claim = self.pieces[block.piece], self._get_piece(block).claim
         number = (block.numbers[-1] if step > 0 else block.numbers[0]) + step
         changed = 0
@@ -295,7 +320,7 @@ class ClaimJoiner:
 
 
 def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield the runs of consecutive numbers."""
+    """Yield the runs of consecutive numbers: `[3, 4, 7]` becomes `[3, 4]` and `[7]`."""
     start = 0
     for i in range(1, len(numbers) + 1):
         if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
@@ -311,7 +336,11 @@ def _blame_hashed_ranges(
     *,
     one_file: bool,
 ) -> None:
-    """Blame ranges with one hash, unless the files have them more often than they were written."""
+    """Add ranges that share one hash to the blames of the files.
+
+    `places` are all places where files have these lines. Add none if the files have the lines more
+    often than they were written.
+    """
     count, (file, first) = ranges[0].count, places[0]
     lines = tuple(versions[file].bare[first - 1 : first - 1 + count])
     limit = len(ranges) if count > 1 else 1
@@ -331,7 +360,11 @@ def _count_occurrences(
     *,
     one_file: bool,
 ) -> int:
-    """Count how often the files have these lines, whether the commit added them or not."""
+    """Return how often the files have these lines, whether the commit added them or not.
+
+    `places` are the places where a commit added them. For versions of `one_file`, return the number
+    of places, or the highest count in one version if that is greater.
+    """
     files = Counter(file for file, _ in places)
     earlier = {file: _count_earlier_occurrences(versions[file], lines) for file in files}
     if one_file:  # a later version still has the lines that an earlier commit added
@@ -340,7 +373,7 @@ def _count_occurrences(
 
 
 def _count_earlier_occurrences(version: FileVersion, lines: tuple[str, ...]) -> int:
-    """Count how often a file has these lines where the commit did not add them."""
+    """Return how often a file has these lines at a place where the commit did not add them."""
     count, index = 0, -1
     while True:
         try:
@@ -360,7 +393,9 @@ class SharedBlock:
     """Consecutive lines that a file and a piece have in common."""
 
     file: int
+    """The index of the file."""
     piece: int
+    """The index of the piece."""
     first: int
     """The number of the first line in the file."""
     offset: int
@@ -369,11 +404,11 @@ class SharedBlock:
     """The numbers of the lines that the commit added."""
 
     def get_offset(self, number: int) -> int:
-        """Return the index in the piece of a line of the file."""
+        """Return the index in the piece for a line number of the file."""
         return self.offset + number - self.first
 
     def select_lines(self, bare: Sequence[str]) -> tuple[str, ...]:
-        """Return the lines that the commit added."""
+        """Return the added lines of the block; `bare` are all lines of the file without ends."""
         return tuple(bare[number - 1] for number in self.numbers)
 
 
@@ -382,7 +417,10 @@ def find_shared_blocks(
     pieces: Sequence[Sequence[str]],
     index: Mapping[str, Sequence[_PiecePlace]],
 ) -> Iterator[SharedBlock]:
-    """Yield the longest blocks with added lines that each file shares with each piece."""
+    """Yield the longest blocks with added lines that each file shares with each piece.
+
+    `index` has the places of each line in the pieces; a line with too many places begins no block.
+    """
     for file_number, file in enumerate(files):
         # Where the newest block on each diagonal of file and piece ends.
         stops: dict[_PiecePlace, int] = {}
@@ -404,7 +442,10 @@ def find_shared_blocks(
 def _grow_block(
     bare: Sequence[str], piece: Sequence[str], number: int, offset: int
 ) -> tuple[int, int]:
-    """Return the first number of the block around a line, and the number after its last."""
+    """Return the first number of the longest block around a line, and the number after its last.
+
+    The line has this number in the file, and the index `offset` in the piece.
+    """
     first, stop = number, number + 1
     low, high = offset, offset + 1
     while low > 0 and first > 1 and bare[first - 2] == piece[low - 1]:
@@ -415,10 +456,10 @@ def _grow_block(
 
 
 def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[int, ...]]:
-    """Move a block over equal lines to where the commit added most of it.
+    """Move a block up or down over equal lines to where the commit added most of its lines.
 
     Diffs differ on whether the empty line of a new function comes before or after it. Return the
-    new first number, and the numbers of the added lines.
+    new first number, and the numbers of the added lines in the block.
     """
     best = _list_added_numbers(file, first, count)
     start = first
@@ -441,11 +482,16 @@ def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[
 
 
 def _list_added_numbers(file: FileVersion, first: int, count: int) -> tuple[int, ...]:
+    """Return the numbers of the added lines among `count` lines from number `first` on."""
     return tuple(number for number in range(first, first + count) if number in file.added)
 
 
 def is_distinctive(lines: Sequence[str], *, same_path: bool, whole: bool) -> bool:
-    """Return whether lines have enough in them to be recognized."""
+    """Return whether lines have enough text to recognize them, unlike a lone brace or `return`.
+
+    Without `same_path`, they are in another file than they were written to, and need more text. If
+    they are the `whole` text that a call wrote, they need less.
+    """
     letters_by_line = [sum(map(str.isalnum, line)) for line in lines]
     characters = sum(len("".join(line.split())) for line in lines)
     lines_with_letters = sum(count > 0 for count in letters_by_line)
@@ -461,7 +507,10 @@ def is_distinctive(lines: Sequence[str], *, same_path: bool, whole: bool) -> boo
 
 
 def is_partly_kept(written: str, committed: str) -> bool:
-    """Return whether half of the longer line is left at the beginning and end of the other."""
+    """Return whether two lines share a beginning and an end that make up half of the longer one.
+
+    Blanks do not count.
+    """
     first, second = "".join(written.split()), "".join(committed.split())
     if not first or not second:
         return False

@@ -430,7 +430,7 @@ def _list_database_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
 
 def _list_folder_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
     store = find_folder_store(path)
-    if store is None or store.reader.name != agent:
+    if store is None or store.agent.name != agent:
         return {}
     sessions = {}
     for session in store.sessions():

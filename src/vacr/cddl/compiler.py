@@ -164,7 +164,7 @@ class CheckProgram:
     # Checking values.
 
     def compile_predicate(self, node: TypeNode) -> Predicate:
-        """Return the function that checks values of a type, the same one each time.
+        """Return the function that tests whether a value matches a type, the same one each time.
 
         Raises:
             CddlError: when the type cannot be compiled.
@@ -176,13 +176,13 @@ class CheckProgram:
         return check
 
     def forget(self) -> None:
-        """Drop the answers remembered during a run."""
+        """Drop the answers and decoded strings remembered while one value was checked."""
         for memory in self._memories:
             memory.clear()
         self.decoded_strings.forget()
 
     def _compile_waiting(self) -> None:
-        """Write the functions that are still waiting, and turn the source into code."""
+        """Write the source of all queued functions, run it, and put the functions into `names`."""
         while self._waiting:
             node = self._waiting.pop()
             self._define_function(node, self._functions[id(node)])
@@ -201,6 +201,7 @@ class CheckProgram:
         self._tables.clear()
 
     def _define_function(self, node: AnyNode, name: str) -> None:
+        """Add the function that checks a type, or matches a group, to the source."""
         if isinstance(node, GroupNode):
             _define_array_group(self, node, name)
         elif isinstance(node, MapType):
@@ -216,25 +217,28 @@ class CheckProgram:
     # Writing source.
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
-        """Add a function to the source."""
+        """Add `def name(arguments):` and the lines of its body to the source."""
         self._lines.append(f"def {name}({arguments}):")
         self._lines.extend(f"    {line}" for line in body)
 
     def make_name(self, prefix: str, kept: object = None) -> str:
-        """Return a new name; `kept` stays alive, as nodes are distinguished by identity."""
+        """Return a new name, such as `f7` for the prefix `f`.
+
+        `kept` stays alive, as nodes are distinguished by identity.
+        """
         self._kept.append(kept)
         return f"{prefix}{len(self._kept)}"
 
     def name_constant(self, value: object) -> str:
-        """Return a name for a value that the source can use."""
+        """Return a new name that stands for this value in the source."""
         name = self.make_name("k", value)
         self.names[name] = value
         return name
 
     def name_function(self, node: AnyNode, *, remember: bool = False) -> str:
-        """Return the name of the function of a type or group; it is written later.
+        """Return the name of the function for a type or group, and queue a function that is new.
 
-        With `remember`, the function remembers its answers.
+        With `remember`, the name is that of a wrapper that remembers the answers.
         """
         if not isinstance(node, GroupNode):
             node = resolve_refs(node)
@@ -249,14 +253,15 @@ class CheckProgram:
         return self._remembered[key]
 
     def _remember(self, name: str) -> str:
-        """Return the name of a function that remembers the answers of another."""
+        """Queue a wrapper that remembers the answers of a function, and return its name."""
         self._wrapped.append((f"{name}m", name))
         return f"{name}m"
 
     def write_expression(self, node: TypeNode, *, repeated: bool = False) -> str:
-        """Write a type as an expression over `x`.
+        """Return the source of an expression that tests whether `x` matches a type.
 
-        `repeated` says that the same value may be checked on several paths.
+        A long or deep expression becomes a call, such as `f7(x)`. With `repeated`, the same value
+        may be checked on several paths, so calls remember their answers.
         """
         node = resolve_refs(node)
         key = (id(node), repeated)
@@ -272,6 +277,7 @@ class CheckProgram:
         return self._expressions[key]
 
     def _write_new_expression(self, node: TypeNode, *, repeated: bool) -> str:
+        """Return the expression for a type: a call for a map, array or tag, else a choice."""
         if isinstance(node, MapType | ArrayType | TagType):
             return f"{self.name_function(node, remember=repeated)}(x)"
         return self._write_choice(flatten_choice(node), repeated=repeated)
@@ -279,9 +285,11 @@ class CheckProgram:
     # Choices.
 
     def _write_choice(self, leaves: list[TypeNode], *, repeated: bool) -> str:
-        """Write a choice: kinds and literals merged, then maps by a literal member, then the rest.
+        """Return the expression that tests whether `x` matches one of these alternatives.
 
-        Alternatives that cannot be distinguished at a glance are tried in order.
+        Kinds and literals come first, merged where possible, then several maps as one call that
+        looks at a literal member, then all other alternatives in order. Without any alternative,
+        the expression is `False`.
         """
         if any(isinstance(leaf, AnyType) for leaf in leaves):
             return "True"
@@ -301,7 +309,7 @@ class CheckProgram:
         return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
 
     def _write_alternative(self, leaf: TypeNode, *, repeated: bool) -> str:
-        """Write one alternative that is neither a kind nor a literal."""
+        """Return the expression for one alternative that is neither a kind nor a literal."""
         match leaf:
             case RangeType():
                 return _write_range_test(self, leaf)
@@ -314,7 +322,11 @@ class CheckProgram:
                 return f"{self.name_function(leaf, remember=repeated)}(x)"
 
     def _define_map_choice(self, maps: list[MapType], *, repeated: bool) -> str:
-        """Write the function that chooses the map to check by a literal member."""
+        """Add a function that checks a value against several maps, and return its name.
+
+        The function picks the map by a literal member, such as `type: "user"`; if the maps have no
+        such member, it tries them in order.
+        """
         name = self.make_name("p")
         discriminator = find_discriminator(maps)
         if discriminator is None:
@@ -340,7 +352,7 @@ class CheckProgram:
         return name if one_map_each and not repeated else self._remember(name)
 
     def _define_any_of(self, maps: list[MapType]) -> str:
-        """Return the name of a function that tries these maps in order."""
+        """Return the name of a function that tries these maps in order; `never` without maps."""
         if not maps:
             return "never"
         if len(maps) == 1:
@@ -353,6 +365,7 @@ class CheckProgram:
     # Tags.
 
     def _define_tag(self, node: TagType, name: str) -> None:
+        """Add the function that checks the number and the content of a tag."""
         # JSON has no tags, so only an integer past 64 bits can stand for a bignum there.
         is_bignum = node.number in BIGNUM_TAGS and not self.json
         tag = f"get_bignum(v, {node.number})" if is_bignum else "get_tag(v)"
@@ -369,7 +382,10 @@ def _match_nothing(_: Any) -> bool:
 
 
 def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Callable[..., Any]:
-    """Wrap a check so that it runs once for each value, and position in an array."""
+    """Return a function that calls `check` once for each value and position in an array.
+
+    Later calls return the answer in `memory`, where the identity of a value is the key.
+    """
 
     def remembered(value: Any, *at: int) -> Any:
         key = (id(value), *at)
@@ -389,7 +405,7 @@ def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Call
 
 
 def _write_kind_tests(program: CheckProgram, kinds: list[MajorType]) -> list[str]:
-    """Write the kinds of a choice, integers first as one range."""
+    """Return the tests for the major types of a choice, the first for all integers together."""
     wanted = {(kind.major, kind.argument) for kind in kinds}
     low = SMALLEST_NINT if (MAJOR_NINT, None) in wanted else 0
     high = LARGEST_UINT if (MAJOR_UINT, None) in wanted else -1
@@ -413,7 +429,10 @@ def _write_kind_tests(program: CheckProgram, kinds: list[MajorType]) -> list[str
 
 
 def _write_integer_test(program: CheckProgram, low: int, high: int) -> str:
-    """Write a range of integers; in JSON an integral float counts (RFC 8610 Appendix E)."""
+    """Return the test for an integer from `low` to `high`.
+
+    In JSON, a float without a fraction counts as an integer (RFC 8610 Appendix E).
+    """
     bounds = f"{low} <= x <= {high}"
     test = f"(x.__class__ is int and {bounds})"
     if program.json:
@@ -422,13 +441,17 @@ def _write_integer_test(program: CheckProgram, low: int, high: int) -> str:
 
 
 def _write_float_test(program: CheckProgram) -> str:
+    """Return the test for a float; in JSON, an integer counts too."""
     if program.json:
         return "(x.__class__ is float or x.__class__ is int)"
     return "x.__class__ is float"
 
 
 def _write_literal_tests(program: CheckProgram, values: list[Any]) -> list[str]:
-    """Write the literals of a choice; many texts, or many integers, as one look into a set."""
+    """Return the tests for the literals of a choice.
+
+    Each literal has its own test, but three or more texts, or integers, share one look-up in a set.
+    """
     texts = [value for value in values if isinstance(value, str)]
     integers = [value for value in values if isinstance(value, int)]
     others = [value for value in values if not isinstance(value, str | int)]
@@ -447,6 +470,7 @@ def _write_literal_tests(program: CheckProgram, values: list[Any]) -> list[str]:
 
 
 def _write_literal_test(program: CheckProgram, value: Any) -> str:
+    """Return the test whether `x` is this number, text or byte string."""
     if isinstance(value, int):
         return _write_integer_test(program, value, value)
     if isinstance(value, float):
@@ -455,6 +479,7 @@ def _write_literal_test(program: CheckProgram, value: Any) -> str:
 
 
 def _write_range_test(program: CheckProgram, node: RangeType) -> str:
+    """Return the test whether `x` is a number in this range."""
     low, high = get_range_bounds(node)
     if isinstance(low, int) and isinstance(high, int):
         return _write_integer_test(program, low, high if node.inclusive else high - 1)
@@ -471,6 +496,7 @@ def _write_range_test(program: CheckProgram, node: RangeType) -> str:
 
 
 def _define_array(program: CheckProgram, node: ArrayType, name: str) -> None:
+    """Add the function that checks an array, in the simplest form that its group allows."""
     match node.group.alternatives:
         case [[GroupItem(value=value) as only]] if not isinstance(value, GroupNode):
             program.define(name, "v", _write_repeated_array(program, only, value))
@@ -482,11 +508,12 @@ def _define_array(program: CheckProgram, node: ArrayType, name: str) -> None:
 
 
 def _is_single_element(item: GroupItem) -> bool:
+    """Return whether an entry stands for exactly one element: a type that occurs once."""
     return item.occurs_once and not isinstance(item.value, GroupNode)
 
 
 def _write_repeated_array(program: CheckProgram, item: GroupItem, value: TypeNode) -> list[str]:
-    """Write `[* type]`, the most frequent form, as one loop."""
+    """Return the body for an array of one repeated type, such as `[* type]`: a single loop."""
     body = [_LIST_CHECK]
     if item.least:
         body.append(f"if len(v) < {item.least}: return False")
@@ -499,7 +526,7 @@ def _write_repeated_array(program: CheckProgram, item: GroupItem, value: TypeNod
 
 
 def _write_fixed_array(program: CheckProgram, sequence: list[GroupItem]) -> list[str]:
-    """Write an array of known length."""
+    """Return the body for an array of fixed length, such as `[int, tstr]`."""
     body = [_LIST_CHECK, f"if len(v) != {len(sequence)}: return False"]
     for index, item in enumerate(sequence):
         if not isinstance(item.value, GroupNode):
@@ -510,7 +537,10 @@ def _write_fixed_array(program: CheckProgram, sequence: list[GroupItem]) -> list
 
 
 def _define_array_group(program: CheckProgram, group: GroupNode, name: str) -> None:
-    """Write the function that matches a group from `p` on, and returns the position after or -1."""
+    """Add the function that matches a group from position `p` of an array.
+
+    The function returns the position after the group, or -1 if the group does not match.
+    """
     if len(group.alternatives) == 1:
         program.define(name, "v, p, n", _write_sequence(program, group.alternatives[0]))
         return
@@ -523,6 +553,7 @@ def _define_array_group(program: CheckProgram, group: GroupNode, name: str) -> N
 
 
 def _write_sequence(program: CheckProgram, sequence: list[GroupItem]) -> list[str]:
+    """Return the body that matches entries one after the other, and returns a position or -1."""
     body: list[str] = []
     for item in sequence:
         if isinstance(item.value, GroupNode):
@@ -533,7 +564,7 @@ def _write_sequence(program: CheckProgram, sequence: list[GroupItem]) -> list[st
 
 
 def _write_type_item(program: CheckProgram, item: GroupItem, value: TypeNode) -> list[str]:
-    """Write an entry that is a type: as many elements as fit, up to the most."""
+    """Return the lines for an entry that is a type: it takes as many elements as it may."""
     test = program.write_expression(value, repeated=True)
     if item.occurs_once:
         return ["if p >= n: return -1", "x = v[p]", f"if not {test}: return -1", "p += 1"]
@@ -549,7 +580,10 @@ def _write_type_item(program: CheckProgram, item: GroupItem, value: TypeNode) ->
 
 
 def _write_group_item(program: CheckProgram, item: GroupItem, group: GroupNode) -> list[str]:
-    """Write an entry that is a group; once it matches no element, it would do so for ever."""
+    """Return the lines for an entry that is a group, repeated as often as it matches.
+
+    The loop ends when the group matches without an element: it would do so for ever.
+    """
     function = program.name_function(group, remember=bool(group.name))
     if item.occurs_once:
         return [f"p = {function}(v, p, n)", "if p < 0: return -1"]
@@ -568,8 +602,10 @@ def _write_group_item(program: CheckProgram, item: GroupItem, group: GroupNode) 
 
 
 def _write_count_limit(item: GroupItem) -> str:
+    """Return the condition that keeps a loop below the most repetitions; empty without limit."""
     return "" if item.most is None else f" and c < {item.most}"
 
 
 def _write_count_check(item: GroupItem) -> list[str]:
+    """Return the line that refuses too few repetitions; nothing for an optional entry."""
     return [f"if c < {item.least}: return -1"] if item.least else []

@@ -64,7 +64,7 @@ _STRING_OVERHEAD = 200
 
 
 def prepare_control(node: ControlType) -> None:
-    """Check an operator and its controller, and keep what its check needs.
+    """Check an operator and its controller, and store the prepared controller in `node.detail`.
 
     Raises:
         CddlError: when the operator is unknown or its controller unusable.
@@ -82,26 +82,31 @@ def prepare_control(node: ControlType) -> None:
 
 
 def _prepare_size(node: ControlType) -> None:
+    """Store the number of bytes for `.size`, or None for a range; refuse other controllers."""
     size = evaluate_constant(node.controller)
     if size is None:
         for leaf in flatten_choice(node.controller):
             if not isinstance(leaf, RangeType | MajorType | LiteralType | ControlType):
-                node.place.fail(".size needs a number of bytes or a range of them")
+                node.place.fail(
+                    ".size needs a number of bytes, such as 3, or a range, such as 1..3"
+                )
     elif not isinstance(size, int) or size < 0:
-        node.place.fail(".size needs a number of bytes that is not negative")
+        node.place.fail(".size needs a whole number of bytes, 0 or more")
     node.detail = size
 
 
 def _prepare_number(node: ControlType) -> None:
+    """Store the number that `.lt`, `.le`, `.gt` or `.ge` compares with; refuse any other value."""
     node.detail = evaluate_constant(node.controller)
     if not isinstance(node.detail, int | float):
         node.place.fail(f".{node.operator} needs a number to compare with")
 
 
 def _prepare_regexp(node: ControlType) -> None:
+    """Store the function that matches the pattern of `.regexp` or `.pcre`."""
     pattern = evaluate_constant(node.controller)
     if not isinstance(pattern, str):
-        node.place.fail(f".{node.operator} needs a text that is a regular expression")
+        node.place.fail(f".{node.operator} needs a text with a regular expression")
     try:
         node.detail = compile_pattern(pattern, pcre=node.operator == "pcre")
     except PatternError as error:
@@ -112,11 +117,12 @@ def _prepare_regexp(node: ControlType) -> None:
 
 
 def _prepare_abnf(node: ControlType) -> None:
+    """Store the parsed grammar of `.abnf` or `.abnfb`."""
     text = evaluate_constant(node.controller)
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str):
-        node.place.fail(f".{node.operator} needs a text that is ABNF")
+        node.place.fail(f".{node.operator} needs a text with an ABNF grammar")
     # Few schemas contain ABNF, and only those pay for importing its parser.
     from vacr.cddl.abnf import AbnfGrammar, AbnfSyntaxError
 
@@ -140,15 +146,15 @@ _CONTROL_PREPARERS: dict[str, Callable[[ControlType], None]] = {
 
 
 def write_control_test(program: CheckProgram, node: ControlType, *, repeated: bool) -> str:
-    """Write a controlled type as an expression over `x`.
+    """Return the source of an expression that tests whether `x` matches a controlled type.
 
-    `repeated` says that other checks look at the same value, as in `CheckProgram.write_expression`.
+    `repeated` has the same meaning as in `CheckProgram.write_expression`.
     """
     value = evaluate_constant(node)
     if value is not None and node.operator in COMPUTING_OPERATORS:
         return program.write_expression(LiteralType(value))
-    both_look = node.operator in _CONJUNCTION_OPERATORS or node.operator == "ne"
-    target = program.write_expression(node.target, repeated=repeated or both_look)
+    both_sides_test = node.operator in _CONJUNCTION_OPERATORS or node.operator == "ne"
+    target = program.write_expression(node.target, repeated=repeated or both_sides_test)
     test = _write_operator_test(program, node)
     if node.operator in _PATTERN_OPERATORS and target == _TEXT_TEST:
         return f"({target} and {program.name_constant(node.detail)}(x))"
@@ -158,7 +164,7 @@ def write_control_test(program: CheckProgram, node: ControlType, *, repeated: bo
 
 
 def _write_operator_test(program: CheckProgram, node: ControlType) -> str:
-    """Write the condition that the operator adds to its target."""
+    """Return the test of `x` that the operator adds to its target; `True` if it adds none."""
     operator = node.operator
     if operator in _TRANSPARENT_OPERATORS:
         return "True"
@@ -184,7 +190,7 @@ def _write_operator_test(program: CheckProgram, node: ControlType) -> str:
 
 
 def _write_content_test(program: CheckProgram, node: ControlType) -> str:
-    """Write the check of the content of a string."""
+    """Return the call that decodes the string `x` and tests its content."""
     # Another alternative may decode the same string, and must not check its content again.
     test = program.name_function(node.controller, remember=True)
     if node.operator in TEXT_DECODERS:
@@ -196,9 +202,9 @@ def _write_content_test(program: CheckProgram, node: ControlType) -> str:
 
 
 def has_size(value: Any, size: int) -> bool:
-    """Return whether a string has this many bytes, or an integer fits into them.
+    """Return whether a string has exactly `size` bytes, or an integer fits into so many.
 
-    See RFC 8610 section 3.8.1.
+    False for any other value (RFC 8610 section 3.8.1).
     """
     if isinstance(value, str):
         if value.isascii():
@@ -213,7 +219,10 @@ def has_size(value: Any, size: int) -> bool:
 
 
 def matches_size(test: Predicate, value: Any) -> bool:
-    """Return whether the size of a string, or a size that an integer fits into, passes a test."""
+    """Return whether the number of bytes of a string passes a test.
+
+    For an integer, one of the sizes from 0 to 8 bytes that it fits into has to pass.
+    """
     if isinstance(value, str):
         return test(len(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, bytes):
@@ -222,7 +231,10 @@ def matches_size(test: Predicate, value: Any) -> bool:
 
 
 def matches_bits(test: Predicate, value: Any) -> bool:
-    """Return whether the number of every bit that is set passes a test (RFC 8610, 3.8.2)."""
+    """Return whether the index of every set bit passes a test (RFC 8610 section 3.8.2).
+
+    The value is bytes or an unsigned integer; False for any other value.
+    """
     if isinstance(value, bytes):
         value = int.from_bytes(value, "little")
     if value.__class__ is not int or value < 0:
@@ -231,7 +243,7 @@ def matches_bits(test: Predicate, value: Any) -> bool:
 
 
 def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether the characters of a string match a grammar; bytes are decoded as UTF-8."""
+    """Return whether the characters of a text, or of bytes in UTF-8, match a grammar."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -241,7 +253,7 @@ def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
 
 
 def matches_abnfb(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether the bytes of a string match a grammar."""
+    """Return whether bytes, or the UTF-8 bytes of a text, match a grammar."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
     return isinstance(value, bytes) and grammar.matches(value)
@@ -266,7 +278,7 @@ class DecodedStrings:
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without decoded strings."""
         self._known: dict[
             tuple[Callable[[Any], Any], str | bytes], tuple[Any, ValueError | None]
         ] = {}
@@ -274,7 +286,7 @@ class DecodedStrings:
         self._depth = 0
 
     def forget(self) -> None:
-        """Drop everything at the end of a run."""
+        """Drop all decoded strings, at the end of a run."""
         if self._known:
             self._known.clear()
             self._size = self._depth = 0
@@ -304,16 +316,23 @@ class DecodedStrings:
         return content
 
     def matches_bytes(self, test: Predicate, value: Any, decoder: Callable[[bytes], Any]) -> bool:
-        """Return whether the content of bytes passes a test (RFC 8610 section 3.8.4)."""
+        """Return whether a value is bytes whose decoded content passes a test.
+
+        False for bytes that the decoder refuses (RFC 8610 section 3.8.4).
+        """
         return isinstance(value, bytes) and self._matches_content(test, value, decoder)
 
     def matches_text(self, test: Predicate, value: Any, decoder: Callable[[str], Any]) -> bool:
-        """Return whether the content of a text passes a test (RFC 9741)."""
+        """Return whether a value is a text whose decoded content passes a test.
+
+        False for a text that the decoder refuses (RFC 9741).
+        """
         return isinstance(value, str) and self._matches_content(test, value, decoder)
 
     def _matches_content(
         self, test: Predicate, value: str | bytes, decoder: Callable[[Any], Any]
     ) -> bool:
+        """Return whether a string can be decoded and its content passes a test."""
         try:
             content = self.decode(value, decoder)
         except ValueError:

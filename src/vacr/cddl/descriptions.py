@@ -52,20 +52,23 @@ class Finding:
     pointer: str
     """The JSON pointer (RFC 6901) of the value; empty for the whole."""
     rule: str
-    """The nearest rule with a name that was not met."""
+    """The name of the nearest rule that the value does not match."""
     found: str
     """The value there, in few words."""
     expected: str
     """The type that should be there, in the notation of CDDL."""
 
     def text(self) -> str:
-        """Return the finding as one line of text."""
+        """Return the finding as one line: `/n: rule: text "one", expected int`."""
         pointer = _escape_unprintable(self.pointer) or "(root)"
         return f"{pointer}: {self.rule}: {self.found}, expected {self.expected}"
 
 
 def describe_value(value: Any) -> str:
-    """Describe a value in few words."""
+    """Return a value in few words, such as `text "abc"`, `integer 5` or `a map of 2 members`.
+
+    Long text and bytes are cut.
+    """
     if isinstance(value, str):
         return f"text {_quote_text(value)}"
     if isinstance(value, bytes):
@@ -85,6 +88,7 @@ def describe_value(value: Any) -> str:
 
 
 def _describe_uncommon_value(value: Any) -> str:
+    """Return `tag 18`, `undefined` or `simple(99)`; for other objects, their Python class."""
     tag = get_tag(value)
     if tag is not None:
         return f"tag {tag[0]}"
@@ -95,6 +99,7 @@ def _describe_uncommon_value(value: Any) -> str:
 
 
 def _describe_number(value: int | float) -> str:  # noqa: PYI041 - the two differ here
+    """Return `integer 5` or `float 0.5`; for a large integer, `an integer of 200 bits`."""
     if isinstance(value, float):
         return f"float {value!r}"
     # Writing out a large integer takes long, and Python refuses it past some thousand digits.
@@ -103,11 +108,12 @@ def _describe_number(value: int | float) -> str:  # noqa: PYI041 - the two diffe
 
 
 def _format_number(value: float) -> str:
-    return _describe_number(value).rpartition(" ")[2]
+    """Return the digits of a number; for a large integer, `an integer of 200 bits`."""
+    return _describe_number(value).removeprefix("integer ").removeprefix("float ")
 
 
 def _quote_text(text: str) -> str:
-    """Quote the beginning of a text, with everything escaped that could drive a terminal."""
+    """Return the beginning of a text in quotes, with quotes and unprintable characters escaped."""
     start = _cut(text, _MAX_SHOWN_VALUE_LENGTH)
     escaped = _escape_unprintable(start.replace("\\", "\\\\").replace('"', '\\"'))
     if len(escaped) > _MAX_SHOWN_VALUE_LENGTH + _ESCAPE_ALLOWANCE:
@@ -116,16 +122,19 @@ def _quote_text(text: str) -> str:
 
 
 def _escape_unprintable(text: str) -> str:
+    r"""Return a text with each unprintable character escaped, such as `\x1b`."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _cut(text: str, length: int) -> str:
+    """Return a text of at most `length` characters; a longer text ends with `…`."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _format_hex_bytes(data: bytes) -> str:
+    """Return bytes as `h'00ff'`; of long bytes, only the beginning and the length."""
     most = _MAX_SHOWN_VALUE_LENGTH // 4
     if len(data) <= most:
         return f"h'{data.hex()}'"
@@ -133,14 +142,14 @@ def _format_hex_bytes(data: bytes) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Write a number with its noun."""
+    """Return a count with its noun, such as `1 member` or `2 members`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_pointer_step(key: Any) -> str:
-    """Write a key or index as one step of a JSON pointer (RFC 6901).
+    """Return a key as one step of a JSON pointer (RFC 6901): `a/b` becomes `/a~1b`.
 
-    A key that JSON cannot have is written in diagnostic notation.
+    A key that is not text is written like in `format_key`, and a long key is cut.
     """
     text = key if isinstance(key, str) else format_key(key)
     token = _cut(text, _MAX_POINTER_TOKEN_LENGTH)
@@ -148,7 +157,7 @@ def format_pointer_step(key: Any) -> str:
 
 
 def format_key(key: Any) -> str:
-    """Write a key as messages name it."""
+    """Return a key for a message: `"name"`, `7`, `h'00'` or `true`; other keys described."""
     if isinstance(key, bool):
         return str(key).lower()
     if isinstance(key, str | bytes | int | float):
@@ -157,17 +166,23 @@ def format_key(key: Any) -> str:
 
 
 def _format_literal(value: Scalar) -> str:
+    """Return a constant in the notation of CDDL, cut where it is long."""
     if isinstance(value, str):
         return _quote_text(value)
     return _format_hex_bytes(value) if isinstance(value, bytes) else _format_number(value)
 
 
 def describe_type(node: TypeNode, depth: int = 0) -> str:
-    """Describe a type in the notation of CDDL, in short."""
+    """Return a type in the notation of CDDL, such as `int / tstr .size 3`, cut where it is long.
+
+    A rule is shown by its name; a map or array without one is `a map` or `an array`. `depth` counts
+    the types around this one; a type too deep inside becomes `…`.
+    """
     return _cut(_describe_whole_type(node, depth), _MAX_SHOWN_TYPE_LENGTH)
 
 
 def _describe_whole_type(node: TypeNode, depth: int) -> str:
+    """Return a type like `describe_type`, but of any length."""
     if depth > _MAX_SHOWN_DEPTH:
         return "…"
     match node:
@@ -200,6 +215,7 @@ def _describe_whole_type(node: TypeNode, depth: int) -> str:
 
 
 def _describe_control(node: ControlType, depth: int) -> str:
+    """Return a controlled type, such as `tstr .size 3`; the value if it is a constant."""
     value = evaluate_constant(node)
     if value is not None:
         return _format_literal(value)
@@ -212,19 +228,20 @@ def _describe_control(node: ControlType, depth: int) -> str:
 
 
 def _describe_operand(node: TypeNode, depth: int) -> str:
-    """Describe one side of an operator, with parentheses where they are needed."""
+    """Return one side of an operator; a choice, range or control gets parentheses."""
     text = describe_type(node, depth + 1)
     return f"({text})" if isinstance(node, ChoiceType | RangeType | ControlType) else text
 
 
 def _format_tag_number(node: TagType) -> str:
+    """Return the number of a tag after a dot: `.18`, `.<…>` for a type, or nothing for any."""
     if node.number is None:
         return ""
     return f".{node.number}" if isinstance(node.number, int) else ".<…>"
 
 
 def describe_allowed_members(members: MemberList) -> str:
-    """Describe the members that a map may have."""
+    """Return the keys that a map may have, such as `one of "a", tstr => …`, or `no members`."""
     names = [
         format_key(member.literal)
         for member in members
@@ -238,9 +255,9 @@ def describe_allowed_members(members: MemberList) -> str:
 
 
 def describe_member_count(member: MapMember) -> str:
-    """Describe how many members an entry asks for."""
+    """Return how many members an entry asks for, such as `1 or more members tstr => int`."""
     entry = f"members {describe_type(member.key)} => {describe_type(member.value)}"
     if member.share is not None:
-        return f"{entry}, as many as its group has copies"
+        return f"{entry}, in step with the other members of their repeated group"
     most = "or more" if member.most is None else f"to {member.most}"
     return f"{member.least} {most} {entry}"

@@ -89,7 +89,7 @@ class GroupShare:
     copies: int | None
 
     def multiply(self, copies: int) -> tuple[int, int | None]:
-        """Return how many members, at least and at most, the entry takes in so many copies."""
+        """Return the least and the most members for so many copies (None: without limit)."""
         if self.most is None and copies:
             return self.least * copies, None
         # Without copies, even an entry that takes any number takes none.
@@ -98,7 +98,10 @@ class GroupShare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapMember:
-    """One entry of a flattened map; `literal` is its key when that is one value."""
+    """One entry of a flattened map, which takes `least` to `most` members (None: without limit).
+
+    `literal` is the key if it is a constant; None marks a wildcard, such as `tstr => any`.
+    """
 
     key: TypeNode
     literal: Scalar | None
@@ -137,7 +140,8 @@ def find_discriminator(
 ) -> tuple[str, dict[str, list[MapType]], list[MapType]] | None:
     """Find the literal member that distinguishes maps, such as `type: "user"`; `None` without one.
 
-    Returns its key, the maps that each of its values allows, and the maps without it.
+    Return its key, the candidate maps for each of its texts, and the maps without the member. A
+    map without the member is a candidate for every text.
     """
     literals = [_list_required_literals(node) for node in maps]
     counts = Counter(key for texts_by_key in literals for key in texts_by_key)
@@ -157,7 +161,11 @@ def find_discriminator(
 
 
 def _list_required_literals(node: MapType) -> dict[str, tuple[str, ...]]:
-    """Return the members that have to be there with one of some texts, by key."""
+    """Return the keys of the required members with literal texts, each with the allowed texts.
+
+    For example, `{type: "a" / "b", n: int}` has `{"type": ("a", "b")}`. The result is empty for a
+    map with alternative lists of entries.
+    """
     sequences = expand_map_group(node.group)
     if len(sequences) != 1:
         return {}
@@ -175,7 +183,10 @@ def _list_required_literals(node: MapType) -> dict[str, tuple[str, ...]]:
 
 
 def _expand_group(group: GroupNode, known: dict[int, list[MemberList]]) -> list[MemberList]:
-    """Flatten a group, each group inside it once."""
+    """Return the alternative lists of entries of a group.
+
+    `known` has the results so far by the identity of a group, so each group is expanded once.
+    """
     if id(group) in known:
         return known[id(group)]
     expanded: list[MemberList] = []
@@ -204,7 +215,12 @@ def _join_combinations(choices: list[list[MemberList]]) -> list[MemberList]:
 def _expand_item(
     item: GroupItem, place: SourceLocation, known: dict[int, list[MemberList]]
 ) -> list[MemberList]:
-    """Return the alternatives that one entry of the group stands for."""
+    """Return the alternative lists of entries that one item of a group stands for.
+
+    Raises:
+        CddlError: at `place`, when a type has no key or a group repeats in too many ways.
+
+    """
     if not isinstance(item.value, GroupNode):
         if item.key is None:
             place.fail("an entry of a map needs a key", "write key: type")
@@ -222,11 +238,15 @@ def _expand_item(
 
 
 def _has_only_literal_keys(sequences: list[MemberList]) -> bool:
+    """Return whether no entry of these lists is a wildcard."""
     return all(member.literal is not None for sequence in sequences for member in sequence)
 
 
 def _repeat_only_member(only: MapMember, item: GroupItem) -> MapMember:
-    """Return the single entry of a repeated group, with the occurrences multiplied."""
+    """Return the only entry of a repeated group, with both occurrences multiplied.
+
+    For example, `2*3 (? a: int)` has the entry `a` 0 to 3 times.
+    """
     most = None if item.most is None or only.most is None else item.most * only.most
     return replace(only, least=item.least * only.least, most=0 if item.most == 0 else most)
 
@@ -234,7 +254,14 @@ def _repeat_only_member(only: MapMember, item: GroupItem) -> MapMember:
 def _share_copies(
     sequence: MemberList, fewest: int, copies: int | None, place: SourceLocation
 ) -> MemberList:
-    """Make the entries of a repeated group share their number of copies."""
+    """Return the entries of a repeated group, which share a number of copies.
+
+    The group has `fewest` to `copies` copies (None: without limit).
+
+    Raises:
+        CddlError: when the entries include another repeated group.
+
+    """
     if any(member.share is not None for member in sequence):
         place.fail(
             "a repeated group in a map may not contain another repeated group", _TWO_COUNTS_HINT
@@ -247,7 +274,7 @@ def _share_copies(
 
 
 def _check_single_count(choices: list[list[MemberList]], place: SourceLocation) -> None:
-    """Refuse a list with two numbers of copies to be found: all pairs would have to be tried."""
+    """Refuse two repeated groups in one map: every pair of copy counts would have to be tried."""
     counting = [
         any(member.share is not None for sequence in choice for member in sequence)
         for choice in choices
@@ -259,9 +286,10 @@ def _check_single_count(choices: list[list[MemberList]], place: SourceLocation) 
 def _expand_copies(
     item: GroupItem, inner: list[MemberList], place: SourceLocation
 ) -> list[MemberList]:
-    """Multiply out a repeated choice of groups: first the required copies, then the optional ones.
+    """Return the alternatives for a repeated choice of groups, given as lists of entries.
 
-    An alternative whose keys are all literal fits at most once, as a key is there only once.
+    Every possible selection of copies is one alternative. A group whose keys are all literal fits
+    at most once, as a map has each key only once.
     """
     literal = _has_only_literal_keys(inner)
     choose = combinations if literal else combinations_with_replacement
@@ -291,7 +319,11 @@ def _expand_chosen(
     literal: bool,
     most: int | None,
 ) -> list[MemberList]:
-    """Return the alternatives with these copies of groups, given by index, as the required ones."""
+    """Return the alternatives in which the chosen groups are required.
+
+    `chosen` has indexes of `inner`, one for each copy, and `literal` states that all keys are
+    literal. If `most` is None, any number of further copies may follow.
+    """
     required = [
         _multiply_member(member, copies)
         for index, copies in Counter(chosen).items()
@@ -304,13 +336,13 @@ def _expand_chosen(
 
 
 def _multiply_member(member: MapMember, copies: int) -> MapMember:
-    """Return one entry for so many copies of an entry."""
+    """Return an entry that takes as many members as so many copies of it."""
     most = None if member.most is None else member.most * copies
     return replace(member, least=member.least * copies, most=most)
 
 
 def _expand_any_number(inner: list[MemberList], place: SourceLocation) -> list[MemberList]:
-    """Return the alternatives that any number of any of these groups stand for."""
+    """Return the alternatives for any number of copies of each of these groups, also none."""
     choices: list[list[MemberList]] = []
     for sequence in inner:
         literal = _has_only_literal_keys([sequence])
@@ -328,7 +360,10 @@ def _expand_any_number(inner: list[MemberList], place: SourceLocation) -> list[M
 
 
 def _keep_cut_members(inner: list[MemberList]) -> MemberList:
-    """Return the keys that a cut reserves, even though the group that names them is left out."""
+    """Return the entries with a cut, changed to take no member.
+
+    A cut reserves its key even where its group is left out, so no other entry may take the key.
+    """
     return [
         replace(member, least=0, most=0) for sequence in inner for member in sequence if member.cut
     ]
@@ -338,7 +373,7 @@ def _keep_cut_members(inner: list[MemberList]) -> MemberList:
 
 
 def define_map(program: CheckProgram, node: MapType, name: str) -> None:
-    """Write the function of a map."""
+    """Add the function `name(v)`, which tests whether `v` matches a map type, to the source."""
     sequences = expand_map_group(node.group)
     if len(sequences) == 1:
         program.define(name, "v", _write_map_body(program, sequences[0], repeated=False))
@@ -351,7 +386,10 @@ def define_map(program: CheckProgram, node: MapType, name: str) -> None:
 
 
 def _write_map_body(program: CheckProgram, members: MemberList, *, repeated: bool) -> list[str]:
-    """Write the body that checks one list of entries."""
+    """Return the body that tests whether the map `v` matches one list of entries.
+
+    With `repeated`, the map may be checked against other lists too.
+    """
     literal = [member for member in members if member.literal is not None]
     wild = [member for member in members if member.literal is None]
     if any(member.least > 1 for member in literal):
@@ -401,7 +439,11 @@ def _write_literal_member(
     closed: bool,
     repeated: bool,
 ) -> list[str]:
-    """Write the check of a literal key; `rivals` are wildcards that may take the member as well."""
+    """Return the lines that check the member with a literal key.
+
+    `rivals` are the wildcards that may take the member instead. A `closed` map has no wildcards,
+    so the lines count the optional members that they find.
+    """
     key = program.name_constant(member.literal)
     if member.most == 0:
         return [f"if {key} in v: return False"]
@@ -422,7 +464,10 @@ def _write_literal_member(
 def _write_remaining_members(
     program: CheckProgram, literal: MemberList, wild: MemberList, *, repeated: bool
 ) -> list[str]:
-    """Write the check of the members without a literal key."""
+    """Return the last lines of a map's body: members without a literal key have to fit a wildcard.
+
+    Without wildcards, the map may not have such members.
+    """
     if not wild:
         return ["return len(v) == n"]
     first = wild[0]
@@ -447,7 +492,10 @@ def _write_remaining_members(
 def _define_wildcard_check(
     program: CheckProgram, wild: MemberList, *, repeated: bool = True
 ) -> str:
-    """Write a function that returns whether a member fits a wildcard, with regard to cuts."""
+    """Add a function that tests whether a member fits one of the wildcards; return its name.
+
+    A wildcard with a cut ends the search for a key that fits it.
+    """
     name = program.make_name("w")
     body: list[str] = []
     for member in wild:
@@ -462,7 +510,7 @@ def _define_wildcard_check(
 
 
 def _write_assignment_call(program: CheckProgram, members: MemberList) -> str:
-    """Write the call that searches for an assignment of members to entries."""
+    """Return the line that calls `can_assign_members` for the map `v` and these entries."""
     limits = program.name_constant(
         [EntryLimit(member.cut, member.least, member.most, member.share) for member in members]
     )
@@ -472,11 +520,12 @@ def _write_assignment_call(program: CheckProgram, members: MemberList) -> str:
 
 
 def _is_any_type(node: TypeNode) -> bool:
+    """Return whether a type is `any`."""
     return isinstance(resolve_refs(node), AnyType)
 
 
 def _is_text_type(node: TypeNode) -> bool:
-    """Return whether a type is all of `tstr`."""
+    """Return whether a type is `tstr`, without further limits."""
     inner = resolve_refs(node)
     return isinstance(inner, MajorType) and inner.major == MAJOR_TEXT and inner.argument is None
 
@@ -486,7 +535,10 @@ def _is_text_type(node: TypeNode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EntryLimit:
-    """How many members an entry takes, and whether it binds those whose key fits."""
+    """How many members an entry takes.
+
+    With `cut`, a member whose key fits may not be assigned to a later entry.
+    """
 
     cut: bool
     least: int
@@ -500,12 +552,13 @@ def can_assign_members(
     keys: Sequence[Callable[[Any], bool]],
     tests: Sequence[Callable[[Any], bool]],
 ) -> bool:
-    """Return whether every member has an entry, and every entry as many members as it needs.
+    """Return whether members can be assigned to entries so that each entry gets as many as it asks.
 
-    `keys` and `tests` check the key and the value of a member for each entry.
+    Every member needs an entry. For the entry at an index, `limits` has the number of members it
+    takes, and `keys` and `tests` have the checks of a member's key and value.
 
     Raises:
-        WorkLimitError: when there are too many ways to do so.
+        WorkLimitError: when the search for an assignment takes too many steps.
 
     """
     if sum(limit.least for limit in limits) > len(members):
@@ -529,7 +582,10 @@ def can_assign_members(
 
 
 def _list_copy_counts(limits: list[EntryLimit], member_count: int) -> range:
-    """Return the numbers of copies of the repeated group that so many members allow."""
+    """Return the numbers of copies of the repeated group to try for so many members.
+
+    Without a repeated group, the range has one number, which has no effect.
+    """
     shares = [limit.share for limit in limits if limit.share is not None]
     if not shares:
         return range(1)
@@ -543,7 +599,10 @@ def _list_copy_counts(limits: list[EntryLimit], member_count: int) -> range:
 def _can_fill_entries(
     fits: Counter[FittingEntries], limits: list[EntryLimit], member_count: int, copies: int
 ) -> bool:
-    """Return whether the members can be placed with so many copies of the repeated group."""
+    """Return whether all members find room, and all required places are filled.
+
+    `fits` counts the members by the entries they fit; the repeated group has so many `copies`.
+    """
     required: list[int] = []
     room: list[int] = []
     for limit in limits:
@@ -560,7 +619,14 @@ def _can_fill_entries(
 
 
 def _count_placeable_members(fits: Counter[FittingEntries], room: list[int]) -> int:
-    """Count how many members can be placed at once, moving earlier ones where that helps."""
+    """Return the largest number of members that can be placed, with so much `room` in each entry.
+
+    This is a bipartite matching: members placed earlier move on where that makes room.
+
+    Raises:
+        WorkLimitError: when the search takes too many steps.
+
+    """
     left = list(room)
     placed: list[Counter[FittingEntries]] = [Counter() for _ in room]
     total = 0
@@ -595,10 +661,10 @@ def _count_placeable_members(fits: Counter[FittingEntries], room: list[int]) -> 
 def _find_move_chain(
     kind: FittingEntries, left: list[int], placed: list[Counter[FittingEntries]]
 ) -> tuple[list[tuple[FittingEntries, int]], int]:
-    """Find the shortest chain of moves that makes room for one more member, breadth first.
+    """Return the shortest chain of moves that makes room for one more member, and the search steps.
 
-    Returns pairs of a kind of member and the entry it moves to (an empty chain when every entry is
-    full), and the number of steps the search took.
+    The chain has pairs of a kind of member and the entry it moves to. It is empty when no move
+    makes room.
     """
     steps = 0
     came_from: dict[int, tuple[FittingEntries, int | None]] = dict.fromkeys(kind, (kind, None))

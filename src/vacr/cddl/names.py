@@ -75,7 +75,7 @@ _PRELUDE_PREFIX = "prelude:"
 
 @dataclass(eq=False, slots=True)
 class RuleDefinition:
-    """All definitions that a text has for one name."""
+    """All definitions of one name in a text: `=` and its extensions with `/=` and `//=`."""
 
     source: CddlSource
     table: RuleTable
@@ -85,7 +85,7 @@ class RuleDefinition:
 
     @property
     def is_alias(self) -> bool:
-        """Return whether the rule is nothing but one type or one name."""
+        """Return whether the rule has one definition, without key or occurrence: `a = b`."""
         first = self.rules[0]
         return len(self.rules) == 1 and first.body.is_plain and first.operator != "//="
 
@@ -103,7 +103,10 @@ class RuleTable:
     outer: RuleTable | None = None
 
     def find(self, name: str) -> RuleDefinition | None:
-        """Return the definition of a name, here or else in the outer table; `None` without one."""
+        """Return the definition of a name, here or else in the outer table; `None` without one.
+
+        A name that starts with `prelude:` is looked up in the outer table only.
+        """
         if name.startswith(_PRELUDE_PREFIX):
             return self.outer.find(name.removeprefix(_PRELUDE_PREFIX)) if self.outer else None
         definition = self.definitions.get(name)
@@ -114,7 +117,11 @@ class RuleTable:
 
 @dataclass(eq=False, slots=True)
 class NameScope:
-    """The meaning of names in a piece of text; `key` numbers the generic instance it is part of."""
+    """The meaning of names in a piece of text.
+
+    `bindings` has the arguments of generic parameters, and `key` is the number of the generic
+    instance, or 0 outside of one.
+    """
 
     source: CddlSource
     table: RuleTable
@@ -128,7 +135,7 @@ class NameScope:
 
 @dataclass(eq=False, slots=True)
 class BoundArgument:
-    """A generic argument with the scope it was written in."""
+    """A generic argument with the scope of its text; equal arguments have the same `key`."""
 
     node: TypeSyntax
     scope: NameScope
@@ -138,7 +145,9 @@ class BoundArgument:
 def build_rule_table(
     source: CddlSource, rules: list[RuleSyntax], outer: RuleTable | None = None
 ) -> RuleTable:
-    """Gather the definitions of a text by name.
+    """Return the rules of a text by name; `outer` is the table to search for other names.
+
+    A name that the text only extends with `/=` starts with the definition in `outer`.
 
     Raises:
         CddlError: when a name is defined twice in different ways.
@@ -162,9 +171,15 @@ def build_rule_table(
 
 
 def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) -> None:
-    """Add another definition of a name, unless it repeats the first."""
+    """Add another rule to the definition of its name, unless it repeats the first word for word.
+
+    Raises:
+        CddlError: when it has other parameters, or is a second and different `=`.
+
+    """
     if rule.parameters != definition.parameters:
-        source.fail(f"rule {rule.name!r} is extended with other generic parameters", rule.at)
+        hint = f"the first definition is at {definition.place}"
+        source.fail(f"rule {rule.name!r} already has other generic parameters", rule.at, hint)
     first = next((known for known in definition.rules if known.operator == "="), None)
     if rule.operator != "=" or first is None:
         definition.rules.append(rule)
@@ -174,7 +189,7 @@ def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) 
 
 
 def _start_with_outer_rule(definition: RuleDefinition) -> None:
-    """Put the outer rule of the same name before its extensions."""
+    """Insert a reference to the outer rule of the same name before its extensions."""
     at = definition.rules[0].at
     outer_name = NameSyntax(_PRELUDE_PREFIX + definition.name, (), at)
     body = GroupEntrySyntax(1, 1, None, outer_name, at)
@@ -185,19 +200,22 @@ class RuleLookup:
     """Finds rules by name, and numbers the instances of generic ones."""
 
     def __init__(self) -> None:
-        """Start without knowledge of any rule."""
+        """Start without numbered keys and known groups."""
         self._numbers: dict[tuple[object, ...], int] = {}
         self._is_group: dict[int, bool] = {}
 
     def number_key(self, *key: object) -> int:
-        """Return the number of a key, so that keys made of keys stay small."""
+        """Return a number for a key: the same for the same parts, and a new one for new parts.
+
+        A number can be part of another key, so nested keys stay small.
+        """
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
     def find_definition(self, name: NameSyntax, scope: NameScope) -> RuleDefinition | None:
-        """Return the definition that a name stands for, or `None` for a socket without one.
+        """Return the definition of a name, or `None` for a socket (`$name`) without one.
 
         Raises:
-            CddlError: when another name has none, or the number of arguments is wrong.
+            CddlError: when any other name is undefined, or the number of arguments is wrong.
 
         """
         definition = scope.table.find(name.name)
@@ -205,15 +223,14 @@ class RuleLookup:
             if not name.name.startswith("$"):
                 self._fail_undefined(name, scope)
             return None
-        expected = len(definition.parameters)
-        if expected != len(name.arguments):
-            scope.source.fail(
-                f"{name.name!r} takes {expected} generic arguments, not {len(name.arguments)}",
-                name.at,
-            )
+        expected, found = len(definition.parameters), len(name.arguments)
+        if expected != found:
+            message = f"wrong number of generic arguments for {name.name!r}"
+            scope.source.fail(f"{message}: expected {expected}, found {found}", name.at)
         return definition
 
     def _fail_undefined(self, name: NameSyntax, scope: NameScope) -> NoReturn:
+        """Refuse an undefined name; the hint suggests a rule with a similar name."""
         from difflib import get_close_matches
 
         close = get_close_matches(name.name, scope.table.definitions, 1)
@@ -223,7 +240,10 @@ class RuleLookup:
     def open_scope(
         self, definition: RuleDefinition, name: NameSyntax, scope: NameScope
     ) -> NameScope:
-        """Return the scope of the body of a definition, with its parameters bound."""
+        """Return the scope for the body of a definition, with its parameters bound.
+
+        The arguments come from `name`, a reference in `scope`.
+        """
         if not definition.parameters:
             return NameScope(definition.source, definition.table)
         arguments = [self._bind_argument(argument, scope) for argument in name.arguments]
@@ -232,7 +252,7 @@ class RuleLookup:
         return NameScope(definition.source, definition.table, bindings, key)
 
     def _bind_argument(self, argument: TypeSyntax, scope: NameScope) -> BoundArgument:
-        """Bind a generic argument; a parameter passed on stays the same argument."""
+        """Return a generic argument with its scope; for a parameter, the argument bound to it."""
         if isinstance(argument, NameSyntax) and argument.name in scope.bindings:
             return scope.bindings[argument.name]
         if isinstance(argument, NameSyntax) and not argument.arguments:
@@ -244,7 +264,10 @@ class RuleLookup:
     def follow_names(
         self, node: TypeSyntax | GroupSyntax, scope: NameScope
     ) -> tuple[TypeSyntax | GroupSyntax, NameScope]:
-        """Follow parentheses, parameters and rules that only name another, to the end."""
+        """Return the node behind parentheses, parameters and aliases (`a = b`), with its scope.
+
+        The name of a rule that is not an alias is such a node. A cycle ends at one of its names.
+        """
         seen: set[tuple[int, int]] = set()
         while True:
             if isinstance(node, GroupSyntax):
@@ -274,7 +297,10 @@ class RuleLookup:
                 return node, scope
 
     def is_group(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> bool:
-        """Return whether this is a group and not a type (RFC 8610 section 2.1)."""
+        """Return whether a node stands for a group and not a type (RFC 8610 section 2.1).
+
+        Names are followed to their rules; a rule that leads back to itself counts as a type.
+        """
         path: list[int] = []
         answer: bool | None = None
         while answer is None:
@@ -307,11 +333,12 @@ class RuleLookup:
         return answer
 
     def _is_tag(self, name: NameSyntax, scope: NameScope) -> bool:
+        """Return whether a name stands for a tag, or another type written with `#`."""
         return isinstance(self.follow_names(name, scope)[0], MajorSyntax)
 
 
 def _looks_like_group(rule: RuleSyntax) -> bool:
-    """Return whether a definition can only define a group."""
+    """Return whether a definition can only be a group: by `//=`, a key, or several entries."""
     value = rule.body.value
     return (
         rule.operator == "//="
@@ -324,7 +351,7 @@ class NameResolver(RuleLookup):
     """Builds the graph of types, with one node for each instance of a rule."""
 
     def __init__(self, table: RuleTable) -> None:
-        """Start with nothing resolved."""
+        """Start with the rules of a table, none of them resolved."""
         super().__init__()
         self._table = table
         self._refs: dict[int, RuleRef] = {}
@@ -335,7 +362,7 @@ class NameResolver(RuleLookup):
         self._kept: list[TypeSyntax] = []
 
     def resolve(self, source: CddlSource, node: TypeSyntax) -> TypeNode:
-        """Resolve a type expression, and everything it needs.
+        """Return the graph of a type expression, with every rule that it refers to resolved.
 
         Raises:
             CddlError: when a name is undefined, or a group is used as a type or the reverse.
@@ -348,7 +375,7 @@ class NameResolver(RuleLookup):
         return resolved
 
     def resolve_all(self, table: RuleTable) -> list[TypeNode | GroupNode]:
-        """Resolve every rule of a table that is not generic.
+        """Return the nodes of all rules of a table, without the generic ones.
 
         Raises:
             CddlError: when a name is undefined, or a group is used as a type or the reverse.
@@ -368,7 +395,10 @@ class NameResolver(RuleLookup):
         return nodes
 
     def _resolve_waiting(self) -> None:
-        """Resolve the rules met so far, and those met on the way."""
+        """Resolve the queued rules until the queues are empty, then fill in the enumerations.
+
+        Resolving a rule may queue more rules.
+        """
         while self._waiting_refs or self._waiting_groups:
             if self._waiting_refs:
                 ref, definition, scope = self._waiting_refs.pop()
@@ -383,6 +413,7 @@ class NameResolver(RuleLookup):
     # Types.
 
     def _resolve_type(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> TypeNode:
+        """Return the node of a type, or of a type in parentheses; refuse any other group."""
         place = scope.locate(node)
         match node:
             case LiteralSyntax():
@@ -416,7 +447,11 @@ class NameResolver(RuleLookup):
                 return self._resolve_type(inner, scope)
 
     def _resolve_name(self, name: NameSyntax, scope: NameScope) -> TypeNode:
-        """Resolve a name as a type."""
+        """Return the node of a name in the place of a type; refuse the name of a group.
+
+        The body of a rule is queued when its name occurs for the first time. An undefined socket
+        becomes a rule without alternatives.
+        """
         if name.name in scope.bindings:
             argument = scope.bindings[name.name]
             return self._resolve_type(argument.node, argument.scope)
@@ -434,19 +469,24 @@ class NameResolver(RuleLookup):
         return self._refs[key]
 
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
-        """Refuse generics that create new instances without end."""
+        """Refuse another instance past `MAX_RULE_INSTANCES`: generics may create them endlessly."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
             hint = "a generic rule may not call itself with an ever larger argument"
             message = f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules"
             scope.source.fail(message, name.at, hint)
 
     def _resolve_type_rule(self, definition: RuleDefinition, scope: NameScope) -> TypeNode:
-        """Resolve all definitions of a rule that is a type."""
+        """Return the body of a rule that is a type; several definitions become a choice."""
         parts = [self._resolve_type(rule.body.value, scope) for rule in definition.rules]
         return parts[0] if len(parts) == 1 else ChoiceType(parts)
 
     def _unwrap_tag(self, node: UnwrapSyntax, scope: NameScope) -> TypeNode:
-        """Resolve `~name` where a type is needed: the content of a tag."""
+        """Return the type of `~name` in the place of a type: the content of the tag `name`.
+
+        Raises:
+            CddlError: when `name` is not a tag.
+
+        """
         tag, tag_scope = self.follow_names(node.name, scope)
         if not isinstance(tag, MajorSyntax) or tag.major != MAJOR_TAG:
             hint = "unwrap a map or an array inside another map or array"
@@ -455,7 +495,7 @@ class NameResolver(RuleLookup):
         return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()
 
     def _resolve_enumeration(self, node: EnumerationSyntax, scope: NameScope) -> TypeNode:
-        """Resolve `&group`; the group may still be waiting, so its values are filled in last."""
+        """Return the choice for `&group`, still empty: `_resolve_waiting` fills in the values."""
         if isinstance(node.group, NameSyntax) and not self.is_group(node.group, scope):
             scope.source.fail(f"'&' needs a group, but {node.group.name!r} is not a group", node.at)
         choice = ChoiceType([])
@@ -463,7 +503,7 @@ class NameResolver(RuleLookup):
         return choice
 
     def _resolve_major(self, node: MajorSyntax, scope: NameScope) -> TypeNode:
-        """Resolve `#`, `#n`, `#n.m` and tags."""
+        """Return the node of `#`, `#n`, `#n.m`, `#7.<type>` or a tag."""
         if node.major is None:
             return AnyType()
         argument: int | TypeNode | None
@@ -481,7 +521,7 @@ class NameResolver(RuleLookup):
     # Groups.
 
     def _resolve_group(self, node: GroupSyntax, scope: NameScope) -> GroupNode:
-        """Resolve a group written in place."""
+        """Return a new node for a group in parentheses, brackets or braces."""
         sequences = [
             [self._resolve_item(entry, scope) for entry in sequence]
             for sequence in node.alternatives
@@ -489,6 +529,7 @@ class NameResolver(RuleLookup):
         return GroupNode("", scope.locate(node), sequences)
 
     def _resolve_item(self, entry: GroupEntrySyntax, scope: NameScope) -> GroupItem:
+        """Return one entry of a group; without a key, its value may be a group itself."""
         key: TypeNode | None = None
         cut = False
         value: TypeNode | GroupNode
@@ -502,7 +543,7 @@ class NameResolver(RuleLookup):
         return GroupItem(entry.least, entry.most, key, cut, value)
 
     def _resolve_as_group(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> GroupNode:
-        """Resolve a group in any form: in place, by name, or as an unwrapped map or array."""
+        """Return the node of a group in any form: `(…)`, a name, or `~` with a map or array."""
         if isinstance(node, GroupSyntax):
             return self._resolve_group(node, scope)
         if isinstance(node, NameSyntax) and node.name not in scope.bindings:
@@ -513,6 +554,10 @@ class NameResolver(RuleLookup):
         return self._resolve_as_group(inner, inner_scope)
 
     def _resolve_group_name(self, name: NameSyntax, scope: NameScope) -> GroupNode:
+        """Return the node of a rule that is a group, and queue its body the first time.
+
+        An undefined socket becomes a group without alternatives.
+        """
         definition = self.find_definition(name, scope)
         if definition is None:
             return GroupNode(name.name, scope.locate(name))
@@ -525,7 +570,12 @@ class NameResolver(RuleLookup):
         return self._groups[key]
 
     def _unwrap_group(self, node: UnwrapSyntax, scope: NameScope) -> GroupNode:
-        """Resolve `~name` where a group is needed: the group of a map or array."""
+        """Return the group of `~name` in the place of a group: the entries of a map or array.
+
+        Raises:
+            CddlError: when `name` is neither.
+
+        """
         container, container_scope = self.follow_names(node.name, scope)
         if not isinstance(container, MapSyntax | ArraySyntax):
             scope.source.fail(
@@ -543,7 +593,7 @@ class NameResolver(RuleLookup):
     def _resolve_group_rule(
         self, definition: RuleDefinition, scope: NameScope
     ) -> list[list[GroupItem]]:
-        """Resolve all definitions of a rule that is a group."""
+        """Return the alternatives of a rule that is a group, from all its definitions."""
         sequences: list[list[GroupItem]] = []
         for rule in definition.rules:
             if rule.body.is_plain and isinstance(rule.body.value, GroupSyntax):
@@ -554,7 +604,7 @@ class NameResolver(RuleLookup):
 
 
 def _collect_group_values(group: GroupNode) -> list[TypeNode]:
-    """Collect the values of a group, through the groups inside it."""
+    """Return the value types of all entries of a group and of the groups inside it."""
     values: list[TypeNode] = []
     seen = {id(group)}
     waiting = [group]

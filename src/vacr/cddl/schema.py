@@ -51,15 +51,15 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
-    """Compile a CDDL text, which messages call `name`.
+    """Compile a CDDL text into a schema; messages call the text `name`.
 
     Raises:
-        CddlError: when the text is not CDDL, or contradicts itself.
+        CddlError: when the text is not CDDL, or a rule is undefined or contradicts itself.
 
     """
     source = CddlSource(text.removeprefix(_BYTE_ORDER_MARK), name)
     if len(text) > _MAX_SCHEMA_LENGTH:
-        source.fail(f"a schema may have at most {_MAX_SCHEMA_LENGTH} characters", 0)
+        source.fail(f"the schema has more than {_MAX_SCHEMA_LENGTH} characters", 0)
     try:
         return Schema(source)
     except RecursionError:
@@ -118,7 +118,9 @@ class Schema:
         return self._checkers[key]
 
     def generate(self, rule: str | None = None, *, seed: int, json: bool = True) -> Any:
-        """Make a random valid instance, the same one for the same seed.
+        """Return a random valid instance of a rule or type expression, by default the first rule.
+
+        The same seed makes the same instance.
 
         Raises:
             CddlError: when there is no such rule, or it has no finite instance, or none in JSON.
@@ -135,7 +137,7 @@ class Schema:
         )
 
     def node(self, rule: str | None) -> TypeNode:
-        """Resolve a rule or a type expression into a node of the type graph.
+        """Return the node of a rule or type expression in the type graph; None: the first rule.
 
         Raises:
             CddlError: when there is no such rule, or the expression is not a type.
@@ -162,16 +164,18 @@ class Schema:
         if not texts:
             more = "…" if len(self.rules) > _MAX_SHOWN_RULES else ""
             known = ", ".join(self.rules[:_MAX_SHOWN_RULES]) + more
-            raise CddlError(f"no rule {rule!r}", where=self.name, hint=f"its rules are {known}")
+            message = f"the schema has no rule {rule!r}"
+            raise CddlError(message, where=self.name, hint=f"its rules are {known}")
         return "\n".join(_strip_trailing_comments(text) for text in texts)
 
     def _get_program(self, *, json: bool) -> CheckProgram:
-        """Return the program that all checkers of a mode share."""
+        """Return the program that all checkers for JSON share, or all checkers for CBOR."""
         if json not in self._programs:
             self._programs[json] = CheckProgram(json=json)
         return self._programs[json]
 
     def _resolve(self, text: str) -> TypeNode:
+        """Parse a type expression, and return its node after all checks."""
         shown = text[:_MAX_SHOWN_EXPRESSION_LENGTH]
         source = CddlSource(text, f"{self.name}, type {shown!r}")
         node = self._resolver.resolve(source, parse_type(source))
@@ -179,7 +183,12 @@ class Schema:
         return node
 
     def _guard_depth(self, work: Callable[[], Any]) -> Any:
-        """Call a function that follows the structure of the schema, and refuse one too deep."""
+        """Return the result of a function; if it overflows the stack, the schema is too deep.
+
+        Raises:
+            CddlError: instead of a RecursionError.
+
+        """
         try:
             return work()
         except RecursionError:
@@ -195,7 +204,12 @@ def _load_prelude() -> RuleTable:
 
 
 def _check_nodes(starts: Iterable[AnyNode]) -> None:
-    """Refuse nodes that are well-formed but cannot be meant, as far as they can be reached."""
+    """Check the start nodes and all nodes inside them, and prepare their control operators.
+
+    Raises:
+        CddlError: for an endless rule, an unusable operator or range, or a map that is too large.
+
+    """
     nodes = list_reachable_nodes(starts)
     check_no_endless_rules(nodes)
     for node in nodes:
@@ -209,13 +223,13 @@ def _check_nodes(starts: Iterable[AnyNode]) -> None:
             member_count += sum(map(len, expand_map_group(node.group)))
             if member_count > _MAX_EXPANDED_MEMBERS:
                 node.place.fail(
-                    "the combinations of groups in maps come to more than "
-                    f"{_MAX_EXPANDED_MEMBERS} members"
+                    "the maps of the schema have too many combinations of groups: "
+                    f"more than {_MAX_EXPANDED_MEMBERS} entries in all"
                 )
 
 
 def _strip_trailing_comments(text: str) -> str:
-    """Remove the lines after a rule that are blank or belong to the next one."""
+    """Return the text of a rule without the blank lines and comment lines at its end."""
     lines = text.split("\n")
     while lines and (not lines[-1].strip() or lines[-1].startswith(";")):
         lines.pop()
@@ -233,7 +247,7 @@ class Checker:
         self._check = program.compile_predicate(node)
 
     def matches(self, value: Any) -> bool:
-        """Return whether a value matches; one too deep or too costly to check does not."""
+        """Return whether a value matches; False for a value too deep or too costly to check."""
         try:
             return bool(self._check(value))
         except RecursionError:
@@ -244,7 +258,10 @@ class Checker:
             self._program.forget()
 
     def findings(self, value: Any) -> list[Finding]:
-        """Return where and why a value does not match; an empty list when it does."""
+        """Return where and why a value does not match; an empty list when it matches.
+
+        A value too deep or too costly to check has one finding.
+        """
         verdict = self._check_deeply(value)
         if verdict is True:
             return []
@@ -260,7 +277,7 @@ class Checker:
         return Explainer(self._program).explain(self._node, value, rule)
 
     def _check_deeply(self, value: Any) -> bool | str:
-        """Return whether a value of any depth matches, or the reason why that stays unknown."""
+        """Return whether a value matches, or as text the reason why it could not be checked."""
         try:
             return bool(run_with_larger_stack(lambda: self._check(value)))
         except RecursionError:

@@ -167,7 +167,7 @@ TypeSyntax: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RuleSyntax:
-    """One definition; `operator` is `=`, `/=` or `//=`."""
+    """One definition, such as `name<parameters> = body`; `operator` is `=`, `/=` or `//=`."""
 
     name: str
     parameters: tuple[str, ...]
@@ -197,9 +197,9 @@ def parse_type(source: CddlSource) -> TypeSyntax:
 
 
 def unwrap_single_entry(group: GroupSyntax) -> TypeSyntax | GroupSyntax | None:
-    """Return the value of a group of one plain entry, or `None` for other groups.
+    """Return the value of a group with a single plain entry, or `None` for any other group.
 
-    Such a group is a value in parentheses.
+    Such a group only puts a value in parentheses: `(int)` yields `int`.
     """
     match group.alternatives:
         case [[entry]] if entry.is_plain:
@@ -212,14 +212,14 @@ class _CddlParser:
     """A recursive descent over the tokens of one text."""
 
     def __init__(self, source: CddlSource) -> None:
-        """Start before the first token."""
+        """Cut the text into tokens, and start before the first."""
         self._source = source
         self._tokens = source.tokenize()
         self._next = 0
         self._depth = 0
 
     def parse_rules(self) -> list[RuleSyntax]:
-        """Parse every rule."""
+        """Parse all rules, up to the end of the text."""
         rules = []
         while self._token.kind != "end":
             rules.append(self._parse_rule())
@@ -229,22 +229,24 @@ class _CddlParser:
         """Parse a type, and refuse anything after it."""
         parsed = self._require_type(self._parse_type())
         if self._token.kind != "end":
-            self._fail(f"expected the end, found {_shorten(self._token)}")
+            self._fail(f"expected the end of the type, found {_shorten(self._token)}")
         return parsed
 
     # The tokens.
 
     @property
     def _token(self) -> Token:
+        """Return the next token without taking it."""
         return self._tokens[self._next]
 
     def _is_mark(self, mark: str, ahead: int = 0) -> bool:
-        """Return whether the next token, or a later one, is this mark."""
+        """Return whether the next token is this mark; `ahead` looks so many tokens further."""
         index = min(self._next + ahead, len(self._tokens) - 1)
         token = self._tokens[index]
         return token.kind == "mark" and token.text == mark
 
     def _take(self) -> Token:
+        """Return the next token and go past it; the parser never goes past the `end` token."""
         token = self._token
         self._next += token.kind != "end"
         return token
@@ -256,15 +258,18 @@ class _CddlParser:
         return is_next
 
     def _expect(self, mark: str, position: str) -> None:
+        """Skip this mark, or refuse the text; `position` is for the message: "after the key"."""
         if not self._accept(mark):
             self._fail(f"expected {mark!r} {position}, found {_shorten(self._token)}")
 
     def _fail(self, message: str, at: int | None = None, hint: str = "") -> NoReturn:
+        """Refuse the text at an offset, by default at the next token."""
         self._source.fail(message, self._token.start if at is None else at, hint)
 
     # Rules.
 
     def _parse_rule(self) -> RuleSyntax:
+        """Parse one rule, such as `name = type` or `name<t> /= type`."""
         name = self._take()
         if name.kind != "name":
             self._fail(f"expected the name of a rule, found {_shorten(name)}", name.start)
@@ -276,7 +281,7 @@ class _CddlParser:
         return RuleSyntax(name.text, parameters, operator.text, self._parse_entry(), name.start)
 
     def _parse_parameters(self) -> tuple[str, ...]:
-        """Parse `<a, b>` after the name of a rule."""
+        """Parse `<a, b>` after the name of a rule into names; empty when there is no `<`."""
         names: list[str] = []
         if self._accept("<"):
             while not names or self._accept(","):
@@ -290,7 +295,7 @@ class _CddlParser:
     # Groups.
 
     def _parse_group(self, closing: str) -> GroupSyntax:
-        """Parse the entries up to the closing mark."""
+        """Parse entries up to and including the closing mark: `)`, `]` or `}`."""
         at = self._token.start
         self._depth += 1
         if self._depth > MAX_CDDL_NESTING:
@@ -312,7 +317,7 @@ class _CddlParser:
         return GroupSyntax(tuple(alternatives), at)
 
     def _parse_entry(self) -> GroupEntrySyntax:
-        """Parse one entry: `[occurrence] [key] type`, or a group in place of the type."""
+        """Parse one entry of a group: `[occurrence] [key] type`, or a group instead of a type."""
         at = self._token.start
         least, most = 1, cast("int | None", 1)
         if self._token.kind == "occurrence":
@@ -329,7 +334,10 @@ class _CddlParser:
         return GroupEntrySyntax(least, most, key, self._require_type(self._parse_type()), at)
 
     def _parse_plain_key(self) -> KeySyntax | None:
-        """Parse `bareword:` or `value:`, which include a cut (RFC 8610 section 3.5.4)."""
+        """Parse `bareword:` or `value:`, which include a cut (RFC 8610 section 3.5.4).
+
+        Return `None`, and skip nothing, when the next tokens are not such a key.
+        """
         token = self._token
         if token.kind not in {"name", "number", "text", "bytes"} or not self._is_mark(":", 1):
             return None
@@ -338,10 +346,10 @@ class _CddlParser:
         return KeySyntax(LiteralSyntax(value, token.start), cut=True)
 
     def _require_type(self, parsed: TypeSyntax | GroupSyntax) -> TypeSyntax:
-        """Return a type as it is, and the type inside a group that only puts it in parentheses.
+        """Return a type unchanged, and for a type in parentheses the type inside.
 
         Raises:
-            CddlError: when it is any other group.
+            CddlError: when the argument is any other group.
 
         """
         while isinstance(parsed, GroupSyntax):
@@ -354,10 +362,11 @@ class _CddlParser:
     # Types.
 
     def _parse_type(self) -> TypeSyntax | GroupSyntax:
-        """Parse a choice of types; a single parenthesis may turn out to be a group."""
+        """Parse one type or a choice of types; return a group when parentheses contain one."""
         return self._parse_rest_of_choice(self._parse_type1())
 
     def _parse_rest_of_choice(self, first: TypeSyntax | GroupSyntax) -> TypeSyntax | GroupSyntax:
+        """Return the choice of `first` and the alternatives after it; `first` if no `/` follows."""
         if not self._is_mark("/"):
             return first
         alternatives = [self._require_type(first)]
@@ -366,7 +375,7 @@ class _CddlParser:
         return ChoiceSyntax(tuple(alternatives), alternatives[0].at)
 
     def _parse_type1(self) -> TypeSyntax | GroupSyntax:
-        """Parse a type with its range or control operator (`type1` of the grammar)."""
+        """Parse a type and the range or control operator after it, if any (`type1` in RFC 8610)."""
         first = self._parse_type2()
         token = self._token
         if token.kind == "control":
@@ -380,7 +389,7 @@ class _CddlParser:
         return first
 
     def _parse_type2(self) -> TypeSyntax | GroupSyntax:
-        """Parse a type without an operator (`type2` of the grammar)."""
+        """Parse a type without an operator, or a group in parentheses (`type2` in RFC 8610)."""
         token = self._take()
         match token.kind, token.text:
             case (("number" | "text" | "bytes"), _):
@@ -405,7 +414,10 @@ class _CddlParser:
                 return self._fail(f"expected a type, found {_shorten(token)}", token.start)
 
     def _parse_name(self, token: Token) -> NameSyntax:
-        """Parse the generic arguments of a name."""
+        """Return the reference to a name, with the generic arguments (`<int>`) parsed after it.
+
+        `token` was taken already; a token that is not a name is refused.
+        """
         if token.kind != "name":
             self._fail(f"expected a name, found {_shorten(token)}", token.start)
         arguments: list[TypeSyntax] = []
@@ -420,12 +432,12 @@ class _CddlParser:
         return NameSyntax(token.text, tuple(arguments), token.start)
 
     def _parse_major(self, token: Token) -> TypeSyntax:
-        """Parse the rest after `#6.24`: an argument that is a type, and the content of a tag."""
+        """Return the type of a `#…` token; parse the `<type>` and the `(content)` of a tag."""
         major, number = cast("tuple[int | None, int | None]", token.value)
         if major is not None and major > _LARGEST_MAJOR:
             self._fail(f"no major type {major}: major types are 0 to {_LARGEST_MAJOR}", token.start)
         if number is not None and number > LARGEST_UINT:
-            self._fail(f"the argument of a head is at most {LARGEST_UINT} (64 bits)", token.start)
+            self._fail(f"the number after '#{major}.' does not fit into 64 bits", token.start)
         argument: int | TypeSyntax | None = number
         end = token.end
         if token.text.endswith("."):
@@ -444,4 +456,5 @@ class _CddlParser:
 
 
 def _shorten(token: Token) -> str:
-    return repr(token.text[:_SHOWN_TOKEN_LENGTH])
+    """Return the start of a token in quotes, for a message, or `end of text` without quotes."""
+    return token.text if token.kind == "end" else repr(token.text[:_SHOWN_TOKEN_LENGTH])

@@ -56,47 +56,50 @@ _UNICODE_SCALARS = (range(0xD800), range(0xE000, 0x110000))
 
 
 class CddlError(Exception):
-    """A schema that cannot be compiled or used: the message, its place, and a hint."""
+    """Raised when a schema cannot be compiled or used."""
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        """Keep the message, its place in the text, and advice for the author."""
+        """Store the message, its place (`name:line:column`) and a hint; both may be empty."""
         super().__init__(message)
         self.message = message
         self.where = where
         self.hint = hint
 
     def __str__(self) -> str:
-        """Return the message, after its place."""
+        """Return `place: message`, or the message alone when the place is empty."""
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the text, between two offsets."""
+    """A piece of the text, from offset `start` up to `end`."""
 
     kind: str
+    """A group of `_TOKEN_PATTERN`, such as `name`, `number` or `mark`; or `end`."""
     text: str
+    """The characters; for a control operator, without its dot."""
     value: Scalar | NumberPair | None
+    """The number, string, occurrence or major type; None for other kinds."""
     start: int
     end: int
 
 
 class CddlSource:
-    """A CDDL text with its name."""
+    """A CDDL text, and the name that messages use for it, such as a file name."""
 
     def __init__(self, text: str, name: str) -> None:
-        """Keep the text."""
+        """Store the text and its name."""
         self.text = text
         self.name = name
 
     def locate(self, at: int) -> str:
-        """Return `name:line:column` of an offset."""
+        """Return `name:line:column` of an offset; lines and columns count from 1."""
         line = self.text.count("\n", 0, at) + 1
         column = at - self.text.rfind("\n", 0, at)
         return f"{self.name}:{line}:{column}"
 
     def fail(self, message: str, at: int, hint: str = "") -> NoReturn:
-        """Refuse the text.
+        """Raise an error about the place at this offset.
 
         Raises:
             CddlError: always.
@@ -105,7 +108,7 @@ class CddlSource:
         raise CddlError(message, where=self.locate(at), hint=hint)
 
     def tokenize(self) -> list[Token]:
-        """Cut the text into tokens, ending with one of kind `end`.
+        """Cut the text into tokens, without spaces and comments; the last has the kind `end`.
 
         Raises:
             CddlError: when a character starts no token, or a string or number is malformed.
@@ -124,11 +127,13 @@ class CddlSource:
         return tokens
 
     def _fail_at_character(self, at: int) -> NoReturn:
+        """Raise an error about the character at this offset, which starts no token."""
         character = self.text[at]
         hint = "close the string with the same quote" if character in "\"'" else ""
         self.fail(f"unexpected character {character!r}", at, hint)
 
     def _build_token(self, match: re.Match[str]) -> Token:
+        """Return the token of a match of `_TOKEN_PATTERN`, with its value parsed."""
         kind = match.lastgroup or ""
         text = match.group()
         at = match.start()
@@ -163,11 +168,11 @@ class CddlSource:
     def _parse_uint(self, text: str, at: int) -> int:
         """Parse an unsigned integer in base 2, 10 or 16."""
         if len(text) > _MAX_NUMBER_LENGTH:
-            self.fail(f"a number may have at most {_MAX_NUMBER_LENGTH} digits", at)
+            self.fail(f"this number has more than {_MAX_NUMBER_LENGTH} digits", at)
         return int(text, 0)
 
     def _parse_occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:
-        """Parse `?`, `*`, `+` or `n*m`."""
+        """Parse `?`, `*`, `+` or `n*m` into the least and the most count (None: without limit)."""
         if match["occurrence"] == "?":
             return (0, 1)
         if match["occurrence"] == "+":
@@ -175,19 +180,20 @@ class CddlSource:
         least = self._parse_uint(match["least"], at) if match["least"] else 0
         most = self._parse_uint(match["most"], at) if match["most"] else None
         if most is not None and most < least:
-            self.fail(
-                f"the occurrence {least}*{most} is empty: its minimum is above its maximum", at
-            )
+            self.fail(f"the occurrence {least}*{most} has a minimum above its maximum", at)
         return (least, most)
 
     def _parse_major(self, match: re.Match[str], at: int) -> NumberPair:
-        """Parse `#`, `#6` or `#6.24`."""
+        """Parse `#`, `#6` or `#6.24` into major type and argument; a missing one is None."""
         major = int(match["type"]) if match["type"] else None
         argument = self._parse_uint(match["argument"], at) if match["argument"] else None
         return major, argument
 
     def _parse_bytes(self, encoding: str | None, raw: str, at: int) -> bytes:
-        """Parse a byte string in its plain, h'' or b64'' form (RFC 8610 section 3.1)."""
+        """Return the bytes of '…', h'…' or b64'…' (RFC 8610 section 3.1).
+
+        `encoding` is None, `h` or `b64`, and `raw` is the text between the quotes.
+        """
         text = self._replace_escapes(raw, at).replace("\r\n", "\n")
         if encoding is None:
             return text.encode("utf-8", "surrogatepass")
@@ -200,10 +206,14 @@ class CddlSource:
             padding = "=" * (-len(unpadded) % 4)
             return base64.b64decode(unpadded + padding, validate=True)
         except (ValueError, binascii.Error):
-            self.fail(f"not a byte string in the form {encoding}'…'", at)
+            hint = "h'…' takes pairs of hexadecimal digits, b64'…' takes base64"
+            self.fail(f"malformed byte string {encoding}'…'", at, hint)
 
     def _replace_escapes(self, text: str, at: int) -> str:
-        """Replace the escapes of a string (RFC 9682 section 2.1)."""
+        r"""Return a string with escapes such as `\n` and `\u{41}` replaced (RFC 9682 section 2.1).
+
+        `at` is the offset of the string, for messages.
+        """
         if "\\" not in text:
             return text
 
@@ -216,7 +226,7 @@ class CddlSource:
             digits = (match["braced"] or match["four"] or "").lstrip("0") or "0"
             scalar = int(digits, 16) if len(digits) <= len("10ffff") else -1
             if match["bad"] or not any(scalar in block for block in _UNICODE_SCALARS):
-                self.fail(f"{match.group()[:12]!r} is not an escape of CDDL", at)
+                self.fail(f"{match.group()[:12]!r} is not an escape sequence of CDDL", at)
             return chr(scalar)
 
         return _ESCAPE_PATTERN.sub(replace, text)

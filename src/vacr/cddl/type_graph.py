@@ -14,7 +14,7 @@ anything:
     ('a',)
     >>> compile_cddl("a = a / int")
     Traceback (most recent call last):
-    vacr.cddl.tokens.CddlError: <cddl>:1:1: rule 'a' refers to itself with nothing in between
+    vacr.cddl.tokens.CddlError: <cddl>:1:1: rule 'a' refers to itself without a map, ...
 
 A key, the ends of a range and most controllers have to be single values. They may be written as
 names, and computed with `.plus`, `.cat` and `.det` (RFC 9165 section 2):
@@ -55,7 +55,7 @@ class SourceLocation:
         return self.source.locate(self.at)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
-        """Refuse the text because of this place in it.
+        """Raise an error about this place.
 
         Raises:
             CddlError: always.
@@ -78,7 +78,7 @@ class LiteralType:
 
 @dataclass(eq=False, slots=True)
 class MajorType:
-    """The values of a major type other than tags, or those with one argument in their head."""
+    """All values of a major type other than tags, or only values with `argument` in the head."""
 
     major: int
     argument: int | None = None
@@ -86,7 +86,7 @@ class MajorType:
 
 @dataclass(eq=False, slots=True)
 class SimpleType:
-    """The simple values whose number is of a type: `#7.<type>`."""
+    """The simple values whose number matches a type: `#7.<type>`."""
 
     number: TypeNode
 
@@ -162,7 +162,7 @@ class RuleRef:
 
 @dataclass(eq=False, slots=True)
 class GroupItem:
-    """One entry of a group."""
+    """One entry of a group, repeated `least` to `most` times (None: without limit)."""
 
     least: int
     most: int | None
@@ -172,7 +172,7 @@ class GroupItem:
 
     @property
     def occurs_once(self) -> bool:
-        """Return whether the entry is there exactly once."""
+        """Return whether the entry has to occur exactly once."""
         return self.least == 1 and self.most == 1
 
 
@@ -205,14 +205,17 @@ AnyNode: TypeAlias = TypeNode | GroupNode
 
 
 def resolve_refs(node: TypeNode) -> TypeNode:
-    """Follow rule names to the type they stand for."""
+    """Return the type behind a rule name, through any chain of names; else the node itself."""
     while isinstance(node, RuleRef):
         node = node.node
     return node
 
 
 def flatten_choice(node: TypeNode) -> list[TypeNode]:
-    """Flatten a choice, through rule names, into its alternatives."""
+    """Return the alternatives of a choice, through rule names and inner choices, each once.
+
+    Any other type is its own only alternative.
+    """
     leaves: list[TypeNode] = []
     seen: set[int] = set()
     waiting = [node]
@@ -231,7 +234,10 @@ def flatten_choice(node: TypeNode) -> list[TypeNode]:
 
 
 def flatten_named_choice(node: ChoiceType) -> list[tuple[str, TypeNode]]:
-    """Flatten a choice, keeping the name of the nearest rule of the schema for each alternative."""
+    """Return the alternatives of a choice like `flatten_choice`, each after the name of its rule.
+
+    That is the nearest rule of the schema, not of the prelude; the name is empty without one.
+    """
     leaves: list[tuple[str, TypeNode]] = []
     seen: set[int] = set()
     waiting: list[tuple[str, TypeNode]] = [("", node)]
@@ -251,7 +257,7 @@ def flatten_named_choice(node: ChoiceType) -> list[tuple[str, TypeNode]]:
 
 
 def list_reachable_nodes(starts: Iterable[AnyNode]) -> list[AnyNode]:
-    """Return every node that can be reached, each once."""
+    """Return the start nodes and all nodes inside them at any depth, each once."""
     seen: dict[int, AnyNode] = {}
     waiting = list(starts)
     while waiting:
@@ -263,7 +269,7 @@ def list_reachable_nodes(starts: Iterable[AnyNode]) -> list[AnyNode]:
 
 
 def list_child_nodes(node: AnyNode) -> Iterator[AnyNode]:
-    """Yield the nodes directly inside one."""
+    """Yield the nodes directly inside a node; nothing for a literal or another leaf."""
     match node:
         case RuleRef():
             yield node.node
@@ -300,7 +306,7 @@ def list_group_items(group: GroupNode) -> Iterator[GroupItem]:
 
 
 def evaluate_constant(node: TypeNode) -> Scalar | None:
-    """Return the value a type stands for, or None when it stands for more than one.
+    """Return the value of a constant type, such as `5` or `4 .plus 1`; None for any other type.
 
     Raises:
         CddlError: when the sides of `.plus`, `.cat` or `.det` cannot be joined.
@@ -324,7 +330,7 @@ def evaluate_constant(node: TypeNode) -> Scalar | None:
 
 
 def get_range_bounds(node: RangeType) -> tuple[int | float, int | float]:
-    """Return the ends of a range.
+    """Return the low and the high end of a range.
 
     Raises:
         CddlError: when they are not two integers or two floating-point numbers.
@@ -339,21 +345,21 @@ def get_range_bounds(node: RangeType) -> tuple[int | float, int | float]:
 
 
 def _compute_operator(node: ControlType) -> Scalar:
-    """Compute the value of `.plus`, `.cat` or `.det`."""
+    """Return the result of `.plus`, `.cat` or `.det`; refuse sides that do not fit."""
     left, right = evaluate_constant(node.target), evaluate_constant(node.controller)
     value = None
     if left is not None and right is not None:
         value = COMPUTING_OPERATORS[node.operator](left, right)
     if value is None:
-        hint = ".plus joins two numbers, .cat and .det join two strings"
-        node.place.fail(f".{node.operator} needs a value on either side", hint)
+        hint = ".plus adds two constant numbers; .cat and .det join two constant strings"
+        node.place.fail(f".{node.operator} cannot combine its two sides", hint)
     return value
 
 
 def _add_numbers(left: Scalar, right: Scalar) -> Scalar | None:
-    """Add two numbers, or return `None` if that is impossible.
+    """Return the sum of two numbers, or `None` for other values or a sum out of range.
 
-    The sum is of the target's kind, rounded down to an integer (RFC 9165 section 2.1).
+    The sum is of the kind of `left`; an integer is rounded down (RFC 9165 section 2.1).
     """
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return None
@@ -365,9 +371,9 @@ def _add_numbers(left: Scalar, right: Scalar) -> Scalar | None:
 
 
 def _concatenate_strings(left: Scalar, right: Scalar) -> Scalar | None:
-    """Concatenate two strings, or return `None` if that is impossible.
+    """Return two strings joined, as text or bytes like `left` (RFC 9165 section 2.2).
 
-    The result is of the target's kind (RFC 9165 section 2.2).
+    Return `None` for other values, and for a result that is too long or not UTF-8.
     """
     if not isinstance(left, str | bytes) or not isinstance(right, str | bytes):
         return None
@@ -381,9 +387,9 @@ def _concatenate_strings(left: Scalar, right: Scalar) -> Scalar | None:
 
 
 def _concatenate_dedented(left: Scalar, right: Scalar) -> Scalar | None:
-    """Concatenate two strings after removing the common indentation of each.
+    """Return two strings joined like `_concatenate_strings`, each without its indentation.
 
-    Return `None` if that is impossible (RFC 9165 section 2.3).
+    Return `None` in the same cases (RFC 9165 section 2.3).
     """
     if not isinstance(left, str | bytes) or not isinstance(right, str | bytes):
         return None
@@ -398,7 +404,10 @@ def _concatenate_dedented(left: Scalar, right: Scalar) -> Scalar | None:
 
 
 def _remove_indentation(value: str | bytes) -> bytes:
-    """Remove the spaces that all lines start with; lines of spaces alone do not count."""
+    """Return a string as bytes, without the spaces that all its lines start with.
+
+    A line of spaces alone does not count for the number of common spaces.
+    """
     lines = _convert_to_bytes(value).split(b"\n")
     indents = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip(b" \r")]
     common = min(indents, default=0)
@@ -430,21 +439,27 @@ def check_no_endless_rules(nodes: list[AnyNode]) -> None:
     that includes itself at all: it would add the same keys again.
 
     Raises:
-        CddlError: when there is one.
+        CddlError: when one of the nodes is such a rule or group.
 
     """
     groups = [node for node in nodes if isinstance(node, GroupNode)]
     map_groups = [node.group for node in nodes if isinstance(node, MapType)]
     empty = _find_empty_groups(groups)
-    _check_no_cycles(nodes, _list_type_steps, "rule {!r} refers to itself with nothing in between")
     _check_no_cycles(
-        groups, lambda node: _list_group_steps(node, empty), "group {!r} starts with itself"
+        nodes,
+        _list_type_steps,
+        "rule {!r} refers to itself without a map, array or tag in between",
+    )
+    _check_no_cycles(
+        groups,
+        lambda node: _list_group_steps(node, empty),
+        "group {!r} starts with itself, so it would never end",
     )
     _check_no_cycles(map_groups, _list_member_steps, "group {!r} includes itself in a map")
 
 
 def _list_type_steps(node: AnyNode) -> Iterator[AnyNode]:
-    """Yield the nodes that the same value is checked against."""
+    """Yield the nodes inside a node that check the same value, and not a part of it."""
     match node:
         case RuleRef() | ChoiceType() | RangeType() | SimpleType():
             yield from list_child_nodes(node)
@@ -459,7 +474,10 @@ def _list_type_steps(node: AnyNode) -> Iterator[AnyNode]:
 
 
 def _list_group_steps(node: AnyNode, empty: set[int]) -> Iterator[AnyNode]:
-    """Yield the groups that may start at the same element as this one."""
+    """Yield the groups inside a group that may start at the same element of an array.
+
+    `empty` has the identities of the groups that can match no element; nothing for a type.
+    """
     if isinstance(node, GroupNode):
         for sequence in node.alternatives:
             for item in sequence:
@@ -470,7 +488,7 @@ def _list_group_steps(node: AnyNode, empty: set[int]) -> Iterator[AnyNode]:
 
 
 def _list_member_steps(node: AnyNode) -> Iterator[AnyNode]:
-    """Yield the groups that a map of this group would include."""
+    """Yield the groups that are entries of a group, in any alternative; nothing for a type."""
     if isinstance(node, GroupNode):
         for item in list_group_items(node):
             if isinstance(item.value, GroupNode):
@@ -478,11 +496,12 @@ def _list_member_steps(node: AnyNode) -> Iterator[AnyNode]:
 
 
 def _can_item_be_empty(item: GroupItem, empty: set[int]) -> bool:
+    """Return whether an entry is optional, or a group in `empty`, a set of identities."""
     return item.least == 0 or id(item.value) in empty
 
 
 def _find_empty_groups(groups: list[GroupNode]) -> set[int]:
-    """Return the identities of the groups that match without any entry."""
+    """Return the identities (`id`) of the groups that can match without any element."""
     empty: set[int] = set()
     grown = True
     while grown:
@@ -500,7 +519,14 @@ def _find_empty_groups(groups: list[GroupNode]) -> set[int]:
 def _check_no_cycles(
     nodes: Iterable[AnyNode], list_steps: Callable[[AnyNode], Iterator[AnyNode]], message: str
 ) -> None:
-    """Walk depth first without recursion, and refuse the first step back onto the path."""
+    """Refuse nodes from which steps lead in a circle; `{!r}` in `message` becomes a rule's name.
+
+    The walk is depth first without recursion, and `list_steps` yields the nodes after a node.
+
+    Raises:
+        CddlError: at the first step back onto the path.
+
+    """
     done: set[int] = set()
     for start in nodes:
         path = [(start, list_steps(start))]
@@ -520,7 +546,7 @@ def _check_no_cycles(
 
 
 def _raise_cycle_error(path: list[AnyNode], message: str) -> NoReturn:
-    """Refuse a cycle, with the name of its last node that has one."""
+    """Raise an error about a cycle at the end of a path, naming the last node with a name."""
     named = [node for node in path if isinstance(node, RuleRef | GroupNode) and node.name] or path
     last = named[-1]
     where = str(last.place) if isinstance(last, RuleRef | GroupNode | MapType | ArrayType) else ""

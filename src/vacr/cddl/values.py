@@ -49,7 +49,10 @@ _STACK_LOCK = threading.Lock()
 
 
 def as_map(value: Any) -> dict[Any, Any] | None:
-    """Return a map as a dict, and None for anything else; as a key, cbor2 freezes a map."""
+    """Return a map as a dict, or None for any other value.
+
+    cbor2 decodes a map inside a key as a frozendict; that becomes a dict too.
+    """
     if isinstance(value, dict):
         return value
     frozen = _get_cbor2_class("frozendict")
@@ -57,22 +60,25 @@ def as_map(value: Any) -> dict[Any, Any] | None:
 
 
 def _get_cbor2_class(name: str) -> Any:
-    """Return a class of cbor2 if that is loaded."""
+    """Return a class of cbor2 by its name, or None if nothing has imported cbor2 yet."""
     return getattr(sys.modules.get("cbor2"), name, None)
 
 
 def is_map(value: Any) -> bool:
-    """Return whether a value is a map."""
+    """Return whether a value is a map: a dict, or a frozendict of cbor2."""
     return as_map(value) is not None
 
 
 def has_ambiguous_keys(members: dict[Any, Any]) -> bool:
-    """Return whether a key equals an integer in Python alone, as true does 1 and 1.0 does 1."""
+    """Return whether a map has a bool or float as a key.
+
+    Python may take such a key for an integer: `True`, `1.0` and `1` are equal there, not in CBOR.
+    """
     return any(key.__class__ is bool or key.__class__ is float for key in members)
 
 
 def has_only_text_keys(members: dict[Any, Any]) -> bool:
-    """Return whether every key is text."""
+    """Return whether every key of a map is text; true for an empty map."""
     try:
         # Joining asks every key whether it is text, at the speed of the interpreter's own loop.
         "".join(members)
@@ -97,12 +103,11 @@ def get_tag(value: Any) -> tuple[int, Any] | None:
 
 
 def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
-    """Return an integer of the right sign as tag 2 or 3, where a schema asks for that tag.
+    """Return the number and content of the bignum tag that a schema expects: `number` is 2 or 3.
 
-    Return a tag unchanged, and `None` for any other value.
-
-    Decoding makes a plain integer of a small bignum, and the two are the same number (RFC 8949
-    section 3.4.3).
+    An integer becomes such a tag, or `None` when it has the wrong sign: tag 2 is for 0 and above,
+    tag 3 for negative integers. For any other value the result is that of `get_tag`. A decoder
+    turns a small bignum into a plain integer, so both have to match (RFC 8949 section 3.4.3).
     """
     if value.__class__ is not int:
         return get_tag(value)
@@ -112,6 +117,7 @@ def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
 
 
 def _encode_magnitude(magnitude: int) -> bytes:
+    """Return the shortest big-endian bytes of an integer that is not negative; none for 0."""
     return magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big")
 
 
@@ -122,7 +128,10 @@ def is_undefined(value: Any) -> bool:
 
 
 def get_simple_number(value: Any) -> int | None:
-    """Return the number of a simple value (RFC 8949 section 3.3), or `None` for other values."""
+    """Return the number of a simple value, such as 20 for false (RFC 8949 section 3.3).
+
+    Return `None` for any other value, also for a float.
+    """
     if isinstance(value, bool):
         return SIMPLE_TRUE if value else SIMPLE_FALSE
     if value is None:
@@ -139,9 +148,10 @@ def is_simple(value: Any) -> bool:
 
 
 def fits_float(value: Any, form: str) -> bool:
-    """Return whether a float loses nothing in a width, given as a format of `struct`.
+    """Return whether a value is a float that `form` can store exactly; NaN always fits.
 
-    The width it was written with is not known any more once it is decoded.
+    `form` is a format of `struct`, such as `<e` for 16 bits. The width in the encoded data is
+    unknown after decoding.
     """
     if not isinstance(value, float):
         return False
@@ -153,12 +163,15 @@ def fits_float(value: Any, form: str) -> bool:
 
 
 def as_integer(value: Any) -> Any:
-    """Return an integral number of JSON as an integer, and any other value unchanged."""
+    """Return a float without a fraction as an int, and any other value unchanged.
+
+    For example, `1.0` becomes `1`, because JSON has one kind of number.
+    """
     return int(value) if value.__class__ is float and value.is_integer() else value
 
 
 def as_float(value: Any) -> Any:
-    """Return an integer of JSON as a float if it fits, and any other value unchanged."""
+    """Return an int as a float, and any other value, or an int too large for one, unchanged."""
     try:
         return float(value) if value.__class__ is int else value
     except OverflowError:
@@ -166,9 +179,10 @@ def as_float(value: Any) -> Any:
 
 
 def get_head_argument(value: Any, major: int) -> int | None:
-    """Return the additional information in the shortest head of a value of this major type.
+    """Return the additional information (0 to 27) in the shortest head of a value.
 
-    Return `None` for a value of another type.
+    Return `None` for a value of another major type than `major`. For example, the text "abc" has
+    3, its length, and a text of 30 bytes has 24: its length needs one more byte.
     """
     measure: int | None = None
     if value.__class__ is int:
@@ -195,14 +209,14 @@ def get_head_argument(value: Any, major: int) -> int | None:
 
 
 class WorkLimitError(Exception):
-    """A check that would take longer than is allowed; the message names the reason."""
+    """Raised when a check would take too long; the message describes the value, as a finding."""
 
 
 def run_with_larger_stack(work: Callable[[], Any]) -> Any:
-    """Call a function, and once more with a larger stack if it needs that.
+    """Return the result of a function; if the stack overflows, call it again on a larger one.
 
     Raises:
-        RecursionError: when it needs even more.
+        RecursionError: when the larger stack overflows too.
 
     """
     try:
@@ -213,7 +227,7 @@ def run_with_larger_stack(work: Callable[[], Any]) -> Any:
 
 
 def _run_in_thread(work: Callable[[], Any]) -> Any:
-    """Call a function on a large stack, and return its result or raise its error."""
+    """Call a function in a thread with a large stack; return its result or raise its error."""
     results: list[Any] = []
     problems: list[BaseException] = []
 

@@ -116,7 +116,10 @@ def main() -> None:
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code."""
+    """Run a command, print its error if it fails, and return its exit code.
+
+    The arguments default to the arguments of the process. With VACR_DEBUG set, bugs are raised.
+    """
     # The environment must not change how long a number may be.
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     try:
@@ -134,7 +137,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         # click raises Abort also when an input ends too early.
         ended = isinstance(error.__cause__, EOFError)
-        print_message(f"vacr: {'unexpected end of an input' if ended else 'interrupted'}")
+        print_message(f"vacr: {'unexpected end of the input' if ended else 'interrupted'}")
         return UnreadableInput.exit_code if ended else EXIT_INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
         # click exits like this after completing words for a shell, and when a pipe breaks.
@@ -144,7 +147,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         if is_reader_gone():
             discard_output()
             return 0
-        print_message("vacr: cannot write: a pipe was closed")
+        print_message("vacr: cannot write: the program at the other end of a pipe has ended")
         return UnreadableInput.exit_code
     except OSError as error:
         print_message(make_lines_printable(f"vacr: {_describe_os_error(error)}"))
@@ -161,7 +164,10 @@ def run_command_line(arguments: list[str] | None = None) -> int:
 
 
 def _describe_os_error(error: OSError) -> str:
-    """Describe an unexpected error; click prints help without checking the output."""
+    """Return the message for a system error: the file, if known, and the reason.
+
+    If standard output cannot be written, return that instead: click prints help without a check.
+    """
     try:
         check_output()
     except UnwritableOutput as failed:

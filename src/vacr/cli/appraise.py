@@ -111,11 +111,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Appraise evidence by a policy, and sign the result (EAR) for relying parties.
+    """Appraise evidence by a policy, and sign the result.
 
-    ✓ means passed, ! warning, ✗ failed, ? unproven or missing. The exit code is 0 only if the
-    evidence is affirmed. A result is written in any case, unless EVIDENCE cannot be read. EVIDENCE
-    is a token, a wrapper or a collection.
+    EVIDENCE is a file of `vacr attest`, or another token (CWT, JWT) or wrapper (CMW). The result,
+    an EAR token for relying parties, is written unless EVIDENCE cannot be read. The exit code is 0
+    only if the evidence is affirmed. ✓ means passed, ! warning, ✗ failed, ? unproven or missing.
 
     \b
     Example:
@@ -138,11 +138,9 @@ def command(
     form = choose_output_form(
         output, to, WRAPPED_FORMS if passport else (*WRAPPED_FORMS, *BARE_FORMS)
     )
-    rules, expected_nonce, now = (
-        load_appraisal_policy(policy),
-        parse_nonce(nonce),
-        datetime.now(UTC),
-    )
+    rules = load_appraisal_policy(policy)
+    expected_nonce = parse_nonce(nonce)
+    now = datetime.now(UTC)
     data, record_content = read_record_file(record) if record is not None else (None, {})
     about = compute_record_digest(data) if data is not None else None
     messages = read_evidence(evidence)
@@ -156,9 +154,8 @@ def command(
         journal=find_journal_head(record_content),
     )
     for check in appraisal.checks:
-        voice.result(
-            f"{_TIER_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.finding}"
-        )
+        mark = _TIER_MARKS[check.tier] if check.decided else "?"
+        voice.result(f"{mark} {check.name}: {check.finding}")
     token = encode_signed_result(
         appraisal,
         signer,
@@ -167,9 +164,8 @@ def command(
         as_jwt=form in (JSON_FORM, JWT_FORM),
     )
     result = replace(messages, result=token) if passport else RatsMessages(result=token)
-    name = (
-        f"{_strip_evidence_suffix(evidence)}{PASSPORT_SUFFIX if passport else RESULT_SUFFIX}.{form}"
-    )
+    suffix = PASSPORT_SUFFIX if passport else RESULT_SUFFIX
+    name = f"{_strip_evidence_suffix(evidence)}{suffix}.{form}"
     written = OutputTarget(output, overwrite, voice).put(result.encode(form), name, evidence)
     _report_appraisal(appraisal, evidence, written, voice, passport=passport)
     return 0 if appraisal.status is Tier.AFFIRMING else EXIT_NOT_AFFIRMED
@@ -178,7 +174,11 @@ def command(
 def _appraise_evidence(
     messages: RatsMessages, rules: AppraisalPolicy, where: str, **expected: Any
 ) -> Appraisal:
-    """Appraise evidence, and name its file in errors."""
+    """Return the appraisal of evidence from the file `where`.
+
+    Raises:
+        InvalidStatement: the evidence is malformed; the error names the file.
+    """
     try:
         return appraise_evidence(
             messages.evidence or b"", rules, **expected, endorsements=messages.endorsements
@@ -190,7 +190,10 @@ def _appraise_evidence(
 
 
 def _strip_evidence_suffix(evidence: str) -> str:
-    """Return the name of the file that evidence is about."""
+    """Return the file that evidence is about, by the name of the evidence.
+
+    A name without a known ending is returned unchanged.
+    """
     endings = (
         f"{name}.{form}" for name in (EVIDENCE_SUFFIX, PASSPORT_SUFFIX) for form in WRAPPED_FORMS
     )
@@ -202,6 +205,7 @@ def _strip_evidence_suffix(evidence: str) -> str:
 def _report_appraisal(
     appraisal: Appraisal, evidence: str, written: str | None, voice: Voice, *, passport: bool
 ) -> None:
+    """Print the verdict, the file of the result and the reason for a failure, or all as JSON."""
     vector = ", ".join(f"{name} {value}" for name, value in appraisal.vector.items())
     voice.result(
         f"{evidence}: {appraisal.status.label} by {appraisal.policy} ({vector or 'no claims'})"
@@ -245,6 +249,7 @@ def _find_failure_reason(appraisal: Appraisal) -> str | None:
 
 
 def _build_check_document(check: AppraisalCheck) -> dict[str, Any]:
+    """Return a check for JSON output."""
     document: dict[str, Any] = {
         "name": check.name,
         "claim": check.claim,
@@ -256,6 +261,7 @@ def _build_check_document(check: AppraisalCheck) -> dict[str, Any]:
 
 
 def _build_journal_document(journal: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a journal head for JSON output, with bytes in hexadecimal; `None` stays `None`."""
     if journal is None:
         return None
     return {

@@ -168,12 +168,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Create evidence of how a session was recorded: measurements of vacr, Python and its
-    configuration, for one record.
+    """Create evidence of how a session was recorded.
 
-    The evidence is signed by --key. The default is the key of this machine, which `vacr watch` also
-    uses; with a TPM it is a one-time key, covered by the TPM's quote. docs/evidence.md explains
-    what evidence proves.
+    Evidence for a record consists of measurements of vacr, of Python and of configuration files,
+    signed by --key. The default is the key of this machine, which `vacr watch` also uses; with a
+    TPM it is a one-time key, covered by the TPM's quote. docs/evidence.md explains what evidence
+    proves.
 
     \b
     Example:
@@ -261,9 +261,12 @@ def command(
 def _choose_agent(
     name: str | None, content: dict[str, Any], executable: str | None
 ) -> SessionAgent | None:
-    """Return the agent of a session: the one in the record, else the named or measured one.
+    """Return the agent in a record, else the named agent, else the agent of the executable.
 
-    Return `None` if none is known.
+    Return `None` if all three are missing.
+
+    Raises:
+        UsageError: the record names another agent than `name`.
     """
     recorded = find_session_agent(content)
     if recorded is not None and name not in (None, recorded.name):
@@ -277,6 +280,14 @@ def _choose_agent(
 def _choose_journal_head(
     content: dict[str, Any], path: str, head: str | None
 ) -> JournalHead | None:
+    """Return the journal head in a record, else the one of `--journal-head`.
+
+    Return `None` if there is neither. `path` is the file of the record, for errors.
+
+    Raises:
+        UsageError: the two heads differ.
+        UnreadableInput: a head is malformed.
+    """
     try:
         recorded = find_journal_head(content)
     except UnreadableInput as error:
@@ -286,12 +297,18 @@ def _choose_journal_head(
     chosen = read_journal_head(head) if head is not None else None
     if recorded is not None and chosen is not None and recorded != chosen:
         raise UsageError(
-            "--journal-head differs from the one in the record", hint="Omit --journal-head."
+            "--journal-head differs from the journal head in the record",
+            hint="Omit --journal-head.",
         )
     return recorded or chosen
 
 
 def _parse_pcr_list(text: str) -> list[int]:
+    """Return the numbers in a text such as `0,1,7`.
+
+    Raises:
+        UsageError: the text is not a list of numbers.
+    """
     try:
         return [int(number) for number in text.split(",")]
     except ValueError as error:
@@ -308,6 +325,10 @@ def _write_evidence(
     into: str | None,
     target: OutputTarget,
 ) -> int:
+    """Write evidence to its own file, and into the statement `into` if it is not `None`.
+
+    `kind` is the kind of attester, `tpm` or `software`. Return the exit code, 0.
+    """
     form = choose_output_form(target.output, None, (*WRAPPED_FORMS, CWT_FORM))
     data = messages.encode(form)
     statement = _add_evidence_to_statement(into, messages, subject) if into is not None else b""
@@ -336,11 +357,11 @@ def _write_evidence(
 def _add_evidence_to_statement(
     into: str, messages: RatsMessages, subject: EvidenceSubject
 ) -> bytes:
-    """Return a statement with evidence in its header.
+    """Return the statement in the file `into`, with evidence added to its header.
 
     Raises:
         UnreadableInput: the file is not a statement.
-        InvalidStatement: the statement is about something else.
+        InvalidStatement: the statement is not about the record of the evidence.
     """
     data = read_bytes(into)
     try:
@@ -359,7 +380,7 @@ def _add_evidence_to_statement(
 def _write_reference_values(
     measured: list[Component], signer: Signer | None, target: OutputTarget
 ) -> int:
-    """Write the measurements of this installation, signed if there is a signer."""
+    """Write the measured components, signed if there is a signer; return the exit code, 0."""
     data = encode_reference_values(
         measured, signer, int(time.time()) if signer is not None else None
     )
@@ -380,7 +401,7 @@ def _write_reference_values(
 
 
 def _write_attestation_key(tpm: Tpm, target: OutputTarget) -> int:
-    """Write the public attestation key of a TPM."""
+    """Write the public attestation key of a TPM in PEM; return the exit code, 0."""
     key = parse_attestation_key(tpm.attestation_key())
     name = compute_thumbprint_uri(key.key)
     target.write(

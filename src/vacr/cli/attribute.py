@@ -88,12 +88,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Replay the edits of sessions, and write records with the lines that the agent wrote.
+    """Add to records which lines of files the agent wrote.
 
-    FILE is a record or a native session. Several are replayed together, in order of time. A line
-    counts as the agent's only if an entry proves it. Without --base, vacr knows only the file
-    contents that the session shows. -v lists the lines. --check recomputes the attribution of
-    records, and exits with 1 if one differs.
+    FILE is a record or a native session. vacr replays its edits; several files are replayed
+    together, in order of time. A line counts as the agent's only if an entry proves it. Without
+    --base, vacr knows only the file contents that the session shows. -v lists the lines. --check
+    recomputes the attribution of records, and exits with 1 if one differs.
 
     \b
     Example:
@@ -145,6 +145,7 @@ def command(
 
 
 def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -> None:
+    """Raise a UsageError unless at most one of `--history`, `--check` and `-o` is set."""
     if history and check:
         raise UsageError("--history and --check exclude each other", hint="Omit one of them.")
     if output is not None and (history or check):
@@ -155,7 +156,10 @@ def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -
 
 
 def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: Voice) -> int:
-    """Compare stored attributions with recomputed ones, and return the exit code."""
+    """Recompute the attributions of records, print whether they are the same, and compare.
+
+    Return the exit code: 1 if an attribution differs, else the code of an unreadable file, else 0.
+    """
     inputs: list[InputRecord] = []
     results, exit_codes = [], [0]
     for path in files:
@@ -177,6 +181,11 @@ def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: V
 
 
 def _parse_related_link(text: str) -> tuple[str, str]:
+    """Return the type and the address in a text such as `issue=https://example.org/7`.
+
+    Raises:
+        UsageError: the text is not `TYPE=URL`.
+    """
     kind, equals, url = text.partition("=")
     if not kind or not equals or ":" not in url:
         raise UsageError(
@@ -187,7 +196,7 @@ def _parse_related_link(text: str) -> tuple[str, str]:
 
 
 def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice: Voice) -> int:
-    """Print a JSON line for each call that changed a file."""
+    """Print a JSON line for each call that changed a file; return the exit code, 0."""
     with name_failed_input(inputs):
         replay, roots = replay_records([recording.record for recording in inputs], base)
     for number, recording in enumerate(inputs):
@@ -198,7 +207,7 @@ def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice
 
 
 def _choose_output_form(recording: InputRecord, output: str | None) -> RecordEncoding:
-    """Return the form by the ending of the output, or else the form of the input."""
+    """Return `json` or `cbor`: by the ending of the output file, or else as in the input."""
     if (output or "").endswith(".cbor"):
         return "cbor"
     return "json" if (output or "").endswith(".json") else recording.form
@@ -207,13 +216,17 @@ def _choose_output_form(recording: InputRecord, output: str | None) -> RecordEnc
 def _reserve_target(
     recording: InputRecord, form: RecordEncoding, output: str | None, targets: set[Path]
 ) -> Path:
-    """Return the file of an attributed record, and reserve it."""
+    """Return the output file for an attributed record, and add it to `targets`.
+
+    Raises:
+        UsageError: `targets` already contains the file.
+    """
     target = Path(output or "")
     if is_output_folder(output):
         target /= f"{recording.stem}.attributed.acr.{form}"
     if target in targets:
         raise UsageError(
-            f"two results have the same name, {target}",
+            f"two records would be written to {target}",
             hint="Attribute the files one by one, into different folders.",
         )
     targets.add(target)

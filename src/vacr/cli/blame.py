@@ -74,10 +74,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show who wrote each line of a file, or the lines that a commit added: which model, in which
-    conversation, for which prompt.
+    """Show who wrote the lines of a file, or the lines that a commit added.
 
-    For a range of commits, such as a pull request, the lines that are new at its end are counted.
+    For each line of a file, vacr shows the model, the conversation and the prompt. With --commit,
+    it counts lines; for a range of commits, such as a pull request, the lines that are new at its
+    end.
 
     vacr matches lines with records by whole files first, then by blocks of lines; never by time,
     and never by a short line alone. So a match survives a rebase, squash, amend, cherry-pick or
@@ -106,10 +107,10 @@ def command(
 
 
 def _check_arguments(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
-    """Refuse a call without a file or commit, or without records."""
+    """Raise a UsageError unless there are records, and either a file or a commit."""
     if file is None and commit is None:
         raise UsageError(
-            "no file and no --commit",
+            "blame needs a file or --commit",
             hint="For example: vacr blame src/app.py --records records/",
         )
     if file is not None and commit is not None:
@@ -122,13 +123,14 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
             "Add --records PATH: records, sessions, or folders of them. To find sessions: "
             "vacr list -v"
         )
-        raise UsageError("no --records", hint=hint)
+        raise UsageError("blame needs --records", hint=hint)
 
 
 def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
-    """Read all records and sessions, and print which inputs are left out."""
+    """Return the records at some paths; print a notice about each input that is skipped."""
 
     def report_skipped(path: str, error: VacrError) -> None:
+        """Print that an input is skipped, and why."""
         # Only with -v: in a folder, files that are not sessions are expected.
         level = 1 if isinstance(error, NotASession) else 0
         voice.notice(f"{error.where or path}: skipped: {error.message}", level)
@@ -139,6 +141,7 @@ def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
 def _show_file_blame(
     file: str, repository: str | None, rev: str | None, records: list[dict[str, Any]], voice: Voice
 ) -> int:
+    """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown."""
     place = find_repository_file(file, repository)
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
@@ -146,9 +149,8 @@ def _show_file_blame(
         [line.commit[:8], *_format_contributor_columns(line.blame), f"{number})"]
         for number, line in enumerate(lines, 1)
     ]
-    for columns, line in zip(
-        align_columns(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True
-    ):
+    aligned = align_columns(rows, right={len(rows[0]) - 1}) if rows else []
+    for columns, line in zip(aligned, lines, strict=True):
         voice.result(f"{columns} {line.text}")
     voice.data(
         {
@@ -161,16 +163,18 @@ def _show_file_blame(
             "models": count_lines_by_model(line.blame for line in lines),
         }
     )
-    return (
-        0
-        if set(counts) - {"unknown"}
-        else _report_nothing_known(voice, len(records), "file", len(lines))
-    )
+    if set(counts) - {"unknown"}:
+        return 0
+    return _report_nothing_known(voice, len(records), "file", len(lines))
 
 
 def _show_commit_blame(
     repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice
 ) -> int:
+    """Print the lines that commits added, by file and author type.
+
+    Return the exit code, 1 if all authors are unknown.
+    """
     added = blame_commit(repository, revision, records)
     document = build_commit_document(added)
     for file in document["files"]:
@@ -188,7 +192,7 @@ def _show_commit_blame(
 
 
 def _format_commit_range(added: AddedLines) -> str:
-    """Name a commit, or a range of commits."""
+    """Return the short id of a commit, or for a range both ids and the number of commits."""
     commit = added.commit[:_SHORT_COMMIT_LENGTH]
     if added.since is None:
         return commit
@@ -197,7 +201,10 @@ def _format_commit_range(added: AddedLines) -> str:
 
 
 def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int) -> int:
-    """Print why all lines are unknown, and return the exit code."""
+    """Print why no author is known: no lines, or no proof; return the exit code, 1.
+
+    `kind` is `file`, `commit` or `range`.
+    """
     if not lines:
         voice.notice(
             "The file has no lines." if kind == "file" else f"The {kind} adds no lines of text."
@@ -212,7 +219,10 @@ def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int
 
 
 def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
-    """Return the columns of a line: model, conversation, evidence and prompt."""
+    """Return four columns about a line: model, conversation, evidence and prompt.
+
+    For a line without proof, the first is `unknown` and the others are empty.
+    """
     if blame is None:
         return ["unknown", "", "", ""]
     model = blame.type if blame.type != "ai" else blame.claim.model or "ai"
@@ -225,6 +235,7 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
 
 
 def _format_line_counts(counts: Mapping[str, int]) -> str:
+    """Return the counts above zero by author type, such as `6 ai, 1 unknown`, or `no lines`."""
     return (
         ", ".join(f"{counts[kind]} {kind}" for kind in CONTRIBUTOR_TYPES if counts[kind])
         or "no lines"

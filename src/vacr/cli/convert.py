@@ -57,10 +57,11 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Convert records to canonical JSON, to deterministic CBOR, or to another format version.
+    """Convert records to JSON, to CBOR, or to another version of the format.
 
-    Converting back gives the same bytes. The exception is v1, which contains only the file
-    attribution; vacr reports what is lost. Converting to another version keeps the encoding.
+    JSON is canonical and CBOR deterministic, so converting back gives the same bytes. The exception
+    is v1, which contains only the file attribution; vacr lists the lost members. Converting to
+    another version keeps the encoding.
 
     \b
     Example:
@@ -113,7 +114,10 @@ def command(
 
 
 def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
-    """Return a converted record, its form, the members it loses, and the name of its file.
+    """Return a converted record: its bytes, its encoding, its lost members, and a file name.
+
+    The encoding is `json` or `cbor`. Lost members map a JSON Pointer to its description; only v1
+    loses any.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
@@ -144,10 +148,10 @@ def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[st
 
 
 def _check_output_name(output: str, form: str) -> Path:
-    """Return the output file, unless its name ends like the other encoding.
+    """Return the path of the output file.
 
     Raises:
-        UsageError: it does.
+        UsageError: its ending is that of the other encoding.
     """
     suffix = Path(output).suffix
     if suffix in _FORM_SUFFIXES.values() and suffix != _FORM_SUFFIXES[form]:
@@ -161,23 +165,26 @@ def _check_output_name(output: str, form: str) -> Path:
 
 
 def _report_left_behind(path: str, behind: dict[str, str], voice: Voice) -> None:
+    """Print a notice that lists the lost members of a record, if there are any."""
     if behind:
         voice.notice(f"{path}: lost, because v1 has no place for it: {', '.join(behind.values())}")
 
 
 def _derive_output_name(path: str, to: str, form: str) -> str:
-    """Name the output after the input, with the version before `.acr` unless it is the default."""
-    name_given = "stdin.acr" if path == STDIN else Path(path).name
-    stem = name_given
+    """Return the name of the output file, derived from the input.
+
+    For example, `a.acr.json` becomes `a.acr.cbor` or `a.v2.acr.json`, and `a.v2.acr.json` becomes
+    `a.acr.json`. To v3, the version is added only if the name would not change otherwise.
+    """
+    input_name = "stdin.acr" if path == STDIN else Path(path).name
+    stem = input_name
     for suffix in _FORM_SUFFIXES.values():
         stem = stem.removesuffix(suffix)
     if to in _FORM_SUFFIXES:
         return f"{stem}{_FORM_SUFFIXES[to]}"
     acr = ".acr" if stem.endswith(".acr") else ""
     stem = _VERSION_SUFFIX.sub("", stem.removesuffix(".acr"))
-    name = (
-        f"{stem}{acr}{_FORM_SUFFIXES[form]}"
-        if to == _DEFAULT_VERSION
-        else f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}"
-    )
-    return f"{stem}.{to}{acr}{_FORM_SUFFIXES[form]}" if name == name_given else name
+    ending = f"{acr}{_FORM_SUFFIXES[form]}"
+    if to == _DEFAULT_VERSION and f"{stem}{ending}" != input_name:
+        return f"{stem}{ending}"
+    return f"{stem}.{to}{ending}"

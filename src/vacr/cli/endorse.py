@@ -43,8 +43,10 @@ _MAX_MESSAGE_BYTES = 1 << 20
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Enrol the attestation key of a TPM: prove that the key is in a TPM with a certificate of its
-    manufacturer. A is the attester's machine, V the verifier's.
+    """Enrol the attestation key of a TPM, in four steps between two machines.
+
+    The steps prove that the key is in a TPM with a certificate of its manufacturer. A is the
+    attester's machine, V the verifier's.
 
     \b
     Example:
@@ -58,28 +60,36 @@ def command() -> None:
 
 
 def _tcti_option(function: F) -> F:
+    """Add `--tcti` to a verb."""
     return click.option("--tcti", metavar="NAME", help="TPM to use, such as device:/dev/tpmrm0.")(
         function
     )
 
 
 def _output_option(function: F) -> F:
+    """Add a required `-o` to a verb."""
     return click.option(
         "-o", "--output", required=True, metavar="FILE", type=PATH, help="Output file."
     )(function)
 
 
 def _check_file_absent(name: str, option: str) -> None:
-    """Refuse to overwrite a file: repeating a step invalidates the later ones."""
+    """Check that a file does not exist: repeating a step would invalidate the later steps.
+
+    Raises:
+        UsageError: the file exists; the hint names the option to change.
+    """
     if Path(name).exists():
         raise UsageError(f"{name} already exists", hint=f"Name another file with {option}.")
 
 
 def _read_enrolment_message(name: str, kind: str) -> bytes:
-    """Read a message of an enrolment.
+    """Return the bytes of a file that an enrolment step wrote.
+
+    `kind` is `request`, `challenge`, `secret` or `answer`.
 
     Raises:
-        UnreadableInput: the file holds something else.
+        UnreadableInput: the file is not of this kind.
     """
     data = read_bytes(name, _MAX_MESSAGE_BYTES)
     try:
@@ -87,7 +97,7 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
     except InvalidStatement as error:
         hint = "For the steps and their files: vacr endorse --help"
         raise UnreadableInput(
-            f"not a file of the step {kind!r}: {error.message}", where=name, hint=hint
+            f"not the {kind} of an enrolment: {error.message}", where=name, hint=hint
         ) from error
     return data
 
@@ -95,6 +105,13 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
 def _write_enrolment_message(
     output: str, data: bytes, summary: str, voice: Voice, **document: Any
 ) -> int:
+    """Write the file of a step, print a line about it, and return the exit code, 0.
+
+    `document` has further members for JSON output.
+
+    Raises:
+        UsageError: the file exists.
+    """
     _check_file_absent(output, "-o")
     write_output_file(Path(output), data, "", (), overwrite=False)
     voice.result(f"{output}: {summary}")
@@ -113,8 +130,9 @@ def request(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the attester's machine: write the attestation key and the manufacturer's certificate of
-    the TPM.
+    """On the attester's machine: write the TPM's attestation key and certificate.
+
+    The certificate is from the manufacturer of the TPM.
 
     \b
     Example:
@@ -150,7 +168,7 @@ def request(
     required=True,
     metavar="FILE",
     type=PATH,
-    help="File to keep the secret in, for `confirm`.",
+    help="Output file for the secret, which `confirm` needs.",
 )
 @_output_option
 @voice_options
@@ -164,8 +182,9 @@ def challenge(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the verifier's machine: check the certificate of the TPM, and write a challenge: a secret
-    that only this TPM can decrypt.
+    """On the verifier's machine: check the certificate, and write a challenge.
+
+    The challenge is a file with a secret that only this TPM can decrypt.
 
     \b
     Example:
@@ -207,7 +226,7 @@ def answer(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the attester's machine: let the TPM decrypt the secret.
+    """On the attester's machine: let the TPM decrypt the secret of the challenge.
 
     \b
     Example:
@@ -247,7 +266,9 @@ def confirm(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """On the verifier's machine: check the answer, and sign the endorsement for use in policies.
+    """On the verifier's machine: check the answer, and sign the endorsement.
+
+    Appraisal policies accept the endorsement as proof that the key is in a TPM.
 
     \b
     Example:

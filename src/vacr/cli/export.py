@@ -123,10 +123,10 @@ def command(
 def _check_options_apply(
     to: str, chosen: RowFilter, *, atif_version: str | None, key: str | None, commit: str | None
 ) -> None:
-    """Refuse options that would have no effect.
+    """Check that every option has an effect on the format `to`.
 
     Raises:
-        UsageError: there is one, or the commit is not a full commit id.
+        UsageError: an option has no effect, or the commit is not a full commit id.
     """
     for name, value, formats in (
         ("--atif-version", atif_version, ["atif"]),
@@ -150,7 +150,7 @@ def _check_options_apply(
 
 @dataclass
 class _ExportRun:
-    """One run: its settings and its results."""
+    """One run of `vacr export`: its settings, and the results so far."""
 
     to: ExchangeFormat
     request: ExportRequest
@@ -185,6 +185,11 @@ class _ExportRun:
             self._fail(path, error)
 
     def _scan_items(self, path: str) -> Iterator[InputRecord | VacrError]:
+        """Return the records at a path, and an error for each unreadable one.
+
+        Raises:
+            UsageError: several records would be written to one output file.
+        """
         items = scan_input_records(path)
         if is_output_folder(self.output) or self.output == STDIN:
             return items
@@ -197,15 +202,19 @@ class _ExportRun:
         return iter(first)
 
     def _export_record(self, recording: InputRecord, level: int) -> None:
-        name = hash_pieces(
-            [recording.stored_bytes() if recording.stored else encode(recording.record, "json")]
-        )
-        beside = f"{recording.path}{STATEMENT_SUFFIX}"
-        has_statement = recording.stored and is_file(beside)
-        statement = read_bytes(beside) if has_statement else None
+        """Write a record in the other format; report losses if `-v` is used `level` times."""
+        data = recording.stored_bytes() if recording.stored else encode(recording.record, "json")
+        statement_path = f"{recording.path}{STATEMENT_SUFFIX}"
+        has_statement = recording.stored and is_file(statement_path)
+        statement = read_bytes(statement_path) if has_statement else None
         document = self.to.export(
             recording.record,
-            replace(self.request, digest=name, form=recording.form, statement=statement),
+            replace(
+                self.request,
+                digest=hash_pieces([data]),
+                form=recording.form,
+                statement=statement,
+            ),
         )
         described = {
             "source": recording.path,
@@ -240,6 +249,7 @@ class _ExportRun:
         self._report_losses(recording.path, document, level)
 
     def _report_losses(self, path: str, document: ExportedDocument, level: int) -> None:
+        """Print how many rows the filters removed, and which members the format lacks."""
         if document.left_out:
             self.voice.notice(
                 f"vacr: {path}: {format_count(document.left_out, 'row')} removed by the filters",
@@ -252,6 +262,7 @@ class _ExportRun:
             )
 
     def _fail(self, path: str, error: VacrError) -> None:
+        """Print an error, keep it for the JSON output, and raise the exit code to its own."""
         place = format_error_place(path, error)
         self.voice.error(f"vacr: {place}: {error.message}", error.hint)
         self.errors.append(
@@ -260,7 +271,7 @@ class _ExportRun:
         self.exit_code = max(self.exit_code, error.exit_code)
 
     def finish(self) -> int:
-        """Print the totals, and return the exit code."""
+        """Print the totals, or an error if no record was found; return the exit code."""
         if self.output != STDIN:
             self.voice.data(
                 {"exports": self.documents, "errors": self.errors, "losses": dict(self.losses)}

@@ -49,7 +49,7 @@ _HEALTHY_STATES = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
 def command() -> None:
-    """Install hooks, so that agents report what they do while they do it.
+    """Install hooks, so that agents report their actions as they happen.
 
     A hook appends each event to a spool in the state folder (VACR_STATE, or ~/.local/state/vacr).
     It prints nothing, never fails, and does not affect the agent.
@@ -74,7 +74,7 @@ def _agent_option(function: F) -> F:
 
 
 def _settings_change_options(function: F) -> F:
-    """Add the options for changing settings to a verb."""
+    """Add `--agent`, `--yes`, `--dry-run`, `--project` and `--local` to a verb."""
     for option in (
         click.option(
             "--local",
@@ -105,10 +105,11 @@ def install(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Add hooks to the settings of agents. vacr shows the change, and asks before making it.
+    """Add hooks to the settings of agents.
 
-    Everything else in the settings stays the same, even comments and layout. Installing again
-    changes nothing, unless vacr or Python was moved.
+    vacr shows the change, and asks before making it. Everything else in the settings stays the
+    same, even comments and layout. Installing again changes nothing, unless vacr or Python was
+    moved.
 
     \b
     Example:
@@ -152,10 +153,11 @@ def status(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show which agents have hooks, whether the hooks work, and how much they have spooled.
+    """Show which agents have hooks, and whether the hooks work.
 
-    Settings of the project in this folder are listed if they have hooks. The exit code is 1 if
-    hooks do not work or are outdated, or if no agent was found.
+    The table also shows how much the hooks have spooled. Settings of the project in this folder are
+    listed if they have hooks. The exit code is 1 if hooks do not work or are outdated, or if no
+    agent was found.
 
     \b
     Example:
@@ -190,7 +192,11 @@ def status(
 
 
 def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]]:
-    """Yield the state of an agent's user settings, and of project settings that have hooks."""
+    """Yield facts about the hooks of an agent, for each of its settings files.
+
+    The user's settings come first; settings of the project only if they have hooks. `state` is the
+    state folder with the spools.
+    """
     from vacr.capture import list_spools
 
     sizes = [spool.path.stat().st_size for spool in list_spools(state) if spool.agent == hooks.name]
@@ -227,11 +233,11 @@ def uninstall(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Remove the hooks. vacr shows the change, and asks before making it.
+    """Remove the hooks from the settings of agents.
 
-    A settings file that has not changed since the installation is restored byte for byte, or
-    deleted if the installation created it. From any other file, only the entries of vacr are
-    removed. The spool stays.
+    vacr shows the change, and asks before making it. A settings file that has not changed since the
+    installation is restored byte for byte, or deleted if the installation created it. From any
+    other file, only the entries of vacr are removed. The spool stays.
 
     \b
     Example:
@@ -248,14 +254,14 @@ def uninstall(
 
 
 def _select_agents(agent: str) -> list[AgentHooks]:
-    """Return the named agent, or without a name all agents on this machine."""
+    """Return the hooks of the named agent, or for `all` of every agent on this machine."""
     if agent != _ALL_AGENTS:
         return [load_agent_hooks()[agent]]
     return [hooks for hooks in load_agent_hooks().values() if hooks.is_here(os.environ)]
 
 
 def _choose_settings_scope(*, project: bool, local: bool) -> str:
-    """Return the scope of the settings, by the two options.
+    """Return `project` or `local` if that option is set, else `user`.
 
     Raises:
         UsageError: both options are set.
@@ -285,7 +291,10 @@ class _SettingsChanger:
         plan: Callable[[AgentHooks, Path], SettingsChange],
         done: str,
     ) -> int:
-        """Plan the change for each agent and make it; return the exit code.
+        """Plan and make the change for each agent; return the exit code.
+
+        `plan` returns the change of a settings file, and `done` names it: `installed` or
+        `uninstalled`. A failure for one agent does not stop the others.
 
         Raises:
             UsageError: confirmation is needed, and there is no terminal.
@@ -319,7 +328,10 @@ class _SettingsChanger:
         return worst
 
     def _change(self, hooks: AgentHooks, change: SettingsChange, done: str) -> str:
-        """Show a change and make it if the user agrees; return the new state."""
+        """Show a change and make it if the user agrees.
+
+        Return `done` if it was made, else `unchanged` or `not made`.
+        """
         if change.is_none:
             self.voice.result(f"{hooks.name}: nothing to change in {change.path}")
             return "unchanged"
@@ -336,6 +348,11 @@ class _SettingsChanger:
         return done
 
     def _is_agreed(self, hooks: AgentHooks, change: SettingsChange) -> bool:
+        """Return whether `--yes` is set, or the user answers yes to the question.
+
+        Raises:
+            UsageError: there is no terminal to ask on.
+        """
         if self.yes:
             return True
         if self.voice.json or not sys.stdin.isatty():

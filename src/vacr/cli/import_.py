@@ -121,10 +121,12 @@ def command(
 
 
 def _find_documents(path: str) -> list[tuple[str, Path]]:
-    """Return a document, or all documents in a folder, each with its subfolder.
+    """Return the documents at a path, each with its subfolder relative to the path.
+
+    A file is a document itself, with an empty subfolder.
 
     Raises:
-        UnreadableInput: the folder has none.
+        UnreadableInput: the folder has no documents.
     """
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
@@ -142,16 +144,23 @@ def _find_documents(path: str) -> list[tuple[str, Path]]:
     return [(str(file), file.parent.relative_to(path)) for file in documents]
 
 
-def _read_document(path: str, of: str | None) -> tuple[str, list[Reading]]:
-    """Return the format of a document, and its readings."""
+def _read_document(path: str, chosen_format: str | None) -> tuple[str, list[Reading]]:
+    """Return the name of a document's format, and the sessions that the document contains.
+
+    If no format is chosen, it is detected.
+    """
     data = read_bytes(path)
-    name = of or detect_format(data)
+    name = chosen_format or detect_format(data)
     part = "stdin" if path == STDIN else make_part_name(Path(path))
     return name, EXCHANGE_FORMATS[name].read(Source((SourcePart(part, data),)))
 
 
 def _encode_valid_record(reading: Reading) -> bytes:
-    """Assign the id of a record, validate it, and return its bytes."""
+    """Assign the id of a record, and return its bytes.
+
+    Raises:
+        InvalidRecord: the record does not follow its schema.
+    """
     data = b"".join(assign_record_id(reading.record))
     validate_record(reading.record).raise_for_errors()
     return data
@@ -160,6 +169,7 @@ def _encode_valid_record(reading: Reading) -> bytes:
 def _report_import(
     path: str, target: Path, reading: Reading, count: int, state: str, voice: Voice
 ) -> None:
+    """Print the notices about a document, and a line about its record of `count` bytes."""
     for notice in reading.notices:
         voice.notice(f"vacr: {path}: {notice.message}")
     entries = format_count(len(reading.record["session"]["entries"]), "entry")
@@ -169,6 +179,7 @@ def _report_import(
 
 
 def _strip_document_suffix(path: str, ending: str) -> str:
+    """Return the name of a file without the ending of its format: `a.atif.json` becomes `a`."""
     name = "stdin" if path == STDIN else Path(path).name
     for suffix in (ending, ".jsonl", ".json", ".txt"):
         if name.endswith(suffix) and name != suffix:

@@ -100,7 +100,9 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show the content of a signed statement, of evidence, or of any CBOR. Nothing is verified.
+    """Show the content of a signed statement, of evidence, or of any CBOR.
+
+    Nothing is verified.
 
     \b
     Example:
@@ -140,6 +142,7 @@ def command(
 
 
 def _try_parse_statement(data: bytes) -> Sign1 | None:
+    """Return the parsed COSE_Sign1 message; `None` if the data is not one."""
     try:
         return parse_sign1(data)
     except InvalidStatement:
@@ -147,6 +150,11 @@ def _try_parse_statement(data: bytes) -> Sign1 | None:
 
 
 def _parse_cbor(data: bytes, path: str) -> Any:
+    """Return the value of a CBOR item.
+
+    Raises:
+        UnreadableInput: the data is not CBOR; the error names the file `path`.
+    """
     try:
         return CborScanner(data, MAX_DEPTH).read_whole_item()
     except (UnreadableInput, TypeError, ValueError) as error:
@@ -156,6 +164,7 @@ def _parse_cbor(data: bytes, path: str) -> Any:
 
 
 def _format_statement(message: Sign1) -> list[str]:
+    """Return lines about the headers, the payload and the signature of a statement."""
     lines = ["COSE_Sign1", "protected header:"]
     lines += [
         f"  {_format_header_parameter(label, value)}" for label, value in message.protected.items()
@@ -171,9 +180,7 @@ def _format_statement(message: Sign1) -> list[str]:
     elif len(payload) <= _MAX_BYTES_SHOWN:
         lines.append(f"payload: {payload.hex()}")
     else:
-        lines.append(
-            f"payload: {len(payload)} bytes, SHA-256 {hashlib.sha256(payload).hexdigest()}"
-        )
+        lines.append(f"payload: {len(payload)} bytes, SHA-256 {_compute_sha256(payload)}")
     lines.append(
         f"signature: {len(message.signature)} bytes, {message.signature[:_MAX_BYTES_SHOWN].hex()}"
     )
@@ -181,12 +188,16 @@ def _format_statement(message: Sign1) -> list[str]:
 
 
 def _format_header_parameter(label: Any, value: Any) -> str:
+    """Return a line about a header parameter, such as `alg (1): EdDSA (-8)`.
+
+    A value that cannot be explained is shown in diagnostic notation.
+    """
     known_name = format_header_label(label)
     label_text = f"{known_name} ({label})" if known_name != repr(label) else known_name
     if label == HEADER_ALG and type(value) is int and value in ALGORITHMS:
         return f"{label_text}: {ALGORITHMS[value].name} ({value})"
     if label == HEADER_CWT_CLAIMS and isinstance(value, dict):
-        claims = {_name_claim(key, value): item for key, item in value.items()}
+        claims = {_choose_claim_name(key, value): item for key, item in value.items()}
         return f"{label_text}: {format_diagnostic(claims, 2)}"
     try:
         if label == HEADER_X5CHAIN:
@@ -205,7 +216,7 @@ def _format_header_parameter(label: Any, value: Any) -> str:
 
 
 def _format_receipt(receipt: Receipt) -> str:
-    """Describe a receipt as it stands, verified or not."""
+    """Return the log of a receipt and the entries that it is about, without verifying them."""
     places = [f"entry {proof.index} of {proof.size}" for proof in receipt.inclusions]
     places += [f"from {proof.older} to {proof.newer} entries" for proof in receipt.consistencies]
     return f"of {receipt.claims.get(CLAIM_ISS)}, {', '.join(places)}"
@@ -220,13 +231,17 @@ _CLAIM_NAMES = {
 }
 
 
-def _name_claim(key: Any, claims: dict[Any, Any]) -> Any:
-    """Return the usual name of a claim, unless another claim has that name as its label."""
+def _choose_claim_name(key: Any, claims: dict[Any, Any]) -> Any:
+    """Return the usual name of a claim, such as `iss` for 1.
+
+    Return the key itself if it has no usual name, or if another claim has that name as its key.
+    """
     name = _CLAIM_NAMES.get(key, key) if type(key) is int else key
     return key if name in claims else name
 
 
 def _build_statement_document(message: Sign1) -> dict[str, Any]:
+    """Return the content of a statement for JSON output."""
     return {
         "protected": {
             str(format_header_label(label)): _convert_for_json(value)
@@ -244,6 +259,7 @@ def _build_statement_document(message: Sign1) -> dict[str, Any]:
 
 
 def _compute_sha256(data: bytes) -> str:
+    """Return the SHA-256 hash of data in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -268,7 +284,7 @@ def _convert_for_json(value: Any) -> Any:
 
 
 def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
-    """Return the tokens in a file with their kinds and named claims."""
+    """Return the kind and the named claims of each token in a file; empty if it has none."""
     try:
         if looks_like_jwt(data) or data.startswith(CWT_PREFIX):
             return [_parse_token(data)]
@@ -283,16 +299,21 @@ def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
 
 
 def _parse_token(data: bytes) -> tuple[str, dict[Any, Any]]:
+    """Return the kind of a token, `JWT` or `CWT`, and its claims by name."""
     if looks_like_jwt(data):
         return "JWT", parse_jwt(data).claims
-    return "CWT", _name_claims(parse_cwt(data).claims)
+    return "CWT", _name_token_claims(parse_cwt(data).claims)
 
 
-def _name_claims(claims: dict[Any, Any]) -> dict[Any, Any]:
-    named = {_name_claim_label(label): value for label, value in claims.items()}
+def _name_token_claims(claims: dict[Any, Any]) -> dict[Any, Any]:
+    """Return the claims of a token, by their names where they have one.
+
+    Long claims are shortened: a manifest becomes its number of files.
+    """
+    named = {_get_token_claim_name(label): value for label, value in claims.items()}
     if isinstance(named.get(_SUBMODULES), dict):
         named[_SUBMODULES] = {
-            name: _name_claims(claim) if isinstance(claim, dict) else claim
+            name: _name_token_claims(claim) if isinstance(claim, dict) else claim
             for name, claim in named[_SUBMODULES].items()
         }
     if isinstance(named.get("manifests"), dict):
@@ -302,15 +323,17 @@ def _name_claims(claims: dict[Any, Any]) -> dict[Any, Any]:
             if isinstance(claim, dict)
         }
     if isinstance(named.get("measurements"), list):
-        named["measurements"] = [_decode_component(claim) for claim in named["measurements"]]
+        named["measurements"] = [_describe_component(claim) for claim in named["measurements"]]
     return named
 
 
-def _name_claim_label(label: Any) -> Any:
+def _get_token_claim_name(label: Any) -> Any:
+    """Return the name of a claim in evidence or in a result; an unknown label as it is."""
     return _TOKEN_CLAIM_NAMES.get(label, label) if type(label) is int else label
 
 
-def _decode_component(measured: Any) -> Any:
+def _describe_component(measured: Any) -> Any:
+    """Return name, version and digest of a measured component; a malformed one as it is."""
     try:
         component = decode_component(measured[1], {})
     except (VacrError, LookupError, TypeError):

@@ -83,12 +83,13 @@ def verify(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a journal: its hash chains, checkpoints and anchors, and the transcripts.
+    """Check that a journal is intact, and that transcripts have not changed.
 
-    Each change is reported with its line, and the exit code is 1. Some agents rewrite their session
-    files. For these, vacr compares the text of finished entries; other changes are remarks (!),
-    which count only with --strict. FOLDER defaults to the journal of this machine. The check
-    changes nothing, and may run while `vacr watch` runs.
+    The check covers hash chains, checkpoints, anchors and the session files of agents. Each change
+    is reported with its line, and the exit code is 1. Some agents rewrite their session files. For
+    these, vacr compares the text of finished entries; other changes are remarks (!), which count
+    only with --strict. FOLDER defaults to the journal of this machine. The check changes nothing,
+    and may run while `vacr watch` runs.
 
     \b
     Example:
@@ -145,10 +146,10 @@ def verify(
 
 
 def _find_journal_folder(folder: Path) -> Path:
-    """Return the folder of a journal; a state folder contains one.
+    """Return the journal in a state folder; any other folder is returned as it is.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(
@@ -160,10 +161,12 @@ def _find_journal_folder(folder: Path) -> Path:
 
 
 def _parse_journal_name(identity: str) -> str:
-    """Return the identity of a journal as a URI; records contain it as a bare digest.
+    """Return the identity of a journal as a thumbprint URI.
+
+    `identity` is that URI, or its digest in hexadecimal, as in records.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: it is neither.
     """
     from vacr.signing import THUMBPRINT_URI_PREFIX, format_thumbprint_uri
 
@@ -179,7 +182,10 @@ def _parse_journal_name(identity: str) -> str:
 
 
 def _compare_with_log(report: JournalReport, place: Path, log: str) -> None:
-    """Add a finding for each checkpoint that a log has and the journal lacks."""
+    """Compare a journal with the log at an address or in a folder, and add to its report.
+
+    Checkpoints that only the log has become a finding, entries by unknown keys a remark.
+    """
     from vacr.capture import (
         BrokenJournal,
         JournalCoverage,
@@ -207,6 +213,7 @@ def _compare_with_log(report: JournalReport, place: Path, log: str) -> None:
 
 
 def _print_report(report: JournalReport, place: Path, voice: Voice) -> None:
+    """Print the findings, remarks and notices about a journal, then the verdict and totals."""
     for finding in report.findings:
         voice.error(f"✗ {finding}")
     for remark in report.remarks:

@@ -79,7 +79,10 @@ def generate(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Generate a key pair: signing.pem, readable only by you, and signing.pub.pem for verifiers.
+    """Generate a key pair for signing.
+
+    The private key, signing.pem, is readable only by you. The public key, signing.pub.pem, is for
+    verifiers.
 
     \b
     Example:
@@ -126,7 +129,9 @@ def show(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Show the thumbprints of public keys and certificates, as they appear in signatures.
+    """Show the thumbprints of public keys and certificates.
+
+    Statements name the key of their signer by its thumbprint.
 
     \b
     Example:
@@ -151,6 +156,11 @@ def show(
 
 
 def _read_public_keys(path: str) -> list[PublicKey]:
+    """Return the public keys in a file of keys or certificates.
+
+    Raises:
+        UnreadableInput: the file has no keys that can be read; the error names it.
+    """
     data = read_trust_file(path)
     try:
         if b"-----BEGIN CERTIFICATE-----" in data:

@@ -94,7 +94,11 @@ def command(
 def list_newest_sessions(
     agent: str | None, failed: list[UnreadableInput] | None = None
 ) -> list[SessionWithSubAgents]:
-    """Return the sessions with their sub-agents; stores that cannot be read go to `failed`."""
+    """Return the sessions on this machine, the newest first, each with its sub-agents.
+
+    With `agent`, only sessions of that agent. An error for each store that cannot be read is
+    appended to `failed`.
+    """
     sessions = list(list_sessions(agent, failed=failed))
     sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {
@@ -111,7 +115,10 @@ def list_newest_sessions(
 
 
 def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
-    """Return the session at the top: the parent of a sub-agent may be a sub-agent too."""
+    """Return the id of the session at the top: the parent of a sub-agent may be one, too.
+
+    `parents` maps each session id to its parent. A session without a known parent is its own root.
+    """
     visited = {session_id}
     while (parent := parents.get(session_id)) in parents:
         if parent in visited:
@@ -142,7 +149,10 @@ def build_session_document(
 
 
 def describe_session_folders(agent: str | None) -> str:
-    """Return the folders that are searched for sessions, as text."""
+    """Return the folders that vacr searches for sessions of an agent, separated by commas.
+
+    For `None`, the folders of all agents.
+    """
     roots = [
         root
         for name, reader in load_agents().items()
@@ -153,7 +163,7 @@ def describe_session_folders(agent: str | None) -> str:
 
 
 def abbreviate_home(path: str) -> str:
-    """Return a path with the home folder written as `~`."""
+    """Return a path with the user's home folder written as `~`; other paths stay the same."""
     home = find_home_folder(os.environ)
     if home and (path == home or path.startswith(f"{home}/")):
         return f"~{path[len(home) :]}"
@@ -161,7 +171,10 @@ def abbreviate_home(path: str) -> str:
 
 
 def format_session_table(sessions: list[SessionWithSubAgents], width: int | None) -> list[str]:
-    """Return a table of sessions with its head, cut to the width of a terminal if there is one."""
+    """Return the lines of a table of sessions, the head first.
+
+    With a `width`, long projects and titles are cut to fit, and a narrow table has fewer columns.
+    """
     is_wide = width is None or width >= _WIDE_TERMINAL
     last_used = ["last used"] if is_wide else []
     rows = [("agent", "project", "start", *last_used, "size", "title")]
@@ -179,7 +192,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
 
 
 def _format_local_time(moment: int | None) -> str:
-    """Return a time of this time zone, given in milliseconds since 1970."""
+    """Return milliseconds since 1970 as date and time of this time zone; `–` if unknown."""
     if moment is None:
         return _UNKNOWN
     try:

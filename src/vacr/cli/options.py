@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,17 +43,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 
-
 _OPTION_GROUPS = {
     "Filters": "entry only tool grep errors",
     "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust eku "
     "timestamp-trust require-timestamp",
-    "Log": "service log-key entry-rule patience token-file ca client-cert client-key",
+    "Log": "service log log-key entry-rule patience token-file ca client-cert client-key",
+    "Journal": "quiet-after checkpoint epoch anchor keep limit",
     "Evidence": "require-evidence evidence evidence-policy verifier-key nonce require-hardware",
+    "TPM": "tcti pcrs attestation-key",
+    "Network": "host port tls-cert tls-key client-ca proxy",
+    "Limits": "max-size rate queue linger",
     "Output": "output overwrite seal-source cbor",
     "General": "format quiet verbose help",
 }
-"""The headings that the help of a verb with many options has, in this order."""
+"""The headings in the help of a verb with many options, each with the names of its options."""
 _MAX_UNGROUPED_OPTIONS = 9
 
 
@@ -60,7 +64,7 @@ class Verb(click.Command):
     """A verb whose help groups the options, if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under headings; options of this verb alone come first."""
+        """Write more than nine options under headings; options without a group come first."""
         rows = {
             option.opts[-1].lstrip("-"): row
             for option in self.get_params(ctx)
@@ -80,12 +84,12 @@ class Verb(click.Command):
 
 
 class _NonEmptyPath(click.Path):
-    """A path that the shell completes. An empty one, from an unset variable, is refused."""
+    """A path that the shell completes; an empty one, as from an unset variable, is an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse an empty name."""
+        """Return the path; fail if it is empty."""
         if not value:
-            self.fail("The name is empty.", param, ctx)
+            self.fail("The path is empty.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -93,10 +97,10 @@ PATH = _NonEmptyPath(readable=False)
 
 
 class NumberRange(click.FloatRange):
-    """A number in a range; `nan` is refused."""
+    """A number in a range; `nan` is an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse `nan`: every comparison with it is false."""
+        """Return the number; fail for `nan`, because every comparison with it is false."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail(f"{value} is not a number.", param, ctx)
@@ -109,11 +113,12 @@ def voice_options(function: F) -> F:
 
 
 def streaming_voice_options(function: F) -> F:
-    """Add the same, with the format `jsonl` for results that are printed one by one."""
+    """Add `--format`, `-q` and `-v` to a verb that can also print its results as JSON lines."""
     return _add_voice_options(function, ["text", "json", "jsonl"])
 
 
 def _add_voice_options(function: F, formats: list[str]) -> F:
+    """Add `--format`, with these choices, `-q` and `-v` to a verb."""
     return _add_options(
         function,
         click.option(
@@ -129,14 +134,14 @@ def _add_voice_options(function: F, formats: list[str]) -> F:
 
 
 def _add_options(function: F, *options: Callable[[Any], Any]) -> F:
-    """Add options to a verb, so that its help lists them in this order."""
+    """Return a verb with more options; its help lists them in this order."""
     for option in reversed(options):
         function = option(function)
     return function
 
 
 def output_options(function: F, default: str = "the current folder") -> F:
-    """Add `-o` and `--overwrite` to a verb that writes one file for each input."""
+    """Add `-o` and `--overwrite` to a verb; its help describes `default` as the usual target."""
     where = (
         f"Output file, a folder if it ends in /, or - for standard output.  [default: {default}]"
     )
@@ -151,16 +156,17 @@ def output_options(function: F, default: str = "the current folder") -> F:
 
 @dataclass(frozen=True)
 class OutputTarget:
-    """The target of the only result of a verb, by its options `-o` and `--overwrite`."""
+    """The place for the result of a verb that writes one file: its `-o` and `--overwrite`."""
 
     output: str | None
     overwrite: bool
     voice: Voice
 
     def put(self, data: bytes, name: str, source: str) -> str | None:
-        """Write the result, and return its path; `None` for standard output.
+        """Write the result, and return the path of its file; `None` for standard output.
 
-        The file is named `name` unless `-o` names a file.
+        Unless `-o` names a file, `name` is the file: inside the folder of `-o`, if there is one.
+        The input of the verb, `source`, is never overwritten.
         """
         from vacr.files import STDIN
         from vacr.workflows import is_output_folder, write_output_file
@@ -178,7 +184,10 @@ class OutputTarget:
     def write(
         self, data: bytes, name: str, source: str, summary: str, document: dict[str, Any]
     ) -> None:
-        """Write the result, and print a line about it."""
+        """Write the result as `put` does; print a line with its path and a summary, or JSON.
+
+        If the result itself goes to standard output, nothing else is printed.
+        """
         path = self.put(data, name, source)
         if path is not None:
             self.voice.result(f"{path}: {summary}")
@@ -186,17 +195,17 @@ class OutputTarget:
 
 
 def schema_option(**settings: Any) -> Callable[[F], F]:
-    """Add `--schema` to a verb."""
+    """Return a decorator that adds `--schema` to a verb, with further settings for click."""
     return click.option("--schema", metavar="v3|v2|v1|FILE", type=PATH, **settings)
 
 
 def log_key_option(**settings: Any) -> Callable[[F], F]:
-    """Add `--log-key` to a verb."""
+    """Return a decorator that adds `--log-key` to a verb, with further settings for click."""
     return click.option("--log-key", metavar="FILE|FOLDER", type=PATH, multiple=True, **settings)
 
 
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Complete the name of a rule."""
+    """Return the rules of the chosen schema whose names begin with the typed text."""
     from vacr.workflows import load_schema
 
     rules = load_schema(context.params.get("schema") or "v3").rules
@@ -204,14 +213,14 @@ def complete_rule(context: click.Context, _parameter: click.Parameter, typed: st
 
 
 def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Complete the name of an agent."""
+    """Return the agents whose names begin with the typed text."""
     from vacr.agents import load_agents
 
     return [name for name in load_agents() if name.startswith(typed)]
 
 
 def filter_options(function: F) -> F:
-    """Add the options that choose rows of a conversation to a verb."""
+    """Add `--only`, `--tool`, `--grep`, `--errors` and `--entry` to a verb that shows rows."""
     from vacr.viewer import ROW_KINDS
 
     return _add_options(
@@ -247,14 +256,17 @@ def filter_options(function: F) -> F:
 def build_filter(
     *, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]
 ) -> RowFilter:
-    """Return the filter that these options describe."""
+    """Return the filter for rows that the options of `filter_options` describe."""
     from vacr.viewer import RowFilter
 
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
 
 
 def key_options(function: F, *, required: bool = True, default: str = "this machine's key") -> F:
-    """Add the options that name a private key to a verb."""
+    """Add `--key`, `--alg`, `--passphrase-file` and `--force` to a verb.
+
+    If the key is not required, the help describes `default` as the key that is used instead.
+    """
     optional = "" if required else f"  [default: {default}]"
     return _add_options(
         function,
@@ -282,10 +294,10 @@ def key_options(function: F, *, required: bool = True, default: str = "this mach
 
 
 def signing_options(function: F, *, key_required: bool = True) -> F:
-    """Add the options for signing statements to a verb."""
-    function = key_options(function, required=key_required)
+    """Add the options of `key_options`, `--x5chain`, `--issuer` and `--timestamp` to a verb."""
     return _add_options(
         function,
+        partial(key_options, required=key_required),
         click.option(
             "--x5chain",
             metavar="FILE",
@@ -308,11 +320,11 @@ def signing_options(function: F, *, key_required: bool = True) -> F:
 def load_signer_from_options(
     *, key: str, alg: str | None, passphrase_file: str | None, force: bool
 ) -> Signer:
-    """Load the signer of the key that the options name.
+    """Return the signer for the private key that `key_options` name; ask for its passphrase.
 
     Raises:
-        UsageError: others can read the key, or it is encrypted and there is no terminal.
-        UnreadableInput: there is no key.
+        UsageError: other users can read the key, or it is encrypted and there is no terminal.
+        UnreadableInput: the key cannot be read.
     """
     from vacr.workflows import load_named_signer
 
@@ -326,18 +338,23 @@ def load_signer_from_options(
 
 
 def pop_signing_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the signing options out of all options of a verb."""
+    """Remove the options of `signing_options` from all options of a verb, and return them."""
     return {name: options.pop(name) for name in _SIGNING_OPTIONS}
 
 
 def load_signing_settings(**options: Any) -> SigningSettings:
-    """Load the key and the certificates that the signing options name."""
+    """Return the signer, certificates and other settings that `signing_options` describe."""
     from vacr.workflows import SigningSettings
 
     return SigningSettings.load(**options, ask_passphrase=_ask_passphrase)
 
 
 def _ask_passphrase() -> bytes:
+    """Ask the user for the passphrase of a key.
+
+    Raises:
+        UsageError: there is no terminal.
+    """
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             "the private key is encrypted",
@@ -348,7 +365,7 @@ def _ask_passphrase() -> bytes:
 
 
 def certificate_options(function: F) -> F:
-    """Add the options for the TLS certificates of both sides of a connection to a verb."""
+    """Add `--ca`, `--client-cert` and `--client-key`, for TLS connections, to a verb."""
     return _add_options(
         function,
         click.option(
@@ -373,7 +390,7 @@ def certificate_options(function: F) -> F:
 
 
 def service_options(function: F) -> F:
-    """Add the options for reaching a transparency service to a verb."""
+    """Add the options for a transparency service, such as `--log-key` and `--token-file`."""
     from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 
     return _add_options(
@@ -407,7 +424,10 @@ def service_options(function: F) -> F:
 
 
 def load_service_settings(**options: Any) -> ServiceSettings:
-    """Load the settings from the service options; the token may come from the environment."""
+    """Return the settings that `service_options` describe.
+
+    The access token may also come from the environment: from VACR_SEAL_TOKEN for `vacr seal`.
+    """
     from vacr.workflows import ServiceSettings
 
     verb = click.get_current_context().info_name or ""

@@ -172,7 +172,8 @@ def command(
         paths, session = (chosen.path,), chosen.session
     if options["cbor"] and (output or "").endswith(".json"):
         raise UsageError(
-            f"--cbor, but {output} ends in .json", hint="End the name in .cbor, or omit --cbor."
+            f"--cbor writes CBOR, but {output} ends in .json",
+            hint="End the name in .cbor, or omit --cbor.",
         )
     recording = RecordingOptions(
         cbor=options["cbor"] or (output or "").endswith(".cbor"),
@@ -205,9 +206,9 @@ def command(
 
 
 def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | None:
-    """Return a session of this machine: the one a user picks, or else the newest.
+    """Return the session that the user picks from a list, with its sub-agents.
 
-    Return `None` if there are no sessions.
+    Without a terminal, return the newest session. Return `None` if there are no sessions.
 
     Raises:
         click.Abort: the user declined.
@@ -224,6 +225,7 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
     _print_choices(shown, len(sessions))
 
     def parse_answer(typed: str) -> SessionWithSubAgents:
+        """Return the session with the typed number; raise `click.Abort` for `q` or no text."""
         if typed.strip().lower() in _CANCEL_ANSWERS:
             raise click.Abort
         if not typed.strip().isdecimal() or not 1 <= int(typed) <= len(shown):
@@ -238,6 +240,7 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
 
 
 def _print_choices(shown: list[SessionWithSubAgents], total: int) -> None:
+    """Print a numbered table of sessions on standard error, and how many of `total` are left."""
     width = get_terminal_width(sys.stderr)
     head, *rows = format_session_table(shown, width and width - 4)
     click.echo(f"    {head}", err=True)
@@ -258,7 +261,7 @@ def _record_files(
     report: RecordingReport,
     jobs: int | None,
 ) -> int:
-    """Record files that were named one by one, or one session; return the exit code."""
+    """Record files named one by one, or one `session` of a store; return the exit code."""
     check_single_output(paths, output)
     if output == STDIN:
         _print_records(paths, session, recording, report)
@@ -275,7 +278,7 @@ def _record_files(
 def _report_unrecorded_sub_agents(
     sub_agents: list[SessionSummary], report: RecordingReport
 ) -> None:
-    """Report sub-agents of the picked session that were not recorded along with it."""
+    """Print how to record the sub-agents of the picked session that the report lacks."""
     elsewhere = [
         shlex.quote(session.path)
         for session in sub_agents
@@ -289,7 +292,7 @@ def _report_unrecorded_sub_agents(
 
 
 def _record_in_order(tasks: list[RecordingTask], report: RecordingReport, jobs: int | None) -> None:
-    """Do tasks, in several processes if that pays; report the outcomes in order."""
+    """Carry out tasks, many of them in several processes; report the outcomes in order."""
     many = len(tasks) >= _MIN_FILES_FOR_PROCESSES and all(task.path != STDIN for task in tasks)
     run = RecordingRun(jobs or (min(count_cores(), len(tasks)) if many else 1), report.voice.notice)
     with show_progress(lambda: len(tasks), report.voice) as step:
@@ -310,16 +313,20 @@ def _print_records(
     recording: RecordingOptions,
     report: RecordingReport,
 ) -> None:
-    """Write the records to standard output."""
+    """Write the records of the sessions at some paths to standard output, one per line.
+
+    In CBOR, the records follow each other directly.
+    """
     printed = 0
 
-    def emit(pieces: list[bytes | memoryview]) -> None:
+    def write_record(pieces: list[bytes | memoryview]) -> None:
+        """Write a record; JSON records are separated by line ends."""
         nonlocal printed
         write_bytes([*([b"\n"] if printed and not recording.cbor else []), *pieces])
         printed += 1
 
     for path in paths:
-        report.add(record_place(plan_file_task(path, "", None, recording, session), emit))
+        report.add(record_place(plan_file_task(path, "", None, recording, session), write_record))
     if printed and not recording.cbor and sys.stdout.isatty():
         write_bytes([b"\n"])
 
@@ -332,7 +339,13 @@ def _record_folders(
     jobs: int | None,
     cluster: str | None,
 ) -> int:
-    """Record the sessions in folders, from where an earlier run stopped; return the exit code."""
+    """Record the sessions in folders into the folder `output`; return the exit code.
+
+    Sessions that an earlier run recorded, and that have not changed, are skipped.
+
+    Raises:
+        UsageError: `output` is not a folder.
+    """
     if output is None or output == STDIN or (path_exists(output) and not is_folder(output)):
         raise UsageError(
             "recording a folder writes one file per session", hint="Name a folder: -o DIR/"
@@ -352,7 +365,8 @@ def _record_folders(
     )
     journal = RunJournal(target)
 
-    def tasks() -> Iterator[RecordingTask]:
+    def list_tasks() -> Iterator[RecordingTask]:
+        """Yield a task for each named file, and for each file in the folders."""
         yield from plan_file_tasks(list(recording.named), str(target), recording)
         for folder, place in trees:
             yield from plan_folder_tasks(folder, place, target, recording)
@@ -360,12 +374,13 @@ def _record_folders(
     with (
         _start_workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
         _stop_on_interrupt(run, report.voice),
-        show_progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
+        show_progress(lambda: sum(1 for _ in list_tasks()), report.voice) as step,
         closing(journal),
     ):
 
-        def undone() -> Iterator[RecordingTask]:
-            for task in tasks():
+        def list_undone_tasks() -> Iterator[RecordingTask]:
+            """Yield the tasks that remain; report the outcomes of an earlier run."""
+            for task in list_tasks():
                 earlier = (
                     RecordingOutcome(task, skipped=task.passed_over)
                     if task.passed_over
@@ -377,7 +392,7 @@ def _record_folders(
                     report.add(earlier)
                     step()
 
-        for outcome in run.outcomes(undone()):
+        for outcome in run.outcomes(list_undone_tasks()):
             journal.write(outcome)
             report.add(outcome)
             step()
@@ -402,7 +417,10 @@ def _record_folders(
 def _start_workers(
     cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice
 ) -> Iterator[RecordingRun]:
-    """Yield a run with its workers: local processes, or the workers of a cluster."""
+    """Yield a run with its workers: `jobs` local processes, or the workers of a cluster.
+
+    `jobs` defaults to the number of cores. The connection to a cluster ends with the block.
+    """
     if cluster is None:
         yield RecordingRun(jobs or count_cores(), voice.notice)
         return
@@ -417,9 +435,10 @@ def _start_workers(
 
 @contextmanager
 def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
-    """Finish the running tasks on Ctrl-C; stop at once on a second Ctrl-C."""
+    """Within the block, let Ctrl-C finish the running tasks, and a second Ctrl-C stop at once."""
 
     def stop(*_: Any) -> None:
+        """Let the run stop after its tasks; at the second call, interrupt it."""
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True

@@ -93,7 +93,9 @@ def command(
     if not files:
         raise UsageError("nothing to register", hint="Name statements, or add --pending.")
     if service is None:
-        raise UsageError("no --service", hint="Add the address: --service https://log.example.org")
+        raise UsageError(
+            "register needs the address of a log", hint="Add --service https://log.example.org"
+        )
     check_single_output(files, output)
     emit = (lambda data: write_bytes([data])) if output == STDIN else None
     target = RegistrationTarget(output, files, overwrite, emit)
@@ -123,7 +125,7 @@ def command(
 def report_registration(
     outcome: RegistrationOutcome, document: dict[str, Any], voice: Voice
 ) -> None:
-    """Print the outcome of a registration, which `document` describes."""
+    """Print a line about a registration, or its error; `document` is its JSON output."""
     name = document["statement"]
     if outcome.logged is not None:
         state = "already has a receipt" if outcome.state == STATE_UNCHANGED else "registered"
@@ -137,9 +139,10 @@ def report_registration(
 def _register_pending(
     services: ServiceSettings, service: str | None, voice: Voice, *, again: bool
 ) -> int:
-    """Register the items of the outbox, and return the exit code.
+    """Register the statements in the outbox, print the totals, and return the exit code.
 
-    With `again`, also register statements that already have a receipt of the log.
+    With a `service`, only the statements for that service. With `again`, also statements that
+    already have a receipt of the log.
     """
     run = OutboxRun.load(services, service)
     exit_codes = []
@@ -175,7 +178,7 @@ def _register_pending(
 def _explain_item_removal(
     outcome: RegistrationOutcome, item: OutboxItem, services: ServiceSettings, voice: Voice
 ) -> None:
-    """Print how to remove an item that can never be registered."""
+    """If a statement in the outbox is unreadable, print how to remove it from there."""
     if outcome.state == STATE_FAILED and isinstance(outcome.error, UnreadableInput):
         voice.notice(
             "  It stays in the outbox. If you no longer need it, delete "

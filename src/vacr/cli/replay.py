@@ -31,7 +31,7 @@ from vacr.workflows import drop_duplicate_recordings, name_failed_input, read_in
     "--out",
     metavar="FOLDER",
     type=PATH,
-    help="Folder for the rebuilt files; vacr writes only those that it knows completely.",
+    help="Folder for the rebuilt files; vacr writes only completely known files.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
@@ -44,12 +44,12 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Rebuild the files that sessions changed, from the sessions and from --base.
+    """Rebuild the files that sessions changed.
 
-    FILE is a record or a native session. Several are replayed together, in order of time. The
-    report lists every changed file, whether it is complete, partial or deleted, and the evidence. A
-    file is written only if every byte of it is known. Files in the folder are never removed, and
-    replaced only with --overwrite.
+    vacr applies the edits in the sessions to the files in --base. FILE is a record or a native
+    session. Several are replayed together, in order of time. The report lists every changed file,
+    whether it is complete, partial or deleted, and the evidence. A file is written only if every
+    byte of it is known. Files in the folder are never removed, and replaced only with --overwrite.
 
     \b
     Example:
@@ -96,16 +96,18 @@ def command(
 def _find_clashing_paths(
     changed_files: Iterable[tuple[str, bytes | None, dict[str, Any]]],
 ) -> set[str]:
-    """Return the paths that sessions with different roots left differently."""
+    """Return the paths that occur several times with different contents.
+
+    Each changed file is its path, its bytes if known, and facts about it.
+    """
     first_seen: dict[str, bytes | None] = {}
     return {path for path, data, _ in changed_files if first_seen.setdefault(path, data) != data}
 
 
 def _is_inside_git_folder(path: str) -> bool:
-    """Return whether a path leads into the folder of git: files in it can run commands."""
-    seen = "".join(
-        char for char in path if unicodedata.category(char) != "Cf"
-    )  # Some file systems ignore these characters.
+    """Return whether a path leads into a `.git` folder: files there can make git run commands."""
+    # Some file systems ignore format characters.
+    seen = "".join(char for char in path if unicodedata.category(char) != "Cf")
     return any(
         part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
         for part in re.split(r"[/\\]", seen)
@@ -113,10 +115,11 @@ def _is_inside_git_folder(path: str) -> bool:
 
 
 def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder; if one of them may not be written, write none.
+    """Write files, by their paths, into a folder: all of them, or on an error none.
 
     Raises:
-        UsageError: a link leads out of the folder, or a file exists with other content.
+        UsageError: a link leads out of the folder, or a file exists with different content and
+            `overwrite` is not set.
     """
     for path, data in files.items():
         target = folder / path

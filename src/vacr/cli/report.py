@@ -52,7 +52,10 @@ class RecordingReport:
     findings: int = 0
 
     def add(self, outcome: RecordingOutcome) -> None:
-        """Add the outcome of a task, and print it."""
+        """Count the outcome of a task, and print its records and errors.
+
+        In a folder, a file that is not a session is only counted.
+        """
         self.findings += outcome.findings
         for record in outcome.records:
             self._add_record(record)
@@ -72,6 +75,7 @@ class RecordingReport:
             self.voice.error(f"vacr: {where}{error['error']}", error["hint"])
 
     def _add_skipped(self, error: dict[str, Any]) -> None:
+        """Count a file that is not a session; `-v` prints it with the reason."""
         self.not_sessions += 1
         document = {"source": error["source"], "reason": error["error"]}
         self._keep_document(self.skipped, document)
@@ -79,10 +83,12 @@ class RecordingReport:
         self.voice.notice(f"vacr: {error['source']}: {error['error']}", 1)
 
     def _keep_document(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
+        """Append an item to a list for `--format json`; other formats need no list."""
         if self.voice.format == "json":
             items.append(item)
 
     def _add_record(self, record: dict[str, Any]) -> None:
+        """Count a record by its agent, and print it; in a folder, only with `-v`."""
         counts = self.agents.setdefault(record["agent"], Counter())
         names = [
             f"{kind[:-1]} {name}"
@@ -108,7 +114,7 @@ class RecordingReport:
         self._print_record(record, 1 if self.folder else 0)
 
     def _print_record(self, record: dict[str, Any], level: int) -> None:
-        """Print the notices about a record, then a line about the record."""
+        """Print the notices about a record, then a line about it, at a level of verbosity."""
         voice, name = self.voice, record["source"]
         for notice in record["notices"][:_MAX_NOTICES]:
             line = f":{notice['line']}" if notice["line"] else ""
@@ -153,7 +159,7 @@ class RecordingReport:
         }
 
     def finish(self) -> None:
-        """Print the totals of the run."""
+        """Print the totals of a run over folders; for `--format json`, print all results."""
         document = {"records": self.records, "errors": self.errors}
         self.voice.data(
             document | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
@@ -167,7 +173,10 @@ class RecordingReport:
         self.print_remarks()
 
     def print_remarks(self) -> None:
-        """Print remarks about a whole folder, such as how many files are not sessions."""
+        """Print totals that need attention, such as failures and files that are not sessions.
+
+        Without folders, print nothing.
+        """
         if not self.folder:
             return
         remarks = [format_count(self.failed, "failure")] if self.failed else []
@@ -189,7 +198,7 @@ class RecordingReport:
             self.voice.result(line)
 
     def _format_table(self) -> list[str]:
-        """Return the counts by agent as a table, with their sum."""
+        """Return the lines of a table: the counts of each agent, and the sum of several."""
         counted = sorted(self.agents.items())
         if len(counted) > 1:
             counted.append(("all", sum((counts for _, counts in counted), Counter())))
@@ -208,7 +217,10 @@ class RecordingReport:
 
 
 def _format_drift(drift: dict[str, dict[str, int]]) -> str:
-    """Return the unknown members, the most frequent first."""
+    """Return the parts of a session that vacr does not know, the most frequent first.
+
+    `drift` maps kinds, such as `fields`, to the names and counts of their unknown parts.
+    """
     parts = []
     for kind, counts in sorted(drift.items(), reverse=True):
         count = format_count(len(counts), f"unknown {kind[:-1]}")
@@ -217,6 +229,7 @@ def _format_drift(drift: dict[str, dict[str, int]]) -> str:
 
 
 def _format_top_counts(counts: dict[str, int]) -> str:
+    """Return the five most frequent names with their counts: `mood (2), taste (1)`."""
     shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     names = ", ".join(f"{name} ({count})" for name, count in shown[:_MAX_NAMES])
     more = len(counts) - _MAX_NAMES

@@ -52,10 +52,10 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> None:
-    """Restore the native files of a record, byte for byte, from its sealed source.
+    """Restore the native files of a record, byte for byte.
 
-    Before anything is written, vacr checks that the record is unmodified and that every file
-    matches its digest in the record.
+    The bytes come from the sealed source of the record. Before anything is written, vacr checks
+    that the record is unmodified and that every file matches its digest in the record.
 
     \b
     Example:
@@ -95,10 +95,10 @@ def command(
 
 
 def _check_part_paths(folder: Path, paths: list[Path]) -> None:
-    """Refuse parts that would overwrite each other, or that a link leads out of the folder.
+    """Check that restored files do not overwrite each other, and stay inside the folder.
 
     Raises:
-        InvalidRecord: naming the part.
+        InvalidRecord: the record names a file twice, or a link leads out of the folder.
     """
     times = Counter(paths)
     folders = {above for path in paths for above in path.parents}
@@ -118,10 +118,10 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
 
 
 def _read_source_manifest(path: str) -> list[dict[str, Any]]:
-    """Return the manifest of a record's source.
+    """Return name, size and digest of each native file that a record was made from.
 
     Raises:
-        InvalidRecord: the record has no source manifest, or was modified.
+        InvalidRecord: the record does not list its native files, or was modified.
         UnreadableInput: the file is not a record.
     """
     try:
@@ -151,7 +151,9 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
             "Name a record that vacr made with --seal-source. Convert a record of version 1 or 2 "
             "first: vacr convert --to v3"
         )
-        raise InvalidRecord("the record has no source manifest", where=path, hint=hint)
+        raise InvalidRecord(
+            "the record does not list the native files it was made from", where=path, hint=hint
+        )
     if is_made_by_vacr(record) and record.get("id") != compute_record_id(record):
         changed = "the record was modified: its id does not match its content"
         raise InvalidRecord(

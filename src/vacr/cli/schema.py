@@ -83,7 +83,7 @@ def generate(
     quiet: bool,
     verbose: int,
 ) -> None:
-    """Generate random valid instances of a rule, one JSON value per line.
+    """Generate random valid instances of a schema, one JSON value per line.
 
     \b
     Example:
@@ -115,7 +115,10 @@ def generate(
 
 
 def _set_schema_version(instance: Any, schema: str) -> Any:
-    """Set the version of a generated record to that of its schema, which leaves it open."""
+    """Return a generated record with the version of its schema: CDDL allows any text there.
+
+    Other instances, and instances of the user's schemas, stay the same.
+    """
     if (
         schema in FORMAT_VERSIONS
         and isinstance(instance, dict)

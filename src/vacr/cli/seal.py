@@ -96,7 +96,7 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Record, attribute, validate, sign, register and verify native sessions in one step.
+    """Record, attribute, validate, sign, register and verify sessions in one step.
 
     Writes a record with `file-attribution` for each session, and next to it the statement with the
     receipt of the log. A second run keeps everything that is still valid, and signs nothing twice.
@@ -113,8 +113,8 @@ def command(
     is_single_file = path_exists(output) and not is_folder(output)
     if STDIN in (*paths, output) or is_single_file:
         raise UsageError(
-            "seal reads files and writes into a folder, not standard input or one file",
-            hint="Name a folder: -o DIR/",
+            "seal cannot use standard input, standard output or a single output file",
+            hint="Name sessions by their paths, and a folder for the output: -o DIR/",
         )
     signing = load_signing_settings(**pop_signing_options(options))
     registrar = None
@@ -145,7 +145,10 @@ def _report_group(
     service: str | None,
     voice: Voice,
 ) -> list[dict[str, Any]]:
-    """Print the results of a session and its sub-agents, and return them as documents."""
+    """Print the results of a session and its sub-agents, and return them for JSON output.
+
+    `result` is an error if the session was not sealed.
+    """
     if isinstance(result, VacrError):
         voice.error(f"vacr: {group[0].task.path}: not sealed: {result}", result.hint)
         return build_failure_documents(group, result)

@@ -82,12 +82,12 @@ def command(
     verbose: int,
     **filters: Any,
 ) -> int:
-    """Show a conversation: prompts, answers, tool calls, edits as diffs, and totals.
+    """Show a conversation in the terminal.
 
-    RECORD may also be a native session. For a FOLDER, all conversations are shown; with a filter,
-    only the conversations with a match. -v shows the place of each row in the record, for --entry
-    and for links. Control characters are escaped, so a session cannot affect your terminal. Nothing
-    is verified; use `vacr verify` for that.
+    The rows are prompts, answers, tool calls and edits as diffs; totals follow. For a FOLDER, all
+    conversations are shown; with a filter, only the conversations with a match. -v shows the place
+    of each row in the record, for --entry and for links. Control characters are escaped, so a
+    session cannot affect your terminal. Nothing is verified; use `vacr verify` for that.
 
     \b
     Example:
@@ -125,17 +125,17 @@ def command(
 
 
 class _ShowRun:
-    """The rows that match the filter, record by record."""
+    """One run of `vacr show`: reads the records at a path, and counts the rows that match."""
 
-    def __init__(self, path: str, chosen: RowFilter, voice: Voice) -> None:
-        """Take the path, and the filter for rows."""
-        self.path, self.chosen, self.voice = path, chosen, voice
+    def __init__(self, path: str, row_filter: RowFilter, voice: Voice) -> None:
+        """Take the path of a record or a folder, and the filter for rows."""
+        self.path, self.row_filter, self.voice = path, row_filter, voice
         self.is_folder = Path(path).is_dir()
         self.count = self.exit_code = 0
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
-        """Print the rows as JSON."""
+        """Print the matching rows as JSON."""
         documents = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
             for row in self._select_rows(recording, Totals()):
@@ -146,12 +146,15 @@ class _ShowRun:
         self.voice.data({"rows": documents})
 
     def lines(self, formatter: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
-        """Yield the lines of each row, with a head and totals for each session that has any."""
+        """Yield the lines of each matching row, with a head and totals for each session.
+
+        With a filter, sessions without a match yield nothing.
+        """
         between: list[TerminalLine] = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
             totals = Totals(sessions=1)
             head = [*between, *_format_session_head(recording, named=self.is_folder)]
-            has_head = self.chosen == RowFilter()
+            has_head = self.row_filter == RowFilter()
             if has_head:
                 yield head
             for row in self._select_rows(recording, totals):
@@ -165,18 +168,21 @@ class _ShowRun:
                 between = [TerminalLine("")]
 
     def _report_failure(self, error: VacrError) -> None:
+        """Print an error about a record, and raise the exit code to its own."""
         self.voice.error(f"vacr: {error}", error.hint)
         self.exit_code = max(self.exit_code, error.exit_code)
 
     def _select_rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
-        """Yield the rows that pass the filter, and count all of them."""
-        for row in self.chosen.chosen(count_passing_rows(build_rows(recording.record), totals)):
+        """Yield the rows that match the filter; add all rows to the totals."""
+        rows = count_passing_rows(build_rows(recording.record), totals)
+        for row in self.row_filter.chosen(rows):
             self.count += 1
             yield row
         self.tools.update(totals.tools)
 
 
 def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
+    """Return the facts about a row for JSON output."""
     return {
         "source": recording.path,
         "session-id": recording.record["session"].get("session-id"),
@@ -203,11 +209,16 @@ def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
 
 
 def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
+    """Return lines as text, with ANSI colours for their looks if `coloured`."""
     looks = ((line.text, _ANSI_STYLES.get(line.look) if coloured else None) for line in lines)
     return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
 def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
+    """Yield a line with agent and models, and a line with id, folder and start of a session.
+
+    If `named`, the path of the record comes first.
+    """
     if named:
         yield TerminalLine(make_visible_line(recording.path), "head")
     session = recording.record["session"]
@@ -216,20 +227,16 @@ def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[Ter
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
     yield TerminalLine(make_visible_line(f"{agent}, {models}"), "head")
-    name = session.get("session-id", "")
-    called = name.hex() if isinstance(name, bytes) else name
+    session_id = session.get("session-id", "")
+    shown_id = session_id.hex() if isinstance(session_id, bytes) else session_id
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
-    yield TerminalLine(
-        make_visible_line(
-            " · ".join(
-                str(part) for part in (called, where, (start or "")[:19].replace("T", " ")) if part
-            )
-        ),
-        "dim",
-    )
+    shown_start = (start or "")[:19].replace("T", " ")
+    facts = " · ".join(str(fact) for fact in (shown_id, where, shown_start) if fact)
+    yield TerminalLine(make_visible_line(facts), "dim")
 
 
 def _format_totals(totals: Totals) -> str:
+    """Return the totals of a session, such as `1 prompt, 4 tool calls, 1 error`."""
     parts = [
         format_count(totals.prompts, "prompt"),
         format_count(totals.calls, "tool call"),
@@ -249,5 +256,6 @@ def _format_totals(totals: Totals) -> str:
 
 
 def _format_duration(seconds: int) -> str:
+    """Return a duration as text: `0 min 18 s`, or from an hour on `1 h 5 min`."""
     hours, rest = divmod(seconds, 3600)
     return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"

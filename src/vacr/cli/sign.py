@@ -64,10 +64,11 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Sign records or native sessions: write a signed statement, FILE.cose, about each FILE.
+    """Sign records or native sessions.
 
-    FILE itself does not change. The statement about a record is written next to it; a statement
-    about another file goes into the current folder.
+    For each FILE, vacr writes a signed statement, FILE.cose. FILE does not change. The statement
+    about a record is written next to it; a statement about another file goes into the current
+    folder.
 
     \b
     Example:
@@ -100,7 +101,10 @@ def command(
 
 
 def _choose_target(path: str, output: str | None) -> Path:
-    """Return the file of a statement: next to a record, else in the current folder."""
+    """Return the file for the statement about `path`.
+
+    Without `-o`, it is next to a record, and for another file in the current folder.
+    """
     name = Path(path).name + STATEMENT_SUFFIX
     if output is None:
         return Path(path).with_name(name) if path.endswith(RECORD_SUFFIXES) else Path(name)

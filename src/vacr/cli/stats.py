@@ -15,6 +15,7 @@ A narrow terminal shows fewer columns.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -105,8 +106,11 @@ def command(
     return max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
 
 
-def _scan_input_path(path: str) -> Any:
-    """Return the records at a path; errors come among them."""
+def _scan_input_path(path: str) -> Iterator[InputRecord | VacrError]:
+    """Yield the records at a path, and an error for each unreadable one.
+
+    If the path has no records, yield an error, too.
+    """
     has_items = False
     try:
         for item in scan_input_records(path, changed=True):
@@ -125,6 +129,7 @@ def _scan_input_path(path: str) -> Any:
 
 
 def _build_totals_document(totals: Totals) -> dict[str, Any]:
+    """Return totals for JSON output."""
     return {
         "sessions": totals.sessions,
         "prompts": totals.prompts,
@@ -147,6 +152,7 @@ def _build_totals_document(totals: Totals) -> dict[str, Any]:
 
 
 def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
+    """Return a table with a line for each group, then lines about models, tools and files."""
     width = get_terminal_width(sys.stdout)
     most = max(map(sum_tokens, groups.values())) or 1
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
@@ -179,7 +185,7 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
 
 
 def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
-    """Align rows, on a terminal with as many columns as fit."""
+    """Return rows as aligned lines; drop the least important columns until they fit a width."""
     droppable = list(_DROPPABLE_COLUMNS)
     while True:
         lines = align_columns(
@@ -194,6 +200,7 @@ def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
 
 
 def _format_totals_cells(totals: Totals) -> list[str]:
+    """Return the cells of a group, in the order of `_COLUMN_NAMES`."""
     counts = [
         totals.sessions,
         totals.prompts,
@@ -211,15 +218,17 @@ def _format_totals_cells(totals: Totals) -> list[str]:
 
 
 def _format_failed_count(total: Totals, tool: str) -> str:
+    """Return the number of failed calls of a tool, such as ` (1 failed)`; empty if none did."""
     return f" ({total.failed_tools[tool]:,} failed)" if total.failed_tools[tool] else ""
 
 
 def _draw_bar(share: float) -> str:
-    """Draw a share of the longest bar, to an eighth of a character."""
+    """Return a bar of blocks whose length is a share, 0 to 1, of the longest bar."""
     whole, rest = divmod(round(share * _BAR_WIDTH * 8), 8)
     return "█" * whole + (_BAR_EIGHTHS[rest] if rest else "")
 
 
 def _format_duration(seconds: int) -> str:
+    """Return a duration as hours, minutes and seconds: `0:00:18`."""
     hours, rest = divmod(seconds, 3600)
     return f"{hours}:{rest // 60:02}:{rest % 60:02}"

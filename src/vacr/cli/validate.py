@@ -38,9 +38,10 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check records, session traces, arrays of entries and signed records, in JSON or CBOR.
+    """Check records against their schema, and for contradictions.
 
-    Prints one line per file. For an invalid file, vacr also prints each finding with its place and
+    FILE is a record, a session trace, an array of entries or a signed record, in JSON or CBOR. vacr
+    prints one line per file. For an invalid file, vacr also prints each finding with its place and
     the violated rule. -v shows remarks: irregularities of real sessions, such as calls without a
     result. In a FOLDER, all records are checked, with those in subfolders.
 
@@ -67,7 +68,7 @@ def command(
 
 
 def _report_verdict(verdict: FileVerdict, voice: Voice) -> None:
-    """Print a verdict, or the reason why the file could not be checked."""
+    """Print the verdict about a file, or why the file is unreadable; `-v` prints remarks."""
     error = verdict.error
     if error is not None:
         place = f" ({error.where})" if error.where and error.where != verdict.path else ""
@@ -80,6 +81,7 @@ def _report_verdict(verdict: FileVerdict, voice: Voice) -> None:
 
 
 def _format_verdict(verdict: FileVerdict) -> list[str]:
+    """Return one line for a valid file; for an invalid one, also a line for each finding."""
     if verdict.findings:
         at_least = "at least " if verdict.is_cut else ""
         count = format_count(len(verdict.findings), "finding")

@@ -27,8 +27,8 @@ _INSTALL_HINTS = {
 class LazyVerbGroup(click.Group):
     """A group whose verbs are in the modules of a package.
 
-    The module of a verb has its name, and its command is `command`. Where `modules` names another
-    module, which several verbs share, the command is named after the verb: `init_command`.
+    By default, the verb `sign` is the object `command` in the module `sign`. If `modules` names the
+    module of a verb, several verbs can share it, and `init` is the object `init_command`.
     """
 
     def __init__(
@@ -39,19 +39,19 @@ class LazyVerbGroup(click.Group):
         modules: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        """Take the verbs with their descriptions, in the order in which they are listed."""
+        """Take the package, and its verbs with their descriptions, in the order of the help."""
         super().__init__(*args, **settings)
         self.package = package
         self.verbs = verbs or {}
         self.modules = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the verbs in the order of use."""
+        """Return the names of the verbs, in the order of the help."""
         del ctx
         return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the module of a verb."""
+        """Import the module of a verb and return its command; `None` for an unknown verb."""
         del ctx
         if cmd_name not in self.verbs:
             return None
@@ -64,7 +64,7 @@ class LazyVerbGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Describe the verbs in a line each."""
+        """Write a line about each verb into the help, without loading the verbs."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(self.verbs.items()))
@@ -72,7 +72,7 @@ class LazyVerbGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a verb; for one that does not exist, suggest the most similar one."""
+        """Return the named verb; the error about an unknown verb suggests a similar one."""
         if args[0] not in self.verbs:
             close = get_close_matches(args[0], self.verbs, 1)
             if close:
@@ -81,10 +81,12 @@ class LazyVerbGroup(click.Group):
 
 
 class OrderedVerbGroup(click.Group):
-    """A group whose verbs are listed in the order of their module."""
+    """A group whose verbs are functions of one module, listed in the order of that module."""
+
+    command_class = Verb
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the verbs as they were added."""
+        """Return the names of the verbs, in the order of their module."""
         del ctx
         return list(self.commands)
 

@@ -224,7 +224,7 @@ def command(
 
 
 def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
-    """Print the checks of one statement, then the signer and the time."""
+    """Print the checks of one statement, then its signer and time, or why it failed."""
     name = verdict["file"] or verdict["statement"]
     for check in verdict["checks"]:
         voice.result(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")

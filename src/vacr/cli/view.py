@@ -75,13 +75,13 @@ def command(
     verbose: int,
     **filters: Any,
 ) -> int:
-    """Write a conversation as one HTML file that works offline and verifies the record again.
+    """Write a conversation as a web page that verifies itself.
 
-    The page contains the bytes of the record, its statement, and the keys of --trust and --log-key.
-    Sub-agents are shown in the page of their session. A FOLDER becomes an archive: one page per
-    session, and index.html with search. Filters choose the rows to show first; the page still
-    contains the whole record. If verification fails, the page gives the reason, and the exit code
-    is 1.
+    The page is one HTML file that works offline. It contains the bytes of the record, its
+    statement, and the keys of --trust and --log-key. Sub-agents are shown in the page of their
+    session. A FOLDER becomes an archive: one page per session, and index.html with search. Filters
+    choose the rows to show first; the page still contains the whole record. If verification fails,
+    the page gives the reason, and the exit code is 1.
 
     \b
     Example:
@@ -121,7 +121,10 @@ def command(
 
 
 def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:
-    """Write the pages into a temporary folder, and serve them until Ctrl-C."""
+    """Write the pages into a temporary folder, serve them until Ctrl-C, and return 0.
+
+    If `opens`, the first page is opened in a browser.
+    """
     from vacr.app import serve_pages
 
     def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:

@@ -172,13 +172,12 @@ def command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Capture the sessions of all agents on this machine, as they happen, in a tamper-evident
-    journal.
+    """Capture the sessions of all agents on this machine, as they happen.
 
-    Hooks are not needed; if they are installed, their events are captured too. When a session has
-    ended, vacr seals it from the journal, as `vacr seal` does. Stop with Ctrl-C: captured data is
-    safe, and the next run continues from there. Without --key, vacr creates and uses a key of this
-    machine.
+    The sessions are written to a tamper-evident journal. Hooks are not needed; if they are
+    installed, their events are captured too. When a session has ended, vacr seals it from the
+    journal, as `vacr seal` does. Stop with Ctrl-C: captured data is safe, and the next run
+    continues from there. Without --key, vacr creates and uses a key of this machine.
 
     \b
     Example:
@@ -219,7 +218,7 @@ def command(
                 _make_sealer(
                     signing_settings, registrar, Path(output) if output else state / "sealed"
                 ),
-                table.tell,
+                table.print_remark,
             )
         anchoring = None
         if service is not None:
@@ -228,8 +227,8 @@ def command(
                 client,
                 services.log_keys,
                 anchor,
-                table.tell,
-                make_pending_registration(services, service, table.tell),
+                table.print_remark,
+                make_pending_registration(services, service, table.print_remark),
             )
         watcher = Watcher(
             journal,
@@ -239,12 +238,14 @@ def command(
             sealing=sealing,
             anchoring=anchoring,
             limits=RetentionLimits.of(keep, limit),
-            report=table.tell,
+            report=table.print_remark,
         )
         identity = format_thumbprint_uri(journal.covered.identity)
         voice.notice(f"Journal: {journal.folder}, identity {identity}")
         changes = FileChanges(
-            [*(root.path for root in roots), state / SPOOL_FOLDER], polling=poll, report=table.tell
+            [*(root.path for root in roots), state / SPOOL_FOLDER],
+            polling=poll,
+            report=table.print_remark,
         )
         with table.showing(watcher), _stop_on_signals(changes):
             for changed in changes:
@@ -269,17 +270,25 @@ def command(
 def _make_sealer(
     signing: SigningSettings, registrar: Registrar | None, output: Path
 ) -> SealFunction:
-    """Return the function that the watcher calls to seal sessions."""
+    """Return the function that the watcher calls to seal a session into the folder `output`.
+
+    Without a registrar, records are signed but not registered.
+    """
     seal = make_copy_sealer(signing, registrar, output)
 
     def seal_copy(agent: str, copy: SessionCopy) -> list[SealedRecord]:
-        return [SealedRecord(*it) for it in seal(agent, copy.path, copy.session, copy.inputs)]
+        """Seal a copy of a session, and return its records."""
+        sealed = seal(agent, copy.path, copy.session, copy.inputs)
+        return [SealedRecord(*facts) for facts in sealed]
 
     return seal_copy
 
 
 def _choose_start_time(journal: Journal) -> float:
-    """Return the time from which sessions are captured: the last watch, or a day ago."""
+    """Return the start time for capturing: older sessions are left alone. In seconds since 1970.
+
+    It is the earlier of two times: the last checkpoint of the journal, and a day ago.
+    """
     last = journal.covered.last
     seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY_SECONDS
     return min(seen, time.time() - _DAY_SECONDS)
@@ -287,7 +296,7 @@ def _choose_start_time(journal: Journal) -> float:
 
 @contextlib.contextmanager
 def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
-    """Shut down cleanly on a signal."""
+    """Within the block, end the iteration over changes on Ctrl-C or a termination signal."""
 
     def stop(*_: object) -> None:
         changes.stop()
@@ -306,7 +315,7 @@ class _WatchTable:
     """The captured sessions, as a table on a terminal and as lines elsewhere."""
 
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
-        """Take the output, and decide whether a table is shown."""
+        """Take the output and the journal; show a table if `shown`, and if there is a terminal."""
         self._voice, self._journal = voice, journal
         self._shown = (
             shown
@@ -319,8 +328,8 @@ class _WatchTable:
         self._reported: dict[str, tuple[int, float]] = {}
         self._entries = _EntryCounter(journal)
 
-    def tell(self, text: str) -> None:
-        """Print a remark, above the table if there is one."""
+    def print_remark(self, text: str) -> None:
+        """Print a remark with the current time, above the table if there is one."""
         text = f"{time.strftime('%H:%M:%S')} {escape_unprintable(text)}"
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
@@ -329,7 +338,7 @@ class _WatchTable:
 
     @contextlib.contextmanager
     def showing(self, watcher: Watcher) -> Iterator[None]:
-        """Show the table while the block runs."""
+        """Show the table while the block runs; without a table, do nothing."""
         if not self._shown:
             yield
             return
@@ -339,7 +348,10 @@ class _WatchTable:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
-        """Show changes; without a table, print a line per session at most every ten seconds."""
+        """Update the table; without one, print a line about each session with new entries.
+
+        A line about the same session follows after ten seconds at the earliest, unless `is_last`.
+        """
         if self._live is not None:
             self._live.update(self._draw(watcher), refresh=True)
             return
@@ -352,14 +364,14 @@ class _WatchTable:
                 continue
             entries = self._entries.count(session, exactly=is_last)
             if not printed_at or entries != count_before:
-                self.tell(
+                self.print_remark(
                     f"{session.place.agent}: {session.project or session.place.path}: "
                     f"{format_count(entries, 'entry')}"
                 )
                 self._reported[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
-        """Return the sessions for JSON output."""
+        """Return facts about each captured session for JSON output."""
         return [
             {
                 "agent": session.place.agent,
@@ -374,6 +386,7 @@ class _WatchTable:
         ]
 
     def _draw(self, watcher: Watcher) -> Any:
+        """Return the table, for `rich`, of the sessions that changed last."""
         from rich.table import Table as Drawn
         from rich.text import Text
 
@@ -394,10 +407,14 @@ class _WatchTable:
         if len(recent) > _MAX_SESSIONS_SHOWN:
             table.caption = f"and {len(recent) - _MAX_SESSIONS_SHOWN} more"
         if not recent:
-            table.caption = "no session yet"
+            table.caption = "no sessions yet"
         return table
 
     def _format_anchor(self, session: FollowedSession) -> str:
+        """Return the checkpoint that covers a session: `#7` if a log has it, else `(checkpoint 7)`.
+
+        Return an empty text if no checkpoint covers the session yet.
+        """
         covered = self._journal.covered
         checkpoint = covered.where_covered.get(session.journal)
         if checkpoint is None:
@@ -407,15 +424,19 @@ class _WatchTable:
 
 
 class _EntryCounter:
-    """Counts entries: the lines of a transcript that only grows; other sessions are read."""
+    """Counts the entries of sessions, without reading a session again each time it changes."""
 
     def __init__(self, journal: Journal) -> None:
-        """Take the journal of the sessions."""
+        """Take the journal that contains the sessions."""
         self._journal = journal
         self._known: dict[str, tuple[ChainHead, int, float]] = {}
 
     def count(self, session: FollowedSession, *, exactly: bool = False) -> int:
-        """Count the entries of a session; unless `exactly`, spend little time on reading."""
+        """Return the number of entries of a session.
+
+        In a file that only grows, each line is an entry. A file that its agent rewrites must be
+        read again; unless `exactly`, an older count is returned while that would take too long.
+        """
         if not session.is_rewritten:
             return session.lines
         head, entries, due = self._known.get(session.journal, (None, 0, 0.0))
@@ -439,6 +460,7 @@ class _EntryCounter:
 
 
 def _format_age(moment: float) -> str:
+    """Return the time since a moment in seconds, minutes or hours, such as `5 min`."""
     passed = max(0, int(time.time() - moment))
     if passed < _MINUTES_FROM_SECONDS:
         return f"{passed} s"

@@ -54,11 +54,11 @@ class OpenedSession:
     """A session that was read, and where it comes from."""
 
     name: str
-    """The name of its source."""
+    """The name of the file it was read from, or `stdin`."""
     reading: Reading
-    reader: Agent
+    agent: Agent
     label: str = ""
-    """What distinguishes it from others of the same place: a session id, or a sub-agent's."""
+    """The id of the session or sub-agent, if the same place has others; else empty."""
     source: Source | None = None
     """The native bytes, if the caller wanted to keep them."""
     left_out: tuple[UnreadableInput, ...] = ()
@@ -69,7 +69,9 @@ class OpenedSession:
 
 @dataclass(frozen=True)
 class _ReadOptions:
-    agent: str | None
+    """The options of `read_sessions` that apply to every session at a place."""
+
+    agent_name: str | None
     sub_agents: bool
     keep_source: bool
 
@@ -84,15 +86,18 @@ def read_sessions(
     named: Iterable[str | Path] = (),
     data: bytes | None = None,
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Yield the sessions at a place, then the sessions of sub-agents in files of their own.
+    """Yield the sessions at a path, and the sessions of their sub-agents if `sub_agents` is set.
 
-    Sub-agents whose files are among `named` are left out, because they are read anyway. A session
-    may be large, so its native bytes are not kept unless `keep_source` is set. `data` is the
-    content of standard input, if it was read before.
+    The path is a transcript, a database, a folder that an agent uses as a store, or `-` for
+    standard input. Where it has several sessions, one that cannot be read is yielded as its error,
+    and `session` selects one by id. `agent` is the name of the agent that wrote them; without it,
+    the agent is recognised. Sub-agents in the files `named` are left out: the caller reads these
+    files anyway. A session may be large, so its native bytes are kept only if `keep_source` is set.
+    `data` is the content of the path, if the caller has read it already.
 
     Raises:
-        UnreadableInput: the place cannot be read.
-        NotASession: the place is not a session of a known agent.
+        UnreadableInput: the path cannot be read, or does not have that session.
+        NotASession: the path is not a session of a known agent.
         UsageError: no agent has that name.
     """
     options = _ReadOptions(agent, sub_agents, keep_source)
@@ -126,14 +131,21 @@ def read_sessions(
         raise make_no_session_error(session, path)
 
 
-def is_in_agent_store(folder: Path, reader: Agent) -> bool:
-    """Return whether a folder lies in the agent's own store, where vacr must not write."""
+def is_in_agent_store(folder: Path, agent: Agent) -> bool:
+    """Return whether a folder is, or lies in, a folder where the agent keeps its own sessions.
+
+    vacr must not write there.
+    """
     real = Path(os.path.realpath(folder))
-    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in list_store_roots(reader))
+    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in list_store_roots(agent))
 
 
 def _find_store(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:
-    """Return the store that a path is or lies in, and the session that is meant, unless all are."""
+    """Return the folder store for a path, and the id of the session to read from it.
+
+    For a folder, the id is `session`, where None means all sessions; for a session's own file in a
+    store, it is the id in the file's name. Return None if the path is neither.
+    """
     try:
         store = find_folder_store(path) if path.is_dir() else None
         return (store, session) if store is not None else find_session_store(path)
@@ -144,6 +156,7 @@ def _find_store(path: Path, session: str | None) -> tuple[FolderStore, str | Non
 def _read_folder_store(
     store: FolderStore, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
+    """Yield one session of a folder store and its sub-agents', or all sessions if it is None."""
     try:
         session_ids = store.sessions() if session is None else [session]
         if session is not None and options.sub_agents:
@@ -161,17 +174,23 @@ def _read_folder_store(
         label = "" if session in (None, session_id) else session_id
         files = [store.path / part.name for part in source.parts]
         names = (f"{session_id}.json", label)
-        yield from _read_store_session(source, store.reader, names, options, files, left_out)
+        yield from _read_store_session(source, store.agent, names, options, files, left_out)
     yield from store.listing_errors
 
 
 def _read_database(
     path: Path, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
+    """Yield one session of a database and its sub-agents', or all sessions if it is None.
+
+    Raises:
+        UnreadableInput: the database cannot be read.
+        NotASession: no agent knows the database, or it has no sessions.
+    """
     with (
-        closing(DatabaseFile(path, options.agent))
+        closing(DatabaseFile(path, options.agent_name))
         if session is None
-        else open_cached_database(path, options.agent) as database
+        else open_cached_database(path, options.agent_name) as database
     ):
         if session is None:
             session_ids = [listed.session_id for listed in database.sessions()]
@@ -191,11 +210,14 @@ def _read_database(
                 yield error
                 continue
             names = (database.name, session_id)
-            yield from _read_store_session(source, database.reader, names, options, files)
+            yield from _read_store_session(source, database.agent, names, options, files)
 
 
 def _list_descendants(session: str, parents: dict[str, str | None]) -> list[str]:
-    """Return the sub-agents of a session, and their sub-agents."""
+    """Return the ids of a session's sub-agents, of their sub-agents, and so on.
+
+    `parents` maps the id of each session to the id of its parent, or None.
+    """
     family = [session]
     for member in family:
         family += [
@@ -206,19 +228,19 @@ def _list_descendants(session: str, parents: dict[str, str | None]) -> list[str]
 
 def _read_store_session(
     source: Source,
-    reader: Agent,
+    agent: Agent,
     names: tuple[str, str],
     options: _ReadOptions,
     files: Iterable[Path],
     left_out: Iterable[UnreadableInput] = (),
 ) -> Iterator[OpenedSession]:
-    """Read a source that contains one session of a store; `names` are its name and label."""
+    """Read the source of one session in a store; `names` are the name and label of the result."""
     name, label = names
-    for reading in reader.read_labelled(source):
+    for reading in agent.read_labelled(source):
         yield OpenedSession(
             name,
             reading,
-            reader,
+            agent,
             label,
             source if options.keep_source else None,
             tuple(left_out),
@@ -229,21 +251,27 @@ def _read_store_session(
 def _read_session_file(
     path: Path, data: bytes, options: _ReadOptions, named_paths: set[str]
 ) -> Iterator[OpenedSession | UnreadableInput]:
+    """Yield the sessions in a transcript, `data`, and then the sub-agents' next to it.
+
+    Raises:
+        UnreadableInput: no known agent wrote the transcript, or it cannot be parsed.
+        UsageError: no agent has the name in the options.
+    """
     on_disk = str(path) != STDIN
     source = Source((SourcePart(make_part_name(path) if on_disk else "stdin", data),))
     del data  # here and below, so that the bytes can be released while sessions are yielded
     try:
-        reader = recognise_agent(source, options.agent)
+        agent = recognise_agent(source, options.agent_name)
     except UnreadableInput as error:
         raise type(error)(error.message, where=str(path), hint=error.hint) from error
     left_out: list[UnreadableInput] = []
     # Standard input may be a file, too.
     files = [path if on_disk else Path("/dev/stdin")]
     if on_disk:
-        source.main.name = make_part_name(path, reader)
-        source = Source((*source.parts, *read_attached_parts(path, reader, left_out, files)))
+        source.main.name = make_part_name(path, agent)
+        source = Source((*source.parts, *read_attached_parts(path, agent, left_out, files)))
     try:
-        readings = list(reader.read_labelled(source))
+        readings = list(agent.read_labelled(source))
     except PluginError as error:
         error.where = str(path)
         raise
@@ -256,24 +284,29 @@ def _read_session_file(
         yield OpenedSession(
             path.name if on_disk else "stdin",
             reading,
-            reader,
+            agent,
             str(reading.record["session"]["session-id"]) if has_several else "",
             kept_source,
             tuple(left_out),
             tuple(files),
         )
     if on_disk and options.sub_agents:
-        yield from _read_sub_agents(path, reader, session_ids, options, named_paths)
+        yield from _read_sub_agents(path, agent, session_ids, options, named_paths)
 
 
 def _read_sub_agents(
     path: Path,
-    reader: Agent,
+    agent: Agent,
     session_ids: set[Any],
     options: _ReadOptions,
     named_paths: set[str],
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    for file in find_sub_agent_files(path, reader, session_ids):
+    """Yield the sessions of sub-agents in files around a transcript, or the errors of reading them.
+
+    `session_ids` are the ids of the sessions in the transcript at `path`. Files whose real path is
+    in `named_paths` are skipped.
+    """
+    for file in find_sub_agent_files(path, agent, session_ids):
         if os.path.realpath(file) in named_paths:
             continue
         try:
@@ -283,13 +316,13 @@ def _read_sub_agents(
             continue
         left_out: list[UnreadableInput] = []
         files = [file]
-        main = SourcePart(make_part_name(file, reader), data)
-        source = Source((main, *read_attached_parts(file, reader, left_out, files)))
-        for reading in reader.read_labelled(source):
+        main = SourcePart(make_part_name(file, agent), data)
+        source = Source((main, *read_attached_parts(file, agent, left_out, files)))
+        for reading in agent.read_labelled(source):
             yield OpenedSession(
                 file.name,
                 reading,
-                reader,
+                agent,
                 file.stem.removeprefix("agent-"),
                 source if options.keep_source else None,
                 tuple(left_out),
@@ -301,13 +334,13 @@ def _read_sub_agents(
 
 
 def read_attached_parts(
-    path: Path, reader: Agent, left_out: list[UnreadableInput], files: list[Path]
+    path: Path, agent: Agent, left_out: list[UnreadableInput], files: list[Path]
 ) -> Iterator[SourcePart]:
-    """Yield the attached files of a session as parts.
+    """Read the files attached to the transcript at `path`, and yield each as a part of its source.
 
-    Add the files to `files`, and the errors of unreadable ones to `left_out`.
+    Add the paths that could be read to `files`, and the errors of the others to `left_out`.
     """
-    for file in list_attached_files(path, reader):
+    for file in list_attached_files(path, agent):
         try:
             data = read_companion_file(file, path)
         except UnreadableInput as error:
@@ -317,14 +350,21 @@ def read_attached_parts(
         files.append(file)
 
 
-def list_attached_files(path: Path, reader: Agent) -> Iterator[Path]:
-    """Yield the paths of the files that belong to a session besides its transcript."""
-    yield from _list_pattern_files(reader.attached, path)
+def list_attached_files(path: Path, agent: Agent) -> Iterator[Path]:
+    """Yield the existing files that belong to the transcript at `path`, such as large outputs.
+
+    The patterns in `agent.attached` find them.
+    """
+    yield from _list_pattern_files(agent.attached, path)
 
 
-def find_sub_agent_files(path: Path, reader: Agent, sessions: set[Any]) -> Iterator[Path]:
-    """Yield the paths of the sub-agents' files that belong to a session's file."""
-    for file in _list_pattern_files(reader.sub_sessions, path, sessions):
+def find_sub_agent_files(path: Path, agent: Agent, sessions: set[Any]) -> Iterator[Path]:
+    """Yield the transcripts of sub-agents that belong to the transcript at `path`.
+
+    The patterns in `agent.sub_sessions` find them; `sessions` are the ids of the sessions in the
+    transcript.
+    """
+    for file in _list_pattern_files(agent.sub_sessions, path, sessions):
         if file == path:
             continue
         # Files in the session's own folder belong to it; those next to it must name the session.
@@ -333,10 +373,10 @@ def find_sub_agent_files(path: Path, reader: Agent, sessions: set[Any]) -> Itera
 
 
 def read_companion_file(file: Path, path: Path) -> bytes:
-    """Read a file around the session's file at `path`.
+    """Return the bytes of a file that belongs to the transcript at `path`.
 
     Raises:
-        UnreadableInput: it cannot be read, or is a link to a file outside the session's folder.
+        UnreadableInput: the file cannot be read, or links out of the transcript's folder.
     """
     if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path.parent)):
         raise UnreadableInput("a link to a file outside the session's folder", where=str(file))
@@ -346,9 +386,14 @@ def read_companion_file(file: Path, path: Path) -> bytes:
 def _list_pattern_files(
     patterns: Iterable[str], path: Path, sessions: Iterable[Any] = ()
 ) -> Iterator[Path]:
-    """Yield the files that a reader's patterns match around a session's file, sorted by name."""
+    """Yield the files that patterns match in the folder of the transcript at `path`, or below it.
+
+    `{stem}` in a pattern stands for the transcript's name without its ending, `{session}` for each
+    of the `sessions`. The files of one pattern are sorted by name.
+    """
     for pattern in patterns:
-        for session in sorted(sessions, key=str) if "{session}" in pattern else ("",):
+        session_ids = sorted(sessions, key=str) if "{session}" in pattern else [""]
+        for session in session_ids:
             folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")
             # This runs for every file of a large folder, so it avoids the slower Path.
             place = join_path(path.parent, folder)
@@ -361,11 +406,15 @@ def _list_pattern_files(
 
 
 def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
-    """Return whether the first object of a file that names a session names one of these."""
+    """Return whether the transcript `file` belongs to one of the `sessions`, given by id.
+
+    The first JSON object with a `sessionId` decides. Return False if no object has one, and True
+    if the file cannot be read.
+    """
     try:
         data = read_companion_file(file, path)
     except UnreadableInput:
-        # It may be one of theirs; reading it later will report why it cannot be read.
+        # Reading it later will report why it cannot be read.
         return True
     for _, batch in parse_json_documents(data):
         for value in batch:

@@ -73,8 +73,9 @@ class SessionPlace:
 
     path: str
     name: str
-    """The name of its record, relative to the folder."""
+    """The path of its record without the ending, relative to the output folder."""
     session: str | None = None
+    """The id of the session, if the path has several."""
     in_folder: bool = True
     """Whether it was found in a folder.
 
@@ -83,16 +84,18 @@ class SessionPlace:
     joint: str = NAME_JOINT
     """The joint between the name and a session's label."""
     passed_over: str = ""
-    """The reason why it is not even opened."""
+    """The reason why it is not opened; empty for a place that may be a session."""
     files: tuple[Path, ...] = ()
     """The files of a session that consists of many."""
 
 
 def find_places(path: str | Path) -> Iterator[SessionPlace]:
-    """Yield the places that a path stands for: itself, or all that are in a folder.
+    """Yield the path itself as a place, or all places in it and below if it is a folder.
+
+    Places that are passed over are left out.
 
     Raises:
-        UnreadableInput: a folder cannot be read.
+        UnreadableInput: the folder cannot be read.
     """
     if is_folder(path):
         yield from (place for place in walk_places(Path(path)) if not place.passed_over)
@@ -103,9 +106,11 @@ def find_places(path: str | Path) -> Iterator[SessionPlace]:
 def walk_places(
     folder: Path, leave_out: Path | None = None, agent: str | None = None
 ) -> Iterator[SessionPlace]:
-    """Yield the places in a folder and below it, sorted by name, without following links.
+    """Yield the places in a folder and below it, sorted by name within each folder.
 
-    `leave_out` is the folder that records are written to.
+    Links, folders such as `.git` and files of vacr are yielded with a reason in `passed_over`. The
+    same holds for `leave_out`, the folder that records are written to. `agent` is the name of the
+    agent that wrote all sessions; without it, agents are recognised where that matters.
 
     Raises:
         UnreadableInput: the folder itself cannot be read.
@@ -128,9 +133,10 @@ def walk_places(
 
 
 def fingerprint_place(place: SessionPlace) -> tuple[str, int]:
-    """Return a fingerprint that changes whenever the files of a place do, and their size.
+    """Return a digest of the names, sizes and times of a place's files, and their total size.
 
-    It is computed without reading them. It is empty, and the size 0, where that is impossible.
+    The digest changes whenever a file does; no file is read. Return an empty string and 0 if a file
+    cannot be examined, or the place is a folder.
     """
     digest = hashlib.sha256()
     size = 0
@@ -148,27 +154,31 @@ def fingerprint_place(place: SessionPlace) -> tuple[str, int]:
 
 
 def _list_place_files(path: Path) -> Iterator[Path]:
-    """Yield the files that a place consists of."""
+    """Yield a transcript or database, its SQLite log and journal, and its attached files."""
     yield path
     side_files = (Path(f"{path}{suffix}") for suffix in ("-wal", "-journal"))
     yield from (file for file in side_files if file.is_file())
-    for reader in load_agents().values():
-        yield from list_attached_files(path, reader)
+    for agent in load_agents().values():
+        yield from list_attached_files(path, agent)
 
 
 @dataclass
 class _FolderWalk:
-    """The walk through a folder, with its knowledge about files further down."""
+    """A walk through a folder; it remembers which files further down belong to sessions."""
 
     output_folder: os.stat_result | None
-    agent: str | None
+    agent_name: str | None
     owners: dict[str, list[tuple[Path, Agent]]] = field(default_factory=dict)
-    """For folders that are still to come: the sessions with files there."""
+    """Folder that is still to come → the sessions with attached files there, and their agents."""
     claimed: set[str] = field(default_factory=set)
-    """The files of sessions that consist of many."""
+    """The paths of files that belong to a session in a folder store."""
 
     def list_folder(self, folder: Path, prefix: str) -> Iterator[SessionPlace | tuple[Path, str]]:
-        """Yield the places of one folder, and its folders with the prefix of their names."""
+        """Yield the places in one folder, and its subfolders, in order.
+
+        `prefix` begins the names of all places there. A subfolder comes as the arguments for the
+        next call: its path and its prefix.
+        """
         try:
             with os.scandir(folder) as entries:
                 kinds = {
@@ -201,7 +211,7 @@ class _FolderWalk:
                 yield SessionPlace(str(path), "", passed_over=kind)
 
     def _classify_entry(self, entry: os.DirEntry[str]) -> str:
-        """Return "file", "folder", or the reason why an entry of a folder is passed over."""
+        """Return "file", "folder", or the reason to pass over an entry of a folder."""
         if entry.is_symlink():
             return _LINK_REASON
         if entry.is_dir():
@@ -215,7 +225,10 @@ class _FolderWalk:
         return "file"
 
     def _claim_store_sessions(self, folder: Path) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Yield the sessions that a folder contains as many files, and claim those files."""
+        """Yield the id and files of each session if the folder is a store, and claim the files.
+
+        Claimed files are not places themselves.
+        """
         store = find_folder_store(folder)
         if store is None:
             return
@@ -225,16 +238,19 @@ class _FolderWalk:
             yield session, files
 
     def _find_belonging_files(self, folder: Path, kinds: dict[str, str]) -> set[str]:
-        """Return the names in a folder that belong to sessions and databases."""
+        """Return the names in a folder that belong to another place, such as attached files.
+
+        `kinds` maps each name in the folder to the result of `_classify_entry`.
+        """
         belonging = {name for name in kinds if self.claimed and str(folder / name) in self.claimed}
-        for path, reader in self.owners.pop(str(folder), ()):
+        for path, agent in self.owners.pop(str(folder), ()):
             belonging.update(
-                file.name for file in list_attached_files(path, reader) if file.parent == folder
+                file.name for file in list_attached_files(path, agent) if file.parent == folder
             )
         belonging |= _find_database_side_files(folder, kinds)
-        for reader in load_agents().values():
-            for pattern in reader.attached:
-                self._add_attached_files(folder, kinds, pattern, reader, belonging)
+        for agent in load_agents().values():
+            for pattern in agent.attached:
+                self._add_attached_files(folder, kinds, pattern, agent, belonging)
         return belonging
 
     def _add_attached_files(
@@ -242,50 +258,59 @@ class _FolderWalk:
         folder: Path,
         kinds: dict[str, str],
         pattern: str,
-        reader: Agent,
+        agent: Agent,
         belonging: set[str],
     ) -> None:
-        """Find the files that a reader's pattern attaches to the sessions of a folder.
+        """Find the files that an agent's pattern attaches to the sessions in a folder.
 
-        Add those in the folder itself to `belonging`; for those in a folder below, note the owner.
+        Add the names of files in the folder itself to `belonging`. For files in a folder below,
+        note the session as their owner in `owners`.
         """
         subfolder, _, file_name = pattern.rpartition("/")
         files = [name for name, kind in kinds.items() if kind == "file" and name not in belonging]
         for name in files:
             stem = name.rpartition(".")[0] or name
             if subfolder:
-                self._note_owner(folder, kinds, name, subfolder.format(stem=stem), reader)
+                self._note_owner(folder, kinds, name, subfolder.format(stem=stem), agent)
                 continue
             attached = file_name.format(stem=stem)
-            if attached != name and attached in kinds and self._is_session(folder / name, reader):
+            if attached != name and attached in kinds and self._is_session(folder / name, agent):
                 belonging.add(attached)
 
     def _note_owner(
-        self, folder: Path, kinds: dict[str, str], name: str, subfolder: str, reader: Agent
+        self, folder: Path, kinds: dict[str, str], name: str, subfolder: str, agent: Agent
     ) -> None:
-        """Note that the files in a folder below belong to a session."""
+        """Note the file `name` as the owner of files in a subfolder.
+
+        Do nothing if the subfolder does not exist, or the file is not a session of the agent.
+        """
         if (
             kinds.get(subfolder.partition("/")[0]) == "folder"
             and (folder / subfolder).is_dir()
-            and self._is_session(folder / name, reader)
+            and self._is_session(folder / name, agent)
         ):
             owners = self.owners.setdefault(str(folder / subfolder), [])
-            owners.append((folder / name, reader))
+            owners.append((folder / name, agent))
 
-    def _is_session(self, path: Path, reader: Agent) -> bool:
-        """Return whether a file is a session of a reader, so that files may be attached to it."""
+    def _is_session(self, path: Path, agent: Agent) -> bool:
+        """Return whether a file is a session of an agent; False if it cannot be read.
+
+        If the caller named the agent of all sessions, do not look into the file.
+        """
+        if self.agent_name:
+            return self.agent_name == agent.name
         try:
-            agent = self.agent
-            if not agent:
-                source = Source((SourcePart(path.name, read_file_ends(path)),))
-                agent = recognise_agent(source).name
+            source = Source((SourcePart(path.name, read_file_ends(path)),))
+            return recognise_agent(source).name == agent.name
         except VacrError:
             return False
-        return agent == reader.name
 
 
 def _find_database_side_files(folder: Path, kinds: dict[str, str]) -> set[str]:
-    """Return the names of logs and journals of the databases in a folder."""
+    """Return the names of the logs and journals of SQLite databases in a folder.
+
+    `kinds` maps each name in the folder to its kind.
+    """
     side_files = set()
     for name, kind in kinds.items():
         bases = (
@@ -298,6 +323,7 @@ def _find_database_side_files(folder: Path, kinds: dict[str, str]) -> set[str]:
 
 
 def _is_readable_database(path: Path) -> bool:
+    """Return whether a file is a SQLite database; False if it cannot be read."""
     try:
         return is_database(path)
     except UnreadableInput:
@@ -307,7 +333,7 @@ def _is_readable_database(path: Path) -> bool:
 def _list_file_places(
     path: Path, prefix: str, name: str, joints: NameJoints
 ) -> Iterator[SessionPlace]:
-    """Yield the place that a file is, or the places of the sessions in a database."""
+    """Yield one place for each session in a database; for any other file, yield one place."""
     sessions = _list_database_sessions(path) if _is_readable_database(path) else []
     for session in sessions:
         yield SessionPlace(str(path), f"{prefix}{name}", session, joint=joints.of(name, session))
@@ -316,7 +342,10 @@ def _list_file_places(
 
 
 def _list_database_sessions(path: Path) -> list[str]:
-    """Return the sessions of a database; recording it will report why it cannot be read."""
+    """Return the ids of the sessions in a database, or an empty list if it cannot be read.
+
+    Recording it later reports why.
+    """
     try:
         database = DatabaseFile(path)
         try:
@@ -328,7 +357,10 @@ def _list_database_sessions(path: Path) -> list[str]:
 
 
 def strip_native_suffix(name: str) -> str:
-    """Return the name of a native file without its ending."""
+    """Return the name of a native file without an ending such as `.jsonl`.
+
+    A name without such an ending, or with nothing before it, is returned as it is.
+    """
     for suffix in NATIVE_FILE_SUFFIXES:
         if name.endswith(suffix) and name.removesuffix(suffix) not in _RESERVED_NAMES:
             return name.removesuffix(suffix)
@@ -336,14 +368,15 @@ def strip_native_suffix(name: str) -> str:
 
 
 def make_session_name(session_id: str) -> str:
-    """Return a session's id as the name of a file, which `.` and `..` cannot be."""
+    """Return a session's id as a file name: `..` becomes `~..~`, as do `.` and an empty id."""
     return f"~{session_id}~" if session_id in _RESERVED_NAMES else session_id
 
 
 def assign_place_names(files: Collection[str], sessions: Iterable[str] = ()) -> dict[str, str]:
-    """Name the files of one folder after themselves, without their endings where that is unique.
+    """Return a dict from each file of one folder to the name of its record.
 
-    `sessions` are the names of sessions that the folder contains as many files.
+    That is the file's name without its ending, if unique, or else the whole name. A name that is
+    among `sessions`, the names of the records of a folder store, gets a `~` at its end.
     """
     stems = Counter(map(strip_native_suffix, files))
     file_names, used_names = set(files), set(sessions)
@@ -365,17 +398,22 @@ def assign_place_names(files: Collection[str], sessions: Iterable[str] = ()) -> 
 
 
 class NameJoints:
-    """The joints between the names of places and the labels of sessions, for one folder."""
+    """Chooses the joint between the name of a place and the label of a session, in one folder.
+
+    The joint is usually `.`, as in `store.s1`. It is another where the joined name could be
+    mistaken for the name of another place.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Keep the names of all places, in order."""
+        """Remember the names of all places in the folder."""
         self._ordered = sorted(names)
         self._names = frozenset(self._ordered)
 
     def of(self, name: str, label: str | None = None) -> str:
-        """Return a joint for a name that makes no other name.
+        """Return the joint after a place's name: `.`, or `.~1.` (`.~2.`, …) where `.` is ambiguous.
 
-        Without a label, no label may make one.
+        With a label, `.` is ambiguous if name and label together could be another place's name.
+        Without one, it is ambiguous if another name begins with this name and `.`.
         """
         if label is None:
             clashes = self._has_name_beginning(f"{name}{NAME_JOINT}")
@@ -390,20 +428,25 @@ class NameJoints:
         return f"{NAME_JOINT}~{number}{NAME_JOINT}"
 
     def _has_name_beginning(self, text: str) -> bool:
+        """Return whether the name of any place begins with a text."""
         position = bisect_left(self._ordered, text)
         return position < len(self._ordered) and self._ordered[position].startswith(text)
 
     def _may_be_another(self, full_name: str, start: int) -> bool:
-        """Return whether a name with a label may be another place's, with or without a label."""
+        """Return whether a joined name, or its part before a later joint, is another place's name.
+
+        `start` is the offset of the label in the joined name.
+        """
         ends = [match.start() for match in re.finditer(re.escape(NAME_JOINT), full_name[start:])]
         prefixes = (full_name[: start + end] for end in ends)
         return any(prefix in self._names for prefix in prefixes) or full_name in self._names
 
 
 def make_record_name(name: str, joint: str, label: str) -> str:
-    """Return the name of a record, without its ending.
+    """Return the name of a record, without its ending: name, joint and label.
 
-    If the plain name is not safe for a file, replace unsafe characters and add a digest.
+    Without a label, it is the name alone. If the label has unsafe characters, or the result is too
+    long for a file name, replace or cut them and add `~` and a digest.
     """
     plain = f"{name}{joint}{label}" if label else name
     safe = f"{name}{joint}{_UNSAFE_CHARACTERS.sub('-', label)}" if label else name

@@ -80,45 +80,49 @@ _MAX_LABEL_LENGTH = 100
 
 
 def is_database(path: str | Path) -> bool:
-    """Return whether a file is a SQLite database; a pipe is not, because it is read only once.
+    """Return whether a path is a regular file that begins like a SQLite database.
+
+    Return False for a path that does not exist, a folder or a pipe.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read.
     """
     return is_file(path) and read_bytes(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 class DatabaseFile:
-    """An agent's database, and the reader that knows it."""
+    """A SQLite database with sessions, and the agent that writes it."""
 
-    def __init__(self, path: Path, agent: str | None = None) -> None:
-        """Find the reader of a database; only the reader of `agent` counts, if given.
+    def __init__(self, path: Path, agent_name: str | None = None) -> None:
+        """Open a database, and find the agent that knows its tables.
+
+        With `agent_name`, only that agent is considered.
 
         Raises:
-            UnreadableInput: it cannot be read.
-            NotASession: no agent knows it.
+            UnreadableInput: the database cannot be read.
+            NotASession: no agent, or not that one, knows the tables.
         """
         self.path = path
-        self.agent = agent
+        self.agent_name = agent_name
         self.name = format_path(path.name)
         self.snapshots = SqliteSnapshots(path)
         try:
             tables = self.snapshots.read(_list_tables)
-            self.reader, self._database = _find_database_reader(tables, agent, str(path))
+            self.agent, self._database = _find_database_agent(tables, agent_name, str(path))
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Remove the copy of the database, if there is one."""
+        """Release the copy of the database and the cached results of queries, if any."""
         self.snapshots.close()
 
     def is_unchanged(self) -> bool:
-        """Return whether the file is as it was when it was last read."""
+        """Return whether the database has not changed since it was last read."""
         return self.snapshots.is_unchanged()
 
     def sessions(self) -> list[ListedSession]:
-        """Return the sessions.
+        """Return the sessions that the database lists, each with its id, times and title.
 
         Raises:
             UnreadableInput: the database cannot be read.
@@ -126,9 +130,9 @@ class DatabaseFile:
         return self.snapshots.read(lambda query: list(self._database.sessions(query)))
 
     def signed_sessions(self) -> list[tuple[ListedSession, object]]:
-        """Return the sessions, each with a value that differs once its agent changed its rows.
+        """Return the sessions, each with a change mark: a value that differs after each change.
 
-        Not every change is visible in the list alone.
+        The mark covers rows of the session that the list itself does not show.
 
         Raises:
             UnreadableInput: the database cannot be read.
@@ -142,7 +146,9 @@ class DatabaseFile:
         )
 
     def source(self, session_id: str) -> Source:
-        """Return the rows of a session, exported as a source.
+        """Export the rows of a session as a source of one JSON Lines part.
+
+        The part is named after the database and the session, such as `store.s1.jsonl`.
 
         Raises:
             UnreadableInput: the database cannot be read, or has no such session.
@@ -159,7 +165,7 @@ class DatabaseFile:
         return Source((SourcePart(f"{stem}.{label}.jsonl" if label else f"{stem}.jsonl", data),))
 
     def _export_rows(self, query: DatabaseQuery, session_id: str) -> bytes | None:
-        """Return the rows of a session as lines, or None if it has no rows."""
+        """Return the rows of a session as lines of JSON, or None if it has no rows."""
         rows = self._database.rows(query, session_id)
         first = next(rows, None)
         if not first:
@@ -169,23 +175,26 @@ class DatabaseFile:
 
 
 def _list_tables(query: DatabaseQuery) -> frozenset[str]:
+    """Return the names of all tables of a database."""
     rows = query("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(row["name"] for row in rows)
 
 
-def _find_database_reader(
-    tables: frozenset[str], agent: str | None, where: str
+def _find_database_agent(
+    tables: frozenset[str], agent_name: str | None, where: str
 ) -> tuple[Agent, SessionDatabase]:
-    """Return the reader that knows a database with these tables, and its view of the database.
+    """Return the agent that knows a database with these tables, and its database layout.
+
+    With `agent_name`, only that agent is considered. `where` is the path for the error.
 
     Raises:
-        NotASession: no agent does.
+        NotASession: no such agent knows the tables.
     """
-    for reader in load_agents().values():
-        for database in reader.databases:
-            if database.knows(tables) and agent in (None, reader.name):
-                return reader, database
-    names = sorted({reader.name for reader in load_agents().values() if reader.databases})
+    for agent in load_agents().values():
+        for database in agent.databases:
+            if database.knows(tables) and agent_name in (None, agent.name):
+                return agent, database
+    names = sorted({agent.name for agent in load_agents().values() if agent.databases})
     raise NotASession(
         "unrecognised database",
         where=where,
@@ -198,17 +207,17 @@ _cached_databases: list[DatabaseFile] = []
 
 
 @contextmanager
-def open_cached_database(path: Path, agent: str | None = None) -> Iterator[DatabaseFile]:
-    """Open a database for one session, and keep it open for the next.
+def open_cached_database(path: Path, agent_name: str | None = None) -> Iterator[DatabaseFile]:
+    """Open a database for the context, and keep it in a cache of one afterwards.
 
-    As long as it does not change, the results of its queries, and the copy if one was needed, serve
-    again.
+    Opening the same database again takes it from the cache, if it did not change: results of
+    queries, and the copy of the database if one was needed, are reused.
 
     Raises:
-        UnreadableInput: it cannot be read.
-        NotASession: no agent knows it.
+        UnreadableInput: the database cannot be read.
+        NotASession: no agent, or not that one, knows its tables.
     """
-    database = _take_cached_database(path, agent) or DatabaseFile(path, agent)
+    database = _take_cached_database(path, agent_name) or DatabaseFile(path, agent_name)
     try:
         yield database
     finally:
@@ -217,18 +226,24 @@ def open_cached_database(path: Path, agent: str | None = None) -> Iterator[Datab
         _close_cached_at_exit(os.getpid())
 
 
-def _take_cached_database(path: Path, agent: str | None) -> DatabaseFile | None:
-    """Take the cached database out of the cache, if it is this one and did not change."""
-    for database in [_cached_databases.pop()] if _cached_databases else []:
-        if (database.path, database.agent) == (path, agent) and database.is_unchanged():
-            return database
-        database.close()
+def _take_cached_database(path: Path, agent_name: str | None) -> DatabaseFile | None:
+    """Empty the cache, and return its database if it is the wanted one and did not change.
+
+    Otherwise close it, and return None.
+    """
+    if not _cached_databases:
+        return None
+    database = _cached_databases.pop()
+    is_wanted = (database.path, database.agent_name) == (path, agent_name)
+    if is_wanted and database.is_unchanged():
+        return database
+    database.close()
     return None
 
 
 @functools.cache
 def _close_cached_at_exit(process: int) -> None:
-    """Close the cached database when this process ends; done once per process.
+    """Arrange once for each process id that the cached database is closed when the process ends.
 
     Workers of a pool do not run `atexit` functions, but they run `multiprocessing` finalizers.
     """
@@ -247,20 +262,20 @@ def _close_cached_database() -> None:
 
 
 class FolderStore:
-    """A folder with the sessions of an agent, one file for each of their pieces."""
+    """A folder where an agent keeps its sessions, with several files for each session."""
 
-    def __init__(self, path: Path, reader: Agent) -> None:
-        """Remember the folder and the agent's reader."""
+    def __init__(self, path: Path, agent: Agent) -> None:
+        """Remember the folder and its agent; nothing is read yet."""
         self.path = path
-        self.reader = reader
+        self.agent = agent
         self.listing_errors: list[UnreadableInput] = []
-        """Folders that `sessions` could not list, so that some sessions may be missing."""
-        self._folder: Any = reader.folder
+        """Folders that the last call of `sessions` could not list: sessions may be missing."""
+        self._folder: Any = agent.folder
 
     def sessions(self) -> list[str]:
-        """Return the ids of the sessions.
+        """Return the ids of the sessions, and set `listing_errors`.
 
-        These include sessions whose own folder cannot be listed: reading them reports that.
+        A session whose own folder cannot be listed is included: reading it reports the error.
 
         Raises:
             OSError: the folder itself cannot be listed.
@@ -273,14 +288,16 @@ class FolderStore:
         return sessions
 
     def files(self, session_id: str) -> list[Path]:
-        """Return the files of a session, as far as they can be listed."""
+        """Return the paths of a session's files; leave out folders that cannot be listed."""
         names: list[str] = self._folder.parts(
             lambda pattern: self._list_files(pattern, unlisted=[]), session_id
         )
         return [self.path / name for name in names]
 
     def source(self, session_id: str, left_out: list[UnreadableInput]) -> Source:
-        """Read the files of a session, and add links that were not followed to `left_out`.
+        """Read all files of a session, and return them as the parts of a source.
+
+        Links are not followed; an error for each is added to `left_out`.
 
         Raises:
             UnreadableInput: the session has no files, or one cannot be read.
@@ -288,7 +305,7 @@ class FolderStore:
         return self._read_source(self._folder.parts, session_id, left_out)
 
     def read_glimpse(self, session_id: str) -> Source:
-        """Read just enough of a session to summarise it.
+        """Read the few files of a session that a summary needs, and return them as a source.
 
         Raises:
             UnreadableInput: the session has no files, or one cannot be read.
@@ -296,9 +313,10 @@ class FolderStore:
         return self._read_source(self._folder.glimpse, session_id)
 
     def find_parents(self) -> dict[str, str | None]:
-        """Return the parent of each session, or None if it is not a sub-agent's.
+        """Return a dict from each session's id to its parent's id, or None if it has no parent.
 
-        Sessions that cannot be read are missing: reading them later reports why.
+        Only a sub-agent's session has a parent. Sessions that cannot be read are left out of the
+        dict: reading them later reports why.
 
         Raises:
             OSError: the folder, or one in it, cannot be listed.
@@ -306,7 +324,7 @@ class FolderStore:
         parents: dict[str, str | None] = {}
         for session_id in self.sessions():
             with suppress(UnreadableInput):
-                for reading in self.reader.read(self.read_glimpse(session_id)):
+                for reading in self.agent.read(self.read_glimpse(session_id)):
                     parents[session_id] = find_parent_session(reading.record)
         return parents
 
@@ -316,6 +334,13 @@ class FolderStore:
         session_id: str,
         left_out: list[UnreadableInput] | None = None,
     ) -> Source:
+        """Read the files that `list_names` names for a session, and return them as a source.
+
+        Add an error for each link to `left_out`, if given.
+
+        Raises:
+            UnreadableInput: no file is named, or one cannot be read.
+        """
         try:
             names = list_names(lambda pattern: self._list_files(pattern, left_out), session_id)
         except OSError as error:
@@ -327,9 +352,10 @@ class FolderStore:
         )
 
     def _list_files_noting_errors(self, pattern: str) -> list[str]:
-        """Return the relative paths of files by a pattern.
+        """Return the paths of files that match a pattern, relative to the store.
 
-        For a folder that cannot be listed, return its own path, which ends in a slash.
+        A folder that cannot be listed is returned itself, with a slash at the end, and its error is
+        added to `listing_errors`.
         """
         unlisted: list[tuple[Path, OSError]] = []
         files = self._list_files(pattern, unlisted=unlisted)
@@ -342,9 +368,11 @@ class FolderStore:
         left_out: list[UnreadableInput] | None = None,
         unlisted: list[tuple[Path, OSError]] | None = None,
     ) -> list[str]:
-        """Return the relative paths of files by a pattern.
+        """Return the paths of files that match a pattern such as `session/*/*.json`.
 
-        Only a leading `*` of a name is a wildcard; `?` and brackets stand for themselves.
+        The paths are relative to the store. Only a leading `*` of a name is a wildcard; `?` and
+        brackets stand for themselves. Add an error for each link to `left_out`, and each folder
+        that cannot be listed to `unlisted`.
 
         Raises:
             OSError: a folder cannot be listed, and `unlisted` is None.
@@ -374,6 +402,9 @@ def _list_matching_paths(
 ) -> list[Path]:
     """Return the paths in a folder that match a name, or `*` and the end of a name.
 
+    `is_wanted` decides by the file mode; links never match, and are noted in `left_out`. If the
+    folder cannot be listed, add it with the error to `unlisted`, and return an empty list.
+
     Raises:
         OSError: the folder cannot be listed, and `unlisted` is None.
     """
@@ -400,7 +431,7 @@ def _list_matching_paths(
 
 
 def _read_file_mode(path: Path) -> int:
-    """Return the kind and permissions of a file, or 0 if it does not exist.
+    """Return the mode of a file (`st_mode`, its kind and permissions), or 0 if it does not exist.
 
     `Path.is_file` cannot be used: since Python 3.14 it returns False where permission is denied.
 
@@ -416,7 +447,7 @@ def _read_file_mode(path: Path) -> int:
 
 
 def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
-    """Return whether a path is a link, and note it once."""
+    """Return whether a path is a symbolic link; if so, add one error for it to `left_out`."""
     if not path.is_symlink():
         return False
     if left_out is not None and all(error.where != str(path) for error in left_out):
@@ -425,19 +456,25 @@ def _is_skipped_link(path: Path, left_out: list[UnreadableInput] | None) -> bool
 
 
 def find_folder_store(path: Path) -> FolderStore | None:
-    """Return the store that a folder is, if it is one."""
-    for reader in load_agents().values():
-        folder: Any = reader.folder
+    """Return a folder as the store of the agent that recognises its layout.
+
+    Return None if no agent does, or the path is not a folder.
+    """
+    for agent in load_agents().values():
+        folder: Any = agent.folder
         if folder is not None and (
             all(_is_real_folder(path / mark) for mark in folder.marks)
             or _has_sign_file(path, folder.signs)
         ):
-            return FolderStore(path, reader)
+            return FolderStore(path, agent)
     return None
 
 
 def _has_sign_file(path: Path, signs: Iterable[str]) -> bool:
-    """Return whether a folder has a file that identifies it as a store."""
+    """Return whether a folder has a file that matches one of the `signs`.
+
+    A sign is a pattern whose first name is a folder, such as `session/*/ses_*.json`.
+    """
     for sign in signs:
         name, _, pattern = sign.partition("/")
         folder = path / name
@@ -447,11 +484,15 @@ def _has_sign_file(path: Path, signs: Iterable[str]) -> bool:
 
 
 def _is_real_folder(path: Path) -> bool:
+    """Return whether a path is a folder, and not a link to one."""
     return is_folder(path) and not path.is_symlink()
 
 
 def find_session_store(path: Path) -> tuple[FolderStore, str] | None:
-    """Return the store that contains a session's own file, and the session's id; else `None`."""
+    """Return the store and the session id for a path like `STORE/session/PROJECT/ID.json`.
+
+    Return None for any other path.
+    """
     if path.parent.parent.name == "session" and path.suffix == ".json":
         store = find_folder_store(path.absolute().parent.parent.parent)
         if store is not None:
@@ -460,35 +501,35 @@ def find_session_store(path: Path) -> tuple[FolderStore, str] | None:
 
 
 def check_not_session_piece(path: Path) -> None:
-    """Check that a file is not a piece of a session in a store.
+    """Check that a file is not one of the many files of a session in a folder store.
 
     Raises:
         NotASession: it is; the hint names the store with the whole session.
     """
     folder = path.absolute().parent.parent
-    for reader in load_agents().values():
+    for agent in load_agents().values():
         if (
-            folder.name in getattr(reader.folder, "pieces", ())
+            folder.name in getattr(agent.folder, "pieces", ())
             and find_folder_store(folder.parent) is not None
         ):
             hint = (
                 f"Record the folder with the whole session, {folder.parent}. Add --session ID "
                 "to record only that session."
             )
-            raise NotASession("only a piece of a session", where=str(path), hint=hint)
+            raise NotASession("only one of the files of a session", where=str(path), hint=hint)
 
 
 def find_parent_session(record: Record) -> str | None:
-    """Return the id of the session that a sub-agent worked for; `None` for other sessions.
+    """Return the id of the session that a sub-agent worked for, from the sub-agent's record.
 
-    The fork of a session also names its parent, but a person works in it.
+    Return None for other sessions: a fork also names a parent, but a person works in it.
     """
     parent: str | None = record["vacr"].get("parent", {}).get("session-id")
     return parent if record["session"].get("format") == "autonomous" else None
 
 
 def make_no_session_error(session_id: str | None, path: str | Path) -> UnreadableInput:
-    """Return the error for a session that is not where it should be."""
+    """Return the error to raise if a path does not have the session with this id."""
     return UnreadableInput(
         f"session {session_id} not found",
         where=str(path),
@@ -497,5 +538,8 @@ def make_no_session_error(session_id: str | None, path: str | Path) -> Unreadabl
 
 
 def make_listing_error(error: OSError, path: Path) -> UnreadableInput:
-    """Return the error for a folder of a store that cannot be listed."""
+    """Return the error to raise if a folder cannot be listed; it names the path in `error`.
+
+    If `error` has no path, it names `path`.
+    """
     return UnreadableInput(describe_file_error(error), where=str(error.filename or path))

@@ -1,14 +1,14 @@
 """List the sessions of all agents on this machine, without reading them whole.
 
-A reader says where its agent keeps sessions on each system. To summarise a session, the reader gets
-only the two ends of its file, as if they were all of it. That is fast, but a title or a time in the
+An agent states where it keeps sessions on each system. To summarise a session, the agent reads only
+the two ends of its file, as if they were all of it. That is fast, but a title or a time in the
 middle is missed, and nothing here is evidence.
 
     >>> from pathlib import Path
     >>> from vacr.agents import load_agents
     >>> from vacr.discovery import read_session_summary
     >>> path = min(Path("examples").glob("*.jsonl"))
-    >>> summaries = [read_session_summary(path, reader) for reader in load_agents().values()]
+    >>> summaries = [read_session_summary(path, agent) for agent in load_agents().values()]
     >>> [summary.title for summary in summaries if summary is not None]
     ['Fix invoice rounding']
 """
@@ -55,21 +55,23 @@ _CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """A session on this machine. Times are in epoch milliseconds."""
+    """A session on this machine. Times are in milliseconds since 1970, or None if unknown."""
 
     agent: str
+    """The name of the agent."""
     path: str
     session: str | None
-    """The session at that path, if the path has several."""
+    """The id to select the session at that path, or None if it is the only one there."""
     session_id: str
     project: str
+    """The agent's working folder, or else the name of a folder above the file; may be empty."""
     start: int | None
     updated: int | None
     size: int | None
-    """The size of its file, unless the file contains other sessions too."""
+    """The size of its file in bytes, or None if it shares files or consists of several."""
     title: str
     parent: str | None = None
-    """The session that a sub-agent worked for. A fork that a person continues has no parent."""
+    """The id of the session that a sub-agent worked for; None for any other session."""
 
 
 def list_sessions(
@@ -78,48 +80,57 @@ def list_sessions(
     system: str = sys.platform,
     failed: list[UnreadableInput] | None = None,
 ) -> Iterator[SessionSummary]:
-    """Yield the sessions on this machine, in no order; add what cannot be read to `failed`.
+    """Yield the sessions of all agents on this machine, or of the named one, in no order.
+
+    Errors of files and folders that cannot be read are added to `failed`. `environment` and
+    `system` (a value of `sys.platform`) decide where agents keep their sessions.
 
     Raises:
         UsageError: no agent has that name.
     """
-    readers = load_agents()
-    if agent is not None and agent not in readers:
-        raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(readers)}.")
-    for reader in readers.values():
-        if agent in (None, reader.name):
-            errors = _ErrorCollector([] if failed is None else failed)
-            yield from _list_agent_sessions(reader, environment, system, errors)
+    agents = load_agents()
+    if agent is not None and agent not in agents:
+        raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(agents)}.")
+    errors = _ErrorCollector([] if failed is None else failed)
+    for name in agents if agent is None else [agent]:
+        yield from _list_agent_sessions(agents[name], environment, system, errors)
 
 
-def read_session_summary(path: Path, reader: Agent) -> SessionSummary | None:
-    """Return the summary of a transcript, or None if it cannot be read."""
-    return next(_list_file_sessions(path, reader, "", _ErrorCollector([])), None)
+def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
+    """Return the summary of the first session in a transcript or a database of an agent.
+
+    Return None if the file cannot be read, or is not a session of that agent.
+    """
+    return next(_list_file_sessions(path, agent, "", _ErrorCollector([])), None)
 
 
-def read_folder_session_summary(path: Path, session: str, reader: Agent) -> SessionSummary | None:
-    """Return the summary of a session in a folder of several, or None if it cannot be read."""
+def read_folder_session_summary(path: Path, session: str, agent: Agent) -> SessionSummary | None:
+    """Return the summary of the session with this id in a folder store of an agent.
+
+    Return None if the session cannot be read, or the folder is not a store of that agent.
+    """
     with _ErrorCollector([]).collect(path):
         store = find_folder_store(path)
-        if store is not None and store.reader is reader:
+        if store is not None and store.agent is agent:
             return next(_summarise_store_session(store, session), None)
     return None
 
 
 def list_store_roots(
-    reader: Agent, environment: Mapping[str, str] = os.environ, system: str = sys.platform
+    agent: Agent, environment: Mapping[str, str] = os.environ, system: str = sys.platform
 ) -> Iterator[tuple[Path, SessionStore]]:
-    """Yield the session folders of a reader's agent, with their layouts."""
-    for store in reader.stores:
+    """Yield each folder where an agent keeps sessions, whether it exists or not, and its layout."""
+    for store in agent.stores:
         root = _resolve_store_root(store, environment, system)
         if root is not None:
             yield root, store
 
 
 def find_project_folder(path: Path, root: Path, pattern: str) -> str:
-    """Return the name of the folder that is named after a session's project, or an empty text.
+    """Return the name of the first folder below `root` that a wildcard of the pattern matches.
 
-    It is the first folder that the pattern leaves open.
+    Agents name it after the project. Return an empty string if there is none: for the path
+    `/root/my-app/a.jsonl`, `*/*.jsonl` yields `my-app`, and `my-app/*.jsonl` nothing.
     """
     names = pattern.split("/")
     wildcards = (position for position, name in enumerate(names) if "*" in name)
@@ -128,12 +139,13 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     return folders[first_wildcard] if first_wildcard < len(folders) else ""
 
 
-def make_part_name(path: Path, reader: Agent | None = None) -> str:
-    """Return the name of a file as a part of a source.
+def make_part_name(path: Path, agent: Agent | None = None) -> str:
+    """Return the name of a file as a part of a source: usually its file name.
 
-    Where the folder identifies the session, the name includes the folder.
+    If the agent has a pattern for it (`part_name`), return the matching end of the path, because
+    the folder identifies the session.
     """
-    pattern = reader.part_name if reader is not None else None
+    pattern = agent.part_name if agent is not None else None
     match = pattern.search(path.absolute().as_posix()) if pattern else None
     return format_path(match[0] if match else path.name)
 
@@ -141,7 +153,10 @@ def make_part_name(path: Path, reader: Agent | None = None) -> str:
 def _resolve_store_root(
     store: SessionStore, environment: Mapping[str, str], system: str
 ) -> Path | None:
-    """Return the folder of a store, from its variable or else its default, if it has one."""
+    """Return the folder of a store: the value of its environment variable, or else its default.
+
+    Return None if it has neither on this system, or if the variable that disables it is set.
+    """
     if store.unless and environment.get(store.unless):
         return None
     variable = store.variables.get(system, store.variable)
@@ -156,6 +171,7 @@ def _resolve_store_root(
 
 
 def _resolve_home(environment: Mapping[str, str], system: str) -> str:
+    """Return the user's home folder on a system, or `~` if the user has none."""
     if system == "win32":
         profile = environment.get("USERPROFILE")
         return profile or os.path.expanduser("~")  # noqa: PTH111 - Path.home may raise
@@ -167,11 +183,15 @@ class _ErrorCollector:
     """Collects errors, so that one unreadable session does not hide the others."""
 
     def __init__(self, errors: list[UnreadableInput]) -> None:
+        """Add the errors to this list."""
         self._errors = errors
 
     @contextmanager
     def collect(self, path: str | Path) -> Iterator[None]:
-        """Collect the error that is raised for a path; a file without a session is not one."""
+        """Suppress any exception in the context, and add it to the list as an error at `path`.
+
+        NotASession is suppressed without adding it.
+        """
         try:
             yield
         except NotASession:
@@ -191,12 +211,13 @@ class _ErrorCollector:
 
 
 def _list_agent_sessions(
-    reader: Agent, environment: Mapping[str, str], system: str, errors: _ErrorCollector
+    agent: Agent, environment: Mapping[str, str], system: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
+    """Yield each session of an agent once, from its files, databases and folder stores."""
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
     ids_in_databases: set[str] = set()
-    for root, store in list_store_roots(reader, environment, system):
+    for root, store in list_store_roots(agent, environment, system):
         with errors.collect(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
             # A glob below a folder that cannot be listed finds nothing, and reports nothing.
             os.scandir(root).close()
@@ -210,19 +231,22 @@ def _list_agent_sessions(
                     folders[real_path] = path
                     continue
                 project = find_project_folder(path, root, pattern)
-                for session in _list_file_sessions(path, reader, project, errors):
+                for session in _list_file_sessions(path, agent, project, errors):
                     if session.session is not None:
                         ids_in_databases.add(session.session_id)
                     yield session
     for path in folders.values():
         # An agent that moved to a database leaves its earlier files where they were.
-        for session in _list_folder_sessions(path, reader, errors):
+        for session in _list_folder_sessions(path, agent, errors):
             if session.session_id not in ids_in_databases:
                 yield session
 
 
 def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
-    """Return the paths below a folder that match a pattern; an empty one matches the folder."""
+    """Return the sorted paths below a folder that match a glob pattern.
+
+    An empty pattern matches the folder itself. Return an empty list if matching fails.
+    """
     try:
         return sorted(root.glob(pattern)) if pattern else [root]
     except (OSError, ValueError, NotImplementedError):
@@ -230,27 +254,30 @@ def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
 
 
 def _list_file_sessions(
-    path: Path, reader: Agent, project: str, errors: _ErrorCollector
+    path: Path, agent: Agent, project: str, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Yield the sessions of a transcript or a database."""
+    """Yield the summaries of an agent's sessions in a transcript or a database.
+
+    Yield nothing for a file of another agent. `project` is for transcripts that do not state one.
+    """
     with errors.collect(path):
         if is_database(path):
-            with closing(DatabaseFile(path, reader.name)) as database:
+            with closing(DatabaseFile(path, agent.name)) as database:
                 for listed in database.sessions():
-                    yield _summarise_listed_session(listed, reader, path)
+                    yield _summarise_listed_session(listed, agent, path)
         elif path.is_file():
-            source = Source((SourcePart(make_part_name(path, reader), read_file_ends(path)),))
-            if recognise_agent(source) is reader:
-                yield from _summarise_source(source, reader, path, None, project)
+            source = Source((SourcePart(make_part_name(path, agent), read_file_ends(path)),))
+            if recognise_agent(source) is agent:
+                yield from _summarise_source(source, agent, path, project)
 
 
 def _list_folder_sessions(
-    path: Path, reader: Agent, errors: _ErrorCollector
+    path: Path, agent: Agent, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Yield the sessions of a folder that contains several."""
+    """Yield the summaries of the sessions in a folder store; nothing if it is not the agent's."""
     with errors.collect(path):
         store = find_folder_store(path)
-        if store is None or store.reader is not reader:
+        if store is None or store.agent is not agent:
             return
         for session in store.sessions():
             with errors.collect(path):
@@ -261,27 +288,33 @@ def _list_folder_sessions(
 
 
 def _summarise_store_session(store: FolderStore, session: str) -> Iterator[SessionSummary]:
-    """Yield the summary of a session in a folder; its own file, if there is one, stands for it."""
+    """Yield the summary of a session in a folder store.
+
+    Its path is the session's own file if that is named after the session, or else the store.
+    """
     source = store.read_glimpse(session)
     file = store.path / source.main.name
-    for summary in _summarise_source(source, store.reader, file, None, ""):
+    for summary in _summarise_source(source, store.agent, file, ""):
         own = replace(summary, size=None)
         yield own if file.stem == session else replace(own, path=str(store.path), session=session)
 
 
 def _summarise_source(
-    source: Source, reader: Agent, path: Path, session: str | None, project: str
+    source: Source, agent: Agent, path: Path, project: str
 ) -> Iterator[SessionSummary]:
-    """Yield the summary of each session that a reader finds in the ends of a file."""
+    """Yield the summary of each session that an agent finds in a source, the ends of a file.
+
+    `project` is for sessions that do not state their working folder.
+    """
     status = path.stat()
-    for reading in reader.read_labelled(source):
+    for reading in agent.read_labelled(source):
         trace = reading.record["session"]
         working_dir = trace.get("environment", {}).get("working-dir", "")
         modified = status.st_mtime_ns // 1_000_000
         yield SessionSummary(
-            agent=reader.name,
+            agent=agent.name,
             path=str(path),
-            session=session,
+            session=None,
             session_id=str(trace["session-id"]),
             project=flatten_to_line(working_dir) or project,
             start=_parse_milliseconds(trace.get("session-start")),
@@ -292,17 +325,19 @@ def _summarise_source(
         )
 
 
-def _summarise_listed_session(listed: ListedSession, reader: Agent, path: Path) -> SessionSummary:
-    """Return the summary of a session that a database lists."""
+def _summarise_listed_session(listed: ListedSession, agent: Agent, path: Path) -> SessionSummary:
+    """Return the summary of a session that the database at `path` lists.
+
+    If the database has no other session, the size and time of its files are this session's.
+    """
     start, end, size = _parse_milliseconds(listed.start), _parse_milliseconds(listed.end), None
     if listed.alone:
-        # The database has no other session, so its files are this session's.
         files = (Path(f"{path}{suffix}") for suffix in ("", "-wal"))
         statuses = [file.stat() for file in files if file.is_file()]
         size = sum(status.st_size for status in statuses)
         end = end or max(status.st_mtime_ns for status in statuses) // 1_000_000
     return SessionSummary(
-        agent=reader.name,
+        agent=agent.name,
         path=str(path),
         session=listed.session_id,
         session_id=listed.session_id,
@@ -316,17 +351,18 @@ def _summarise_listed_session(listed: ListedSession, reader: Agent, path: Path) 
 
 
 def _parse_milliseconds(stamp: Any) -> int | None:
+    """Return a time as milliseconds since 1970, or None if it is not a text or a whole number."""
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
 
 
 def read_file_ends(path: Path) -> bytes:
-    """Read the two ends of a file, or all of it if it is small.
+    """Return the two ends of a file, or all of it if it is small.
 
-    A file of lines yields its first and last lines. A file that is one JSON value yields its
-    beginning, cut after a whole member and closed, so that it is a value again.
+    For a file of lines, these are its first and last lines. For a file that is one JSON value, it
+    is the beginning, cut after a whole member and closed, so that it is a value again.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -344,7 +380,10 @@ def read_file_ends(path: Path) -> bytes:
 
 
 def _read_last_lines(file: BinaryIO, start: int, size: int) -> bytes:
-    """Read at least one whole line from the end of a file, unless it is unusually long."""
+    """Return the last whole lines of a file, from offset `start` at the earliest.
+
+    `size` is the size of the file. Return empty bytes if the last line is longer than 4 MiB.
+    """
     for tail_size in _TAIL_SIZES:
         file.seek(max(start, size - tail_size))
         tail = file.read()
@@ -355,7 +394,10 @@ def _read_last_lines(file: BinaryIO, start: int, size: int) -> bytes:
 
 
 def _close_cut_json(text: bytes) -> bytes:
-    """Cut a JSON text after its last whole member, and close the open brackets."""
+    """Cut a JSON text after its last whole member, and close the open brackets.
+
+    For example, `{"a": [1, 2, 3` becomes `{"a": [1, 2]}`. A text without a comma stays as it is.
+    """
     closing_brackets: list[bytes] = []
     closed_text = text
     for match in _JSON_TOKEN.finditer(text):

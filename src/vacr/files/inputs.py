@@ -57,10 +57,14 @@ It may be standard input, or a pipe that a shell substitutes for a command.
 
 
 def read_bytes(path: str | Path, limit: int = -1) -> bytes:
-    """Read a file, or standard input for `-`, as it is now; at most `limit` bytes, if given.
+    """Return the bytes of a file; the path `-` stands for standard input.
+
+    A `limit` of 0 or more returns only that many bytes of a file; standard input is read whole. A
+    file that grows meanwhile is read up to the size it had at the start.
 
     Raises:
-        UnreadableInput: with the reason and the path.
+        UnreadableInput: the file does not exist or cannot be read, or it is a folder, a device or
+            a named pipe.
     """
     if str(path) == STDIN:
         if sys.stdin is None:
@@ -86,15 +90,20 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe."""
+    """Open a file, and return its descriptor; do not wait for the other end of a pipe.
+
+    This is an `opener` for `open`.
+    """
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _check_not_named_pipe(path: str | Path) -> None:
-    """Check that this process inherited a pipe: reading any other might never end.
+    """Check that this process inherited the pipe at a path, as it does with `/dev/fd/3`.
+
+    Reading any other pipe might never end.
 
     Raises:
-        UnreadableInput: it is a named pipe in a folder.
+        UnreadableInput: the path is a named pipe in a folder.
     """
     if not make_absolute(path).startswith(_INHERITED_FILE_PREFIXES):
         hint = "Redirect it to standard input: vacr … - < PIPE."
@@ -102,7 +111,10 @@ def _check_not_named_pipe(path: str | Path) -> None:
 
 
 def describe_file_error(error: OSError | ValueError) -> str:
-    """Return the reason why a file cannot be read."""
+    """Return why a file cannot be read, in words, such as "there is no such file".
+
+    An error without a number, such as a ValueError, is described by its own text.
+    """
     number = error.errno if isinstance(error, OSError) else None
     if not number:
         return str(error)
@@ -110,7 +122,7 @@ def describe_file_error(error: OSError | ValueError) -> str:
 
 
 def format_path(path: str) -> str:
-    """Return a path as text, even if its bytes are not UTF-8."""
+    """Return a path as valid text: each byte that is not UTF-8 becomes U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
@@ -131,12 +143,12 @@ def is_file(path: str | Path) -> bool:
 
 
 def path_exists(path: str | Path) -> bool:
-    """Return whether anything is at a path; a broken link is not."""
+    """Return whether a path exists; False for a link to something that does not."""
     return os.path.exists(path)
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a path is absolute; `hook.py`, which has no Path, decides in the same way."""
+    """Return whether a path is absolute, by the same rule as `hook.py`, a script without Path."""
     return os.path.isabs(path)
 
 
@@ -146,14 +158,15 @@ def make_absolute(path: str | Path) -> str:
 
 
 def join_path(folder: str | Path, name: str) -> str:
-    """Return the path of a name in a folder."""
+    """Return the folder and the name joined by a slash; an absolute name is returned alone."""
     return os.path.join(folder, name)
 
 
 def walk_files(folder: str, on_error: Callable[[OSError], object]) -> Iterator[str]:
-    """Yield the paths of all files in a folder and below it; report folders that cannot be listed.
+    """Yield the paths of all files in a folder and below it, in no particular order.
 
-    Links to folders are not followed.
+    Links to folders are not followed. A folder that cannot be listed is skipped, and `on_error` is
+    called with the error.
     """
     for parent, _, names in os.walk(folder, onerror=on_error):
         for name in names:
@@ -164,17 +177,18 @@ def walk_files(folder: str, on_error: Callable[[OSError], object]) -> Iterator[s
 
 
 def find_state_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder for the hooks' spools, the journal and the outbox.
+    """Return the folder where vacr keeps the hooks' spools, the journal and the outbox.
 
-    VACR_STATE names it, or else it is the usual folder for a user's state. `hook.py` finds the same
-    folder by itself, because it runs without the package; a test compares both.
+    It is VACR_STATE, or `vacr` in XDG_STATE_HOME, or `.local/state/vacr` in the user's home, and
+    need not exist. `hook.py` finds the same folder by itself, because it runs without the package;
+    a test compares both.
 
     Raises:
-        UsageError: the variable has a relative path, or the user has no home folder.
+        UsageError: VACR_STATE is a relative path, or the user has no home folder.
     """
     named = environment.get(STATE_VARIABLE, "")
     if named and not is_absolute(named):
-        hint = "Hooks run in other folders, and must find the same one."
+        hint = "Hooks run in other folders, where a relative path would name another folder."
         raise UsageError(f"{STATE_VARIABLE} must be an absolute path: {named}", hint=hint)
     if named:
         return Path(named)
@@ -184,13 +198,16 @@ def find_state_folder(environment: Mapping[str, str]) -> Path:
         return Path(state) / "vacr"
     home = find_home_folder(environment)
     if not home:
-        hint = f"Set {STATE_VARIABLE} to a folder."
-        raise UsageError("no home folder for the state of vacr", hint=hint)
+        hint = f"Set {STATE_VARIABLE} to the absolute path of a folder for it."
+        raise UsageError("vacr has no folder for its state: you have no home folder", hint=hint)
     return Path(home) / ".local" / "state" / "vacr"
 
 
 def find_home_folder(environment: Mapping[str, str]) -> str:
-    """Return the user's home, from HOME or else from the account, or an empty string."""
+    """Return the path of the user's home: HOME if it is absolute, or else the account's home.
+
+    Return an empty string if the user has no account.
+    """
     named = environment.get("HOME", "")
     if is_absolute(named):
         return named
@@ -205,7 +222,10 @@ def find_home_folder(environment: Mapping[str, str]) -> str:
 
 
 def make_state_folder_error(folder: Path, error: OSError) -> UnreadableInput:
-    """Return the error for a folder that cannot be used for state."""
+    """Return the error to raise if the state folder cannot be created or written.
+
+    It names the path in `error`, or else `folder`, and suggests another folder.
+    """
     reason = _STATE_FOLDER_ERROR_REASONS.get(error.errno or 0, error.strerror or str(error))
     hint = f"vacr keeps its state there. Set {STATE_VARIABLE} to use another folder."
     return UnreadableInput(reason, where=os.fsdecode(error.filename or folder), hint=hint)
@@ -216,7 +236,7 @@ def make_state_folder_error(folder: Path, error: OSError) -> UnreadableInput:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """The address of a service; `path` is the path of a request, or the start of all paths."""
+    """The parts of a service's URL; `path` includes the query, and is `/` if the URL has none."""
 
     scheme: str
     host: str
@@ -225,15 +245,18 @@ class ServiceAddress:
 
     @property
     def is_local(self) -> bool:
-        """Return whether the service is on this machine, so that others cannot listen."""
+        """Return whether the host is this machine, so that nobody else can read the traffic."""
         return self.host in ("localhost", "127.0.0.1", "::1")
 
 
 def parse_service_address(url: str, service: str, example: str) -> ServiceAddress:
-    """Parse the address of a service; `service` and `example` are for the error messages.
+    """Parse the http or https URL of a service.
+
+    The error messages name the `service`, such as "log", and show the `example` as the next step.
 
     Raises:
-        UsageError: it is not an address, or contains a name or a password.
+        UsageError: the text is not such a URL, has a user name or a password, or has characters
+            that must be percent-encoded.
     """
     # Most commands use no service, and this import takes a while.
     from urllib.parse import urlsplit

@@ -72,10 +72,10 @@ _WAL_READ_VERSION = b"\x02"
 
 
 class SqliteSnapshots:
-    """A SQLite file that is read at one moment after another."""
+    """Reads a SQLite file that another program may be writing; each `read` sees one moment."""
 
     def __init__(self, path: Path) -> None:
-        """Remember the path; the file is not opened yet."""
+        """Remember the path of the database; the file is not opened yet."""
         self.path = path
         self._state: DatabaseState | None = None
         self._log_index = b""
@@ -83,24 +83,29 @@ class SqliteSnapshots:
         self._copy: tempfile.TemporaryDirectory[str] | None = None
 
     def close(self) -> None:
-        """Forget the results of `once`, and remove the copy if there is one."""
+        """Forget the results of `SqliteQuery.once`, and remove the copy of the database, if any."""
         self._results = {}
         if self._copy is not None:
             self._copy.cleanup()
             self._copy = None
 
     def is_unchanged(self) -> bool:
-        """Return whether the file is as it was when it was last read."""
+        """Return whether the database has not changed since the last `read`.
+
+        Return False if it was never read, or cannot be examined now.
+        """
         try:
             return self._state == _read_database_state(self.path)
         except (OSError, UnreadableInput):
             return False
 
     def read(self, work: Callable[[SqliteQuery], T]) -> T:
-        """Return the result of some work on the database as it is at one moment.
+        """Call `work` with a query function in one transaction, and return its result.
+
+        `work` may be called several times, until the database does not change meanwhile.
 
         Raises:
-            UnreadableInput: the database cannot be read, or the work does not suit it.
+            UnreadableInput: the database cannot be read, keeps changing, or `work` failed.
         """
         try:
             return self._read_at_one_moment(work)
@@ -113,6 +118,10 @@ class SqliteSnapshots:
             raise _make_database_error(error, self.path) from error
 
     def _read_at_one_moment(self, work: Callable[[SqliteQuery], T]) -> T:
+        """Repeat `work` until the database does not change meanwhile, and return its result.
+
+        Raises the last exception of `work`, or UnreadableInput if the database keeps changing.
+        """
         failure: Exception | None = None
         for _ in range(_MAX_READ_ATTEMPTS):
             self._forget_if_changed()
@@ -134,10 +143,11 @@ class SqliteSnapshots:
     def _try_work(
         self, work: Callable[[SqliteQuery], T], resources: ExitStack
     ) -> tuple[T | None, Exception | None, bool, bool]:
-        """Do the work once.
+        """Call `work` once, and catch its exception.
 
-        Return its result, its failure, whether the database changed so that neither counts, and
-        whether the work used a result of an earlier transaction.
+        Return its result or None, its exception or None, whether the database changed so that
+        neither counts, and whether `work` used a result of an earlier transaction. Closing
+        `resources` closes the database.
         """
         connection, required_state = self._connect(resources)
         connection.text_factory = bytes
@@ -153,7 +163,10 @@ class SqliteSnapshots:
         return result, failure, changed, used_earlier_result
 
     def _forget_if_changed(self) -> None:
-        """Forget the results of `once`, and the copy, if the database changed since."""
+        """Forget the results of `once` and the copy if the database changed since they were made.
+
+        Then remember its new state.
+        """
         state = _read_database_state(self.path)
         log_index = _read_log_index(self.path)
         if (state, log_index) != (self._state, self._log_index):
@@ -162,9 +175,10 @@ class SqliteSnapshots:
             self._log_index = log_index
 
     def _connect(self, resources: ExitStack) -> tuple[sqlite3.Connection, DatabaseState | None]:
-        """Open the database, or else a copy of it.
+        """Open the database, or a copy of it if a crash left something to repair.
 
-        Also return the state that it must still have at the end, if there is such a condition.
+        Also return the state that the database must still have after the work for the result to
+        count, or None if any state will do. Closing `resources` closes the connection.
         """
         if self._copy is None:
             try:
@@ -180,9 +194,10 @@ class SqliteSnapshots:
     def _has_changed(
         self, required_state: DatabaseState | None, *, used_earlier_result: bool
     ) -> bool:
-        """Return whether the database changed during the work, so that its result does not count.
+        """Return whether the database changed during the work so that its result does not count.
 
-        Also forget the results of `once` if the next reading must not rely on them.
+        Also forget the results of `once` if the database differs from the start of the work, or
+        changed so recently that a further change might not be visible.
         """
         state = _read_database_state(self.path)
         differs_from_start = state != self._state
@@ -195,10 +210,13 @@ class SqliteSnapshots:
 
 
 class SqliteQuery:
-    """Runs queries within one transaction."""
+    """Runs SQL statements within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, results: dict[Any, Any]) -> None:
-        """Take the results of `once` from earlier transactions."""
+        """Use an open connection; `results` has the results of `once`, also from earlier queries.
+
+        `once` adds its results to that dict.
+        """
         self._connection = connection
         self._results = results
         self._new: set[Any] = set()
@@ -206,14 +224,20 @@ class SqliteQuery:
         """Whether a result of an earlier transaction was used."""
 
     def __call__(self, statement: str, *parameters: Any) -> Iterator[JsonObject]:
-        """Run a statement and yield its rows; a text that is not UTF-8 comes as bytes."""
+        """Run an SQL statement, and yield each row as a dict of column name to value.
+
+        Blobs and texts come as `str` if they are UTF-8, and as `bytes` otherwise.
+        """
         cursor = self._connection.execute(statement, parameters)
         names = [column[0] for column in cursor.description or ()]
         for row in cursor:
             yield {name: _decode_value(value) for name, value in zip(names, row, strict=True)}
 
     def once(self, work: Callable[[SqliteQuery], T]) -> T:
-        """Do some work, or return its earlier result if the database is still the same."""
+        """Return the result of `work(self)`, or its earlier result while the database is the same.
+
+        `work` itself is the key, so pass the same function each time.
+        """
         if work not in self._results:
             self._results[work] = work(self)
             self._new.add(work)
@@ -223,6 +247,7 @@ class SqliteQuery:
 
 
 def _decode_value(value: Any) -> Any:
+    """Return bytes as text if they are UTF-8, and any other value unchanged."""
     if isinstance(value, bytes):
         with suppress(UnicodeDecodeError):
             return value.decode()
@@ -230,10 +255,13 @@ def _decode_value(value: Any) -> Any:
 
 
 def _read_database_state(path: Path) -> DatabaseState:
-    """Return the state of a database.
+    """Return size, modification time and inode of a database, its log and its journal.
+
+    A file that does not exist counts as (0, 0, 0).
 
     Raises:
-        UnreadableInput: its log or journal is not a regular file, so that opening may block.
+        UnreadableInput: one of the files is not a regular file, so opening it might block.
+        OSError: a file cannot be examined.
     """
     states = []
     for suffix in (*_STATE_SUFFIXES, _LOG_INDEX_SUFFIX):
@@ -244,14 +272,17 @@ def _read_database_state(path: Path) -> DatabaseState:
             states.append((0, 0, 0))
             continue
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableInput(f"{path.name}{suffix} is not a file", where=str(path))
+            raise UnreadableInput(f"{path.name}{suffix} is not a regular file", where=str(path))
         states.append((status.st_size, status.st_mtime_ns, status.st_ino))
     # SQLite opens the index of the log, but its readers change it: it is not part of the state.
     return tuple(states[: len(_STATE_SUFFIXES)])
 
 
 def _read_log_index(path: Path) -> bytes:
-    """Return the headers of the index of a write-ahead log; every commit changes them."""
+    """Return the headers of the index of a write-ahead log; every commit changes them.
+
+    Return empty bytes if the index does not exist or cannot be read.
+    """
     try:
         return read_bytes(
             Path(f"{os.path.realpath(path)}{_LOG_INDEX_SUFFIX}"), _LOG_INDEX_HEADERS_SIZE
@@ -265,16 +296,19 @@ def _get_wal_size(state: DatabaseState) -> int:
 
 
 def _compute_change_age(state: DatabaseState) -> int:
-    """Return the nanoseconds since the last change; a change in the future counts as long ago."""
+    """Return the nanoseconds since the last change in a state.
+
+    A change in the future counts as one clock tick old, so that nobody waits for it.
+    """
     age = time.time_ns() - max(modified for _, modified, _ in state)
     return age if age >= 0 else _CLOCK_TICK_NANOSECONDS
 
 
 def _wait_until_settled(path: Path) -> DatabaseState:
-    """Return the state of a database once any further change would be visible in it.
+    """Wait until the last change is a clock tick old, and return the state of the database.
 
-    A change within the same clock tick as the last one would not be. A database that changes all
-    the time does not settle; its state is returned all the same.
+    Any further change then alters the state. If the database keeps changing, give up after a few
+    tries, and return its latest state.
     """
     state = _read_database_state(path)
     for _ in range(_MAX_READ_ATTEMPTS):
@@ -289,7 +323,15 @@ def _wait_until_settled(path: Path) -> DatabaseState:
 def _open_untouched(
     path: Path, resources: ExitStack
 ) -> tuple[sqlite3.Connection, DatabaseState | None]:
-    """Open a database without changing it or any file next to it."""
+    """Open a database without changing it or any file next to it.
+
+    Also return the state that must not change while the connection is used, or None if SQLite
+    itself keeps it consistent.
+
+    Raises:
+        sqlite3.OperationalError: it is locked, or a crash left something to repair.
+        UnreadableInput: it cannot be read, or another program keeps all readers out.
+    """
     address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro"
     if read_bytes(path, _READ_VERSION_BYTE.stop)[_READ_VERSION_BYTE] == _WAL_READ_VERSION:
         is_locked = _lock_for_reading(path, resources)
@@ -310,12 +352,13 @@ def _open_untouched(
 
 
 def _lock_for_reading(path: Path, resources: ExitStack) -> bool:
-    """Take the lock of SQLite's readers, and return whether the file system has locks.
+    """Take the lock that SQLite's readers take, and return whether that worked.
 
-    While it is held, a program that closes the database leaves its log as it is.
+    While we have the lock, a program that closes the database leaves its log as it is. Closing
+    `resources` releases it. Return False where the file system or Windows has no such locks.
 
     Raises:
-        UnreadableInput: another program keeps all readers out.
+        UnreadableInput: another program kept all readers out for too long.
     """
     if sys.platform == "win32":
         return False
@@ -336,7 +379,13 @@ def _lock_for_reading(path: Path, resources: ExitStack) -> bool:
 
 
 def _prepare_connection(connection: sqlite3.Connection, resources: ExitStack) -> sqlite3.Connection:
-    """Make sure that a database can be read and will not be written."""
+    """Make a connection read-only, check that it can read, and return it.
+
+    Closing `resources` closes the connection.
+
+    Raises:
+        sqlite3.Error: the database cannot be read.
+    """
     resources.callback(connection.close)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
@@ -344,12 +393,12 @@ def _prepare_connection(connection: sqlite3.Connection, resources: ExitStack) ->
 
 
 def _copy_database(path: Path) -> tuple[tempfile.TemporaryDirectory[str], DatabaseState]:
-    """Copy a database with everything that a crash left, to be repaired in the copy.
+    """Copy a database, its log and its journal to a temporary folder, where SQLite may repair it.
 
-    Also return the state that was copied.
+    Return the folder, and the state of the database that was copied.
 
     Raises:
-        UnreadableInput: it cannot be copied, or it keeps changing.
+        UnreadableInput: a file cannot be copied, or the database keeps changing.
     """
     for _ in range(_MAX_READ_ATTEMPTS):
         folder = tempfile.TemporaryDirectory(prefix="vacr-")
@@ -372,20 +421,20 @@ def _copy_database(path: Path) -> tuple[tempfile.TemporaryDirectory[str], Databa
 
 
 def _is_locked_error(error: sqlite3.OperationalError) -> bool:
-    """Return whether another program keeps readers out."""
+    """Return whether SQLite failed because another program has locked the database."""
     primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return primary_code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _must_wait_for_writer(failure: Exception | None) -> bool:
-    """Return whether a reading failed because a writer has to repair the index of the log."""
+    """Return whether reading failed because a writer has to repair the index of the log first."""
     if not isinstance(failure, sqlite3.OperationalError):
         return False
     return getattr(failure, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
 
 
 def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
-    """Return the error for a problem with a database."""
+    """Return an error for the user that describes why reading a database failed."""
     if isinstance(error, sqlite3.OperationalError):
         if _is_locked_error(error):
             return UnreadableInput(_LOCKED_MESSAGE, where=str(path), hint=_RETRY_HINT)

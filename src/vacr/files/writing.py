@@ -60,14 +60,14 @@ _tidied_folders: set[str] = set()
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A file to be written."""
+    """A file to be written: its path and its bytes, in pieces."""
 
     path: Path
     pieces: BytePieces
     like: tuple[Path, ...] = ()
     """The files it is made from: only people who may read all of them may read it."""
     new: bool = False
-    """Whether nothing may exist at that path."""
+    """Whether an existing file at that path is an error, instead of being replaced."""
     durable: bool = False
     """Whether to wait until it is on the disk (slow)."""
     keep: bool = False
@@ -79,10 +79,10 @@ class OutputFile:
 def write_file_atomically(
     path: Path, pieces: BytePieces, *like: Path, durable: bool = False
 ) -> None:
-    """Write a file whole or not at all; pipes and devices are written to directly.
+    """Write or replace a file, whole or not at all, and make missing folders above it.
 
-    Only people who may read all the files in `like` may read it. A `durable` file survives a power
-    cut from then on.
+    A pipe or a device is written to directly. Only people who may read all the files in `like` may
+    read the new file. With `durable`, return only once the file would survive a power cut.
 
     Raises:
         UnreadableInput: the file cannot be written.
@@ -91,11 +91,13 @@ def write_file_atomically(
 
 
 def write_files_atomically(outputs: list[OutputFile]) -> None:
-    """Write files, all or none: all are complete before the first is moved into place.
+    """Write all files under temporary names, and then move each into place.
+
+    If one cannot be written, none is moved.
 
     Raises:
         UnreadableInput: a file cannot be written.
-        FileExistsError: a file that must be new exists; no file was written.
+        FileExistsError: a file that must be new exists; files before it are already in place.
     """
     with ExitStack() as unfinished:
         written = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
@@ -105,17 +107,17 @@ def write_files_atomically(outputs: list[OutputFile]) -> None:
 
 
 def discard_unfinished_files() -> None:
-    """Remove the temporary files of this process before it ends abruptly."""
+    """Remove the temporary files that this process is writing; for use before an abrupt end."""
     for name in list(_unfinished_files):
         with suppress(OSError):
             Path(name).unlink()
 
 
 def check_not_input(path: Path, files: tuple[str, ...]) -> None:
-    """Check that an output is not one of the inputs.
+    """Check that an output path is not one of the input files, also by way of a link.
 
     Raises:
-        UsageError: it is.
+        UsageError: the output would overwrite an input.
     """
     for name in files:
         with suppress(OSError, ValueError):
@@ -125,7 +127,11 @@ def check_not_input(path: Path, files: tuple[str, ...]) -> None:
 
 
 def has_same_bytes(path: Path, pieces: list[bytes | memoryview]) -> bool:
-    """Return whether a file contains just these bytes."""
+    """Return whether the bytes of a file equal the joined pieces.
+
+    Raises:
+        OSError: the file does not exist or cannot be read.
+    """
     if path.stat().st_size != sum(len(piece) for piece in pieces):
         return False
     with path.open("rb") as file:
@@ -133,7 +139,7 @@ def has_same_bytes(path: Path, pieces: list[bytes | memoryview]) -> bool:
 
 
 def hash_pieces(pieces: BytePieces) -> str:
-    """Return the SHA-256 of bytes in pieces, in hexadecimal."""
+    """Return the SHA-256 of the joined pieces, in hexadecimal."""
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -141,7 +147,10 @@ def hash_pieces(pieces: BytePieces) -> str:
 
 
 def make_folder_tree(path: Path) -> None:
-    """Make a folder and all folders above it, however deep (`mkdir` itself would recurse)."""
+    """Make a folder and the missing folders above it; do nothing if it exists.
+
+    Works at any depth, where `mkdir(parents=True)` would exceed the recursion limit.
+    """
     missing = []
     while not path.is_dir():
         missing.append(path)
@@ -153,7 +162,8 @@ def make_folder_tree(path: Path) -> None:
 def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | None:
     """Write the bytes of an output to a temporary file in the same folder, and return its path.
 
-    Write to a pipe or a device directly, and return None.
+    Write to a pipe or a device directly, and return None. Closing `unfinished` removes the
+    temporary file, unless it was moved.
     """
     path = Path(os.path.realpath(output.path))
     try:
@@ -177,7 +187,10 @@ def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | N
 
 
 def _create_locked_temporary(folder: Path, unfinished: ExitStack) -> tuple[int, Path]:
-    """Create a temporary file that is locked, and removed at the end."""
+    """Create and lock a temporary file, and return its descriptor and path.
+
+    Closing `unfinished` releases the lock and removes the file, unless it was moved.
+    """
     while True:
         handle, name = tempfile.mkstemp(_TEMPORARY_SUFFIX, _TEMPORARY_PREFIX, folder)
         _unfinished_files.add(name)
@@ -199,7 +212,11 @@ def _discard_temporary_file(name: str) -> None:
 
 
 def _lock_file(handle: int, *, wait: bool) -> bool:
-    """Lock a file, and return whether that was possible."""
+    """Lock an open file, and return whether this process has the lock now.
+
+    Without `wait`, return False at once if another process has it. Also return False where the
+    system or the file system has no locks.
+    """
     if sys.platform == "win32":
         return False
     try:
@@ -210,7 +227,10 @@ def _lock_file(handle: int, *, wait: bool) -> bool:
 
 
 def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
-    """Return the usual permissions of a new file, but no more than its sources have."""
+    """Return the permissions for a new, open file: the usual ones, less those its sources lack.
+
+    Only the owner gets access if the permissions of a source in `like` are unknown.
+    """
     mode = 0o666 & ~_read_umask()
     group = os.fstat(handle).st_gid
     for path in like:
@@ -235,7 +255,10 @@ def _read_umask() -> int:
 
 
 def _copy_ownership(handle: int, path: Path) -> bool:
-    """Copy the owner and permissions of the file at a path; return whether there is one."""
+    """Copy the owner and permissions of the file at `path` to an open file.
+
+    Return False, and change nothing, if no file is there or the system is Windows.
+    """
     if sys.platform == "win32" or not path.exists():
         return False
     status = path.stat()
@@ -246,6 +269,12 @@ def _copy_ownership(handle: int, path: Path) -> bool:
 
 
 def _move_into_place(temporary: Path, output: OutputFile) -> None:
+    """Move a temporary file to the path of its output; sync the folder if that is durable.
+
+    Raises:
+        FileExistsError: the output must be new, and its path exists.
+        UnreadableInput: the file cannot be moved.
+    """
     path = Path(os.path.realpath(output.path))
     try:
         if output.new:
@@ -272,14 +301,14 @@ def _make_write_error(error: OSError, path: Path) -> UnreadableInput:
 
 
 def remove_leftover_files(folder: Path) -> None:
-    """Remove the temporary files that ended processes left in a folder and below it."""
+    """Remove the temporary files that killed processes of vacr left in a folder and below it."""
     for place, _, names in os.walk(folder):
         if any(map(_TEMPORARY_NAME.fullmatch, names)):
             _remove_folder_leftovers(place)
 
 
 def _remove_leftovers_once(folder: Path) -> None:
-    """Remove leftover files from a folder, the first time this process writes there."""
+    """Remove leftover temporary files from a folder, unless this process did so before."""
     if str(folder) not in _tidied_folders:
         _tidied_folders.add(str(folder))
         _remove_folder_leftovers(str(folder))
@@ -293,7 +322,7 @@ def _remove_folder_leftovers(folder: str) -> None:
 
 
 def _remove_if_left_over(path: Path) -> None:
-    """Remove a temporary file of this user, unless a process still holds its lock."""
+    """Remove a temporary file of this user, unless a process still locks it."""
     with suppress(OSError), path.open("rb") as file:
         handle = file.fileno()
         if _lock_file(handle, wait=False) and os.fstat(handle).st_uid == os.geteuid():
@@ -301,10 +330,12 @@ def _remove_if_left_over(path: Path) -> None:
 
 
 def write_durable_file(path: Path, data: bytes, mode: int = _PUBLIC_FILE_MODE) -> None:
-    """Write or replace a file so that the old or the new one is there at any moment.
+    """Write or replace a file so that a power cut leaves either the old or the new bytes.
+
+    The folder must exist. `mode` has the permissions of the file.
 
     Raises:
-        UnreadableInput: it cannot be written; the old file is still there.
+        UnreadableInput: the file cannot be written; the old file is still there.
     """
     temporary: Path | None = None
     try:
@@ -321,18 +352,19 @@ def write_durable_file(path: Path, data: bytes, mode: int = _PUBLIC_FILE_MODE) -
         raise _make_write_error(error, path) from error
     finally:
         if temporary is not None:
-            # It is gone already where all went well.
+            # After a success it was moved, and is no longer there.
             with suppress(OSError):
                 temporary.unlink()
 
 
 def rewrite_and_sync(path: Path) -> None:
-    """Write a file over itself and sync it, if it exists, so that its content is on the disk.
+    """Write the bytes of a file over themselves and sync it; do nothing if it does not exist.
 
-    A sync that failed before may have lost some of it; a further sync alone would not notice.
+    After a failed sync, bytes may exist in the page cache alone, and another sync would not write
+    them.
 
     Raises:
-        OSError: that failed.
+        OSError: the file cannot be read, written or synced.
     """
     try:
         handle = os.open(path, os.O_RDWR)
@@ -348,10 +380,12 @@ def rewrite_and_sync(path: Path) -> None:
 
 
 def make_durable_folder(path: Path, within: Path) -> None:
-    """Make a folder, and those above it up to `within`, so that they survive a power cut.
+    """Make a folder and the missing folders between it and `within`, and sync each to the disk.
+
+    Do nothing if the folder exists.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: a folder cannot be made or synced.
     """
     if path == within or path.is_dir():
         return
@@ -367,10 +401,10 @@ def make_durable_folder(path: Path, within: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the list of a folder's files to the disk.
+    """Write the list of a folder's files to the disk; do nothing on Windows.
 
     Raises:
-        OSError: that failed.
+        OSError: the folder cannot be opened or synced.
     """
     if sys.platform == "win32":
         return
@@ -382,10 +416,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_folder_and_parents(folder: Path) -> None:
-    """Sync a folder and all folders above it, so that it survives a power cut itself.
+    """Sync a folder and all folders above it, so that a new folder survives a power cut.
+
+    Folders without permission, and file systems that cannot sync folders, are skipped.
 
     Raises:
-        OSError: that failed.
+        OSError: a folder cannot be synced for another reason.
     """
     for level in (folder, *folder.parents):
         try:
@@ -398,10 +434,13 @@ def sync_folder_and_parents(folder: Path) -> None:
 
 @contextmanager
 def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
-    """Hold a lock between processes; it is released however the process ends.
+    """Lock the file at `path` against other processes while the context lasts.
+
+    The file is created if it does not exist. The lock ends with the process at the latest. On
+    Windows, nothing is locked.
 
     Raises:
-        TimeoutError: others held it for `wait` seconds.
+        TimeoutError: another process still has the lock after `wait` seconds.
         OSError: the file cannot be opened.
     """
     if sys.platform == "win32":
@@ -417,7 +456,7 @@ def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"another process holds {path.name}") from error
+                    raise TimeoutError(f"another process has locked {path.name}") from error
                 time.sleep(_LOCK_RETRY_SECONDS)
         yield
     finally:

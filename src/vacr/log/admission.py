@@ -101,7 +101,7 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
         retry_after: int | None = None,
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep the parts of the response."""
+        """Keep the parts of the response; `retry_after` is in seconds."""
         super().__init__(f"{title}: {detail}")
         self.status = status
         self.title = title
@@ -110,7 +110,7 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
         self.extra_headers = extra_headers or {}
 
     def encode_body(self) -> bytes:
-        """Return the body of the response."""
+        """Return the body of the response: title and detail in CBOR (RFC 9290)."""
         document = {
             _PROBLEM_TITLE: self.title,
             _PROBLEM_DETAIL: escape_unprintable(self.detail[:_MAX_DETAIL_LENGTH]),
@@ -118,7 +118,7 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
         return cbor2.dumps(document, canonical=True)
 
     def list_headers(self) -> list[tuple[bytes, bytes]]:
-        """Return the headers of the response."""
+        """Return the headers of the response, as pairs of lower-case name and value."""
         headers = [(b"content-type", PROBLEM_MEDIA_TYPE.encode())]
         if self.retry_after is not None:
             headers.append((b"retry-after", str(self.retry_after).encode()))
@@ -128,23 +128,26 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
 
 
 def build_no_receipt_problem(status: int) -> Problem:
-    """Return the problem that the only entry of a log has no receipt yet."""
+    """Return the problem for a request for the receipt of a log's only entry."""
     error = NoReceiptYet()
     return Problem(status, "No Receipt Yet", f"{error.message}. {error.hint}")
 
 
 def build_unavailable_problem(error: VacrError, *, addition: str = "") -> Problem:
-    """Return the problem that the log fails, perhaps only for a moment."""
+    """Return the problem (503) for an error of the log, with `addition` after its message."""
     return Problem(503, "Unavailable", describe_public_error(error) + addition, retry_after=1)
 
 
 def describe_public_error(error: VacrError) -> str:
-    """Return the message for remote callers, who must not learn the address of the database."""
+    """Return an error's message for remote callers.
+
+    For a database error, that is a fixed text: callers must not learn the database's address.
+    """
     return "the log's database failed" if isinstance(error, StorageFailed) else error.message
 
 
 def report_internal_error(error: Exception) -> Problem:
-    """Log an unexpected error for the administrator, and return the problem for the caller."""
+    """Log an unexpected error for the administrator, and return the problem (500) to send."""
     _log.error(
         "a bug in vacr: %s: %s",
         type(error).__name__,
@@ -166,8 +169,10 @@ class RegistrationPolicy:
     issuers: frozenset[str] = frozenset()
     """The issuers that statements may name; if empty, any."""
     max_entry_size: int = MAX_ENTRY_SIZE
+    """The maximum size of an entry, in bytes."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _known_signers: dict[bytes, TrustedSigner] = field(init=False)
+    """The signers of earlier statements and of the policy's keys, by thumbprint."""
 
     def __post_init__(self) -> None:
         """Index the policy's keys by thumbprint."""
@@ -175,10 +180,10 @@ class RegistrationPolicy:
         self._known_signers = {signer.thumbprint: signer for signer in signers}
 
     def admit(self, statement: bytes) -> bytes:
-        """Check a statement, and return the entry to be logged.
+        """Check a statement, and return its entry for the log.
 
         Raises:
-            Problem: the statement is refused.
+            Problem: the policy refuses the statement.
         """
         try:
             message = parse_sign1(statement)
@@ -200,6 +205,12 @@ class RegistrationPolicy:
         return entry
 
     def _check_statement(self, message: Sign1, payload: bytes) -> None:
+        """Check a statement's headers, signature, claims and certificates.
+
+        Raises:
+            InvalidStatement: a check fails.
+            Problem: the statement does not contain its key, and the policy names none.
+        """
         _check_required_headers(message)
         detect_profile(message)
         algorithm = check_algorithm(message, self.policy)
@@ -209,15 +220,20 @@ class RegistrationPolicy:
         claims = check_claims(message, self.policy, signer, now)
         if self.issuers and claims[CLAIM_ISS] not in self.issuers:
             raise InvalidStatement(
-                "this log does not accept statements of this issuer", reason="issuer"
+                f"this log does not accept statements of the issuer {claims[CLAIM_ISS]}",
+                reason="issuer",
             )
         if signer.path:
             check_validity_period(signer.path, now)
 
     def _list_signers(self, message: Sign1, algorithm: int) -> list[TrustedSigner]:
-        """Return the signers whose signature would be accepted.
+        """Return the signers whose signature on this statement would be accepted.
 
-        Most statements come from few keys, so signers that were built once are kept.
+        Most statements come from few keys, so their signers are kept for the next statement.
+
+        Raises:
+            Problem: the statement does not contain its key, and the policy names none.
+            InvalidStatement: the policy trusts no key or authority of this statement.
         """
         kid = message.protected.get(HEADER_KID)
         has_chain = _has_certificate_chain(message)
@@ -265,6 +281,7 @@ def _check_required_headers(message: Sign1) -> None:
 
 
 def _build_statement_problem(error: InvalidStatement) -> Problem:
+    """Return the problem (400) for an invalid statement."""
     if error.reason.startswith("alg-"):
         return Problem(400, "Bad Signature Algorithm", str(error))
     detail = str(error)
@@ -280,10 +297,11 @@ class AllowedTokens:
     """The bearer tokens that may register; only their hashes are kept in memory."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
-        """Take tokens, one per line; empty lines and comments (`#`) are skipped.
+        """Take the lines of a token file, one token each; skip empty lines and comments (`#`).
 
         Raises:
-            UnreadableInput: the list is empty, or a token is too short or has odd characters.
+            UnreadableInput: no line has a token, or a token is shorter than 16 characters or not
+                printable ASCII.
         """
         lines = [line.strip() for line in tokens]
         usable = [line for line in lines if line and not line.startswith(b"#")]
@@ -301,7 +319,9 @@ class AllowedTokens:
         self.hashes = [_hash_token(token) for token in usable]
 
     def check(self, authorization: bytes | None) -> str:
-        """Check the Authorization header of a request, and return a name for the caller.
+        """Check the Authorization header of a request, and return the hash of its token.
+
+        The hash, in hexadecimal, stands for the caller.
 
         Raises:
             Problem: the token is missing or wrong.
@@ -322,7 +342,10 @@ def _hash_token(token: bytes) -> bytes:
 
 
 def _build_unauthorized_problem(detail: str, error: str = "") -> Problem:
-    """Return the problem that a token is needed; RFC 6750 section 3 defines its header."""
+    """Return the problem (401) for a missing or wrong token.
+
+    `error` is the error code for the header WWW-Authenticate (RFC 6750, section 3).
+    """
     challenge = "Bearer" + (f' error="{error}"' if error else "")
     return Problem(401, "Unauthorized", detail, extra_headers={"WWW-Authenticate": challenge})
 
@@ -333,7 +356,7 @@ class RateLimiter:
     def __init__(
         self, rate: float = DEFAULT_CALL_RATE, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Allow `rate` calls a second."""
+        """Allow `rate` calls a second; `clock` returns seconds."""
         self.rate = rate
         self.capacity = max(rate, 1.0)
         self.clock = clock
@@ -341,7 +364,7 @@ class RateLimiter:
         """Time of the last call and calls left then, by caller; the latest caller comes last."""
 
     def take(self, caller: str) -> None:
-        """Count a call.
+        """Count a call of a caller, who is named by token hash or address.
 
         Raises:
             Problem: the caller has called too often.
@@ -357,7 +380,7 @@ class RateLimiter:
             raise Problem(
                 429,
                 "Too Many Requests",
-                f"more than {self.rate:g} requests a second",
+                f"this log accepts at most {self.rate:g} requests a second from each caller",
                 retry_after=max(1, math.ceil((1 - left) / self.rate)),
             )
         self.buckets[caller] = (now, left - 1)
@@ -366,9 +389,10 @@ class RateLimiter:
 def check_caller(
     scope: MutableMapping[str, Any], tokens: AllowedTokens | None, rates: RateLimiter
 ) -> None:
-    """Check the caller's token, if tokens are required, and count the call.
+    """Check the caller's token, unless `tokens` is None, and count the call.
 
-    Calls are counted by token, or else by address. A wrong token counts for the address.
+    `scope` is the ASGI scope of the request. Calls are counted by token, or by address if the token
+    is not required, missing or wrong.
 
     Raises:
         Problem: the token is missing or wrong, or there were too many calls.
@@ -385,14 +409,21 @@ def check_caller(
 
 
 def get_caller_address(scope: MutableMapping[str, Any]) -> str:
-    """Return the address of the caller, or its network where the caller can choose addresses."""
+    """Return the IPv4 address of the caller, or its IPv6 network of 64 bits.
+
+    Within that network, the caller can choose addresses. Return an empty text if the ASGI scope
+    has no IP address.
+    """
     client = scope.get("client")
     return _group_ip_address(client[0]) if client else ""
 
 
 @lru_cache(_MAX_TRACKED_CALLERS)
 def _group_ip_address(text: str) -> str:
-    """Return one text for all addresses that belong to one customer: an IPv6 one has many."""
+    """Return an IPv4 address as it is, and the first 64 bits of an IPv6 address.
+
+    For example, `2001:db8::1:2` becomes `2001:db8::`. Other texts become empty.
+    """
     try:
         address = ip_address(text)
     except ValueError:

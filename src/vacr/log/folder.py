@@ -2,7 +2,7 @@
 
     log.json           where the database is
     log.db             the SQLite database: entries, tree, signed heads
-    log.lock           held by the process that writes to the database
+    log.lock           locked by the process that writes to the database
     keys/              the private keys
     receipt-keys.pem   the public keys that verify receipts, to be given to others
     public/            checkpoint and tiles, as any web server can serve them
@@ -79,11 +79,11 @@ _RESTORE_DATABASE_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class LogFolder:
-    """The folder of a log, or of the keys of a log in PostgreSQL."""
+    """The folder of a log; if the log is in PostgreSQL, the folder has only its keys and files."""
 
     path: Path
     database: str | None = None
-    """The PostgreSQL address; None if the database is in the folder."""
+    """The PostgreSQL address, or None if the database is in the folder."""
 
     @property
     def keyring(self) -> Keyring:
@@ -104,6 +104,7 @@ class LogFolder:
         """Open the database for reading and writing.
 
         Raises:
+            UnreadableInput: the database file is missing, or its layout has another version.
             StorageFailed: it cannot be opened.
         """
         if self.database is not None:
@@ -114,6 +115,7 @@ class LogFolder:
         """Open the database for reading only.
 
         Raises:
+            UnreadableInput: the database file is missing, or its layout has another version.
             StorageFailed: it cannot be opened.
         """
         if self.database is not None:
@@ -142,6 +144,7 @@ class LogFolder:
 def _open_postgres_storage(
     address: str, *, create: bool = False, readonly: bool = False
 ) -> LogStorage:
+    """Open a PostgreSQL database; with `create`, also create the tables."""
     from vacr.log.postgres import PostgresStorage  # needs the extra `postgres`
 
     return PostgresStorage(address, create=create, readonly=readonly)
@@ -150,10 +153,14 @@ def _open_postgres_storage(
 def check_not_rolled_back(
     reader: LogReader, descriptions: Sequence[LogDescription], path: Path
 ) -> None:
-    """Check that the log contains the tree of its last published checkpoint, if there is one.
+    """Check that a log's database contains the tree of the checkpoint file at `path`.
+
+    `descriptions` have the log's keys. Without a file at `path`, no checkpoint was published yet,
+    and the check passes.
 
     Raises:
-        LogDamaged: the log lacks published entries, or signed another root for that size.
+        LogDamaged: the database lacks published entries or has another root for that size, or no
+            key of the log signed the checkpoint.
     """
     if not path.exists():
         return
@@ -180,7 +187,8 @@ def check_not_rolled_back(
     signed = reader.head_until(published.size)
     if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
         raise LogDamaged(
-            "the published checkpoint belongs to a different log: its root differs",
+            "the published checkpoint belongs to a different log: the database lacks its root for "
+            f"{published.size} entries",
             where=str(path),
             hint=_RESTORE_DATABASE_HINT,
         )
@@ -190,10 +198,12 @@ def check_not_rolled_back(
 
 
 def open_log_folder(path: str, database: str | None = None) -> LogFolder:
-    """Find the log in a folder; `database` overrides the address that the folder names.
+    """Return the log in a folder, without opening its database.
+
+    `database` is a PostgreSQL address in the place of the one in the folder's `log.json`.
 
     Raises:
-        UnreadableInput: the folder holds no log.
+        UnreadableInput: the folder does not contain a log.
     """
     log_file = Path(path) / _LOG_FILE_NAME
     if not log_file.is_file():
@@ -212,14 +222,14 @@ def open_log_folder(path: str, database: str | None = None) -> LogFolder:
 
 
 def open_database_log(database: str, *, create: bool = False) -> LogFolder:
-    """Find the keys of a PostgreSQL log in the user's data folder, where no folder is named.
+    """Return the log in a PostgreSQL database whose folder is in the user's data folder.
 
-    With `create`, the log and its folder are created if the database holds no log.
+    With `create`, the log and its folder are created if the database does not contain a log.
 
     Raises:
-        UsageError: the database holds a log, but its keys are not in the user's data folder.
-        UnreadableInput: the database holds no log, and `create` is not set.
-        StorageFailed: it cannot be reached.
+        UsageError: the database contains a log, but its keys are not in the user's data folder.
+        UnreadableInput: the database does not contain a log, and `create` is not set.
+        StorageFailed: the database cannot be reached.
     """
     from vacr.log.postgres import PostgresStorage, get_database_name
 
@@ -243,13 +253,14 @@ def open_database_log(database: str, *, create: bool = False) -> LogFolder:
 
 
 def create_log(path: str, *, origin: str | None = None, database: str | None = None) -> LogFolder:
-    """Create a log, completely or not at all.
+    """Create a log in a new or empty folder, completely or not at all, and return the folder.
 
-    With PostgreSQL, a failure may leave the folder without a log in the database. Creating the same
-    log again then finishes it.
+    `origin` is the name of the log; by default, it is made from the folder's name. The log is in
+    the folder, or in PostgreSQL if `database` is its address. With PostgreSQL, a failure may leave
+    the folder without a log in the database. Creating the same log again then finishes it.
 
     Raises:
-        UsageError: the folder or the database is in use already.
+        UsageError: the folder or the database is in use already, or `origin` cannot name a log.
         UnreadableInput: the folder cannot be written.
         StorageFailed: the database cannot be reached.
     """
@@ -293,7 +304,7 @@ def _fill_new_folder(
 
 
 def _write_folder_files(folder: Path, database: str | None) -> LogKeyPair:
-    """Write everything but the database, and return the new keys."""
+    """Write new keys and `log.json` to a folder, and return the keys."""
     keys = LogKeyPair.generate()
     keys.save(folder)
     write_receipt_keys(folder, [keys.receipt.public_key()])
@@ -306,6 +317,7 @@ def _write_folder_files(folder: Path, database: str | None) -> LogKeyPair:
 
 
 def _move_folder_durably(folder: Path, place: Path) -> None:
+    """Rename a folder to `place`, and sync the folder that contains it."""
     folder.replace(place)
     sync_folder(place.parent)
 
@@ -313,7 +325,11 @@ def _move_folder_durably(folder: Path, place: Path) -> None:
 def _write_first_entry(
     storage: LogStorage, keys: LogKeyPair, origin: str | None, folder_name: str
 ) -> None:
-    """Write the first entry of a log: its description of itself."""
+    """Write the first entry of a log, its description of itself, and sign the first tree head.
+
+    Raises:
+        UsageError: the database already contains a log, or `origin` cannot name one.
+    """
     origin = check_log_origin(origin or _make_local_origin(folder_name, keys))
     now = int(time.time())
     signer = keys.signer
@@ -335,17 +351,20 @@ def _write_first_entry(
 
 
 def _make_local_origin(folder_name: str, keys: LogKeyPair) -> str:
-    """Return a name for a log from its folder, which may contain letters that a log's may not."""
+    """Return a name for a log, made from the name of its folder and its receipt key.
+
+    For example, `my log` becomes `localhost/my-log-0123abcd`.
+    """
     safe_name = _UNSAFE_NAME_CHARACTERS.sub("-", folder_name)
     thumbprint = compute_thumbprint(keys.receipt.public_key()).hex()
     return f"localhost/{safe_name}-{thumbprint[:8]}"
 
 
 def check_log_origin(origin: str) -> str:
-    """Return the name of a log if checkpoints can carry it.
+    """Check that a text can be the name of a log, and return it.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: it is empty, or contains spaces, `+`, `://` or unprintable characters.
     """
     if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
         hint = "For example: --origin log.example.org/agents"
@@ -356,13 +375,20 @@ def check_log_origin(origin: str) -> str:
 
 
 def _refuse_older_tile(level: int, number: int) -> Tile:
+    """Raise KeyError: the tree of a new log has no older tiles."""
     raise KeyError(level, number)
 
 
 def _finish_log_creation(
     place: Path, path: str, origin: str | None, database: str | None
 ) -> LogFolder:
-    """Create the PostgreSQL log of a folder that has keys but no log yet."""
+    """Create the log in PostgreSQL for a folder with keys, and return the folder.
+
+    `path` is the path of the folder as the user wrote it, `place` its absolute path.
+
+    Raises:
+        UsageError: the folder is not one of a log, or its log exists already.
+    """
     if not (place / _LOG_FILE_NAME).is_file():
         raise UsageError(f"{path} already exists, and is not a log", hint="Name another folder.")
     folder = open_log_folder(path, database)
@@ -384,7 +410,7 @@ def _finish_log_creation(
 
 
 def rotate_log_keys(folder: LogFolder) -> PublicKey:
-    """Replace the keys of a log and return the new receipt key.
+    """Replace both keys of a log and return the new public receipt key.
 
     The old key signs an entry that announces the new ones, and the new key signs the next head. The
     new keys are on disk before the log names them.

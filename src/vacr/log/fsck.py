@@ -86,7 +86,7 @@ class Findings:
     more: int = 0
 
     def add(self, problem: str) -> None:
-        """Add a problem."""
+        """Add a problem to the list; after 100 problems, only count it in `more`."""
         if len(self.problems) < _MAX_LISTED_FINDINGS:
             self.problems.append(problem)
         else:
@@ -98,8 +98,11 @@ class FsckResult:
     """How much was checked, and which problems were found."""
 
     size: int
+    """The number of entries in the log; 0 if the log is too damaged to be read."""
     heads: int
+    """The number of signed tree heads that were checked."""
     files: int
+    """The number of published tile files that were checked."""
     findings: Findings
     remarks: tuple[str, ...] = ()
     """Notes for the administrator that are not problems of the log."""
@@ -108,7 +111,9 @@ class FsckResult:
 def run_fsck(
     folder: LogFolder, progress: ProgressCallback = lambda _done, _total: None
 ) -> FsckResult:
-    """Check a log; it may be in use meanwhile.
+    """Check all data and files of a log, and return the problems; the log may be in use meanwhile.
+
+    Damage to the log is not an error, but a problem in the result.
 
     Raises:
         StorageFailed: the database cannot be read.
@@ -119,13 +124,14 @@ def run_fsck(
         with closing(folder.reader()) as storage, storage.snapshot():
             return _check_storage(storage, folder, findings, progress)
     except LogDamaged as error:
-        findings.add(f"{error.message}; the rest cannot be checked")
+        findings.add(f"{error.message}; the check ended here")
         return FsckResult(0, 0, 0, findings)
 
 
 def _check_storage(
     storage: LogStorage, folder: LogFolder, findings: Findings, progress: ProgressCallback
 ) -> FsckResult:
+    """Check the database, the tree, the published files and the keys of a log."""
     for complaint in storage.check_database():
         findings.add(f"the database is damaged: {complaint}")
     head = storage.head()
@@ -144,7 +150,7 @@ def _check_storage(
 def _describe_missing_keys(
     storage: LogStorage, folder: LogFolder, head: StoredHead
 ) -> Iterator[str]:
-    """Yield a remark for each private key that is missing: a copy of a log may lack them."""
+    """Yield a remark for each private key that cannot be loaded: a copy of a log may lack them."""
     keyring = folder.keyring
     for load_key in (keyring.load_signer, keyring.load_checkpoint_key):
         try:
@@ -161,9 +167,10 @@ def _describe_missing_keys(
 def _check_stored_tree(
     storage: LogStorage, head: StoredHead, findings: Findings, progress: ProgressCallback
 ) -> int:
-    """Rebuild the tree from the entries, compare it with the storage, and return the heads' count.
+    """Rebuild the tree from the entries, and compare it with tiles, index and signed heads.
 
-    Entries are read a bundle at a time, so that memory use does not depend on the size of the log.
+    Return the number of checked heads. Entries are read a bundle at a time, so that memory use does
+    not depend on the size of the log.
     """
     size = head.head.size
     heads = _HeadChecker(storage, findings)
@@ -172,8 +179,8 @@ def _check_stored_tree(
         entries = storage.entries(first, min(first + TILE_WIDTH, size))
         if len(entries) != min(TILE_WIDTH, size - first):
             findings.add(
-                f"entries are missing between {first} and {first + TILE_WIDTH}; the rest cannot be "
-                "checked"
+                f"entries are missing between {first} and {first + TILE_WIDTH}; later entries and "
+                "tree heads cannot be checked"
             )
             return heads.count
         leaves = list(map(hash_leaf, entries))
@@ -215,6 +222,7 @@ def _check_stored_tile(
 
 
 def _check_row_counts(storage: LogReader, size: int, head_count: int, findings: Findings) -> None:
+    """Compare the number of rows in each table with the number for a log of this size."""
     tile_count = 0
     width = size
     while width:
@@ -245,7 +253,11 @@ class _HeadChecker:
         self.wrong_root_sizes: list[int] = []
 
     def check_entry(self, tree: GrowingTree, entry: bytes) -> None:
-        """Note the newest entry of the tree, and compare the head of this size if there is one."""
+        """Check the signed head of the tree's present size, if there is one.
+
+        Call it after each entry was added to the tree. An entry that describes the log changes the
+        key for later heads.
+        """
         self._note_description(entry, tree.size - 1)
         while self.next_head is not None and self.next_head.head.size <= tree.size:
             size = self.next_head.head.size
@@ -257,6 +269,7 @@ class _HeadChecker:
             self.last_head, self.next_head = self.next_head, next(self.remaining, None)
 
     def _note_description(self, entry: bytes, position: int) -> None:
+        """Remember an entry if it is a valid description of the log; ignore other entries."""
         if position == 0:
             self.log_identity = compute_log_identity(entry)
             try:
@@ -272,6 +285,7 @@ class _HeadChecker:
                 self.description_positions.append(position)
 
     def _check_head(self, stored: StoredHead, root: bytes) -> None:
+        """Check time, description and signature of a head; `finish` reports a wrong root."""
         head = stored.head
         if head.root != root:
             self.wrong_root_sizes.append(head.size)
@@ -279,8 +293,8 @@ class _HeadChecker:
             self.findings.add(f"the head of size {head.size} is older than the previous head")
         if not self.descriptions or self.description_positions[-1] != stored.description:
             self.findings.add(
-                f"the head of size {head.size} refers to entry {stored.description}, which is not "
-                "a valid description of the log"
+                f"the head of size {head.size} refers to entry {stored.description}, but that is "
+                "not a valid description of the log"
             )
             return
         try:
@@ -294,7 +308,7 @@ class _HeadChecker:
             first_size, *later_sizes = self.wrong_root_sizes
             problem = f"the entries do not match the root signed for size {first_size}"
             if later_sizes:
-                # One changed entry spoils every later root, so the rest are only counted.
+                # One changed entry spoils every later root, so later ones are only counted.
                 problem += f", nor {len(later_sizes)} later roots"
             self.findings.add(problem)
         if self.next_head is not None:
@@ -309,6 +323,11 @@ class _HeadChecker:
 def _check_head_signature(
     stored: StoredHead, description: LogDescription, log_identity: str
 ) -> None:
+    """Check that a head is signed with the description's key, for this log and its stored time.
+
+    Raises:
+        InvalidStatement: it is not.
+    """
     head = stored.head
     verify_signature(
         choose_algorithm_number(description.receipt_key),
@@ -328,7 +347,10 @@ def _check_head_signature(
 
 
 def _check_published_files(storage: LogReader, folder: LogFolder, findings: Findings) -> int:
-    """Compare the files of a log with its database, and return the number of published tiles."""
+    """Compare the files of a log with its database, and return the number of published tiles.
+
+    The number is 0 if the log is not published as files.
+    """
     try:
         descriptions = read_log_descriptions(storage)
     except VacrError as error:
@@ -350,6 +372,7 @@ def _check_published_files(storage: LogReader, folder: LogFolder, findings: Find
 def _check_receipt_keys_file(
     path: Path, descriptions: list[LogDescription], findings: Findings
 ) -> None:
+    """Check that a PEM file contains the receipt keys of all descriptions, in this order."""
     expected = [compute_thumbprint(description.receipt_key) for description in descriptions]
     try:
         thumbprints = [compute_thumbprint(key) for key in parse_public_keys(read_bytes(path))]
@@ -381,6 +404,7 @@ def _check_published_checkpoint(
 def _check_published_tile(
     storage: LogReader, path: Path, tile_folder: Path, findings: Findings
 ) -> None:
+    """Compare a published tile or bundle with the database."""
     level, _, name = path.relative_to(tile_folder).as_posix().partition("/")
     try:
         number, width = parse_tile_path(name)
@@ -399,6 +423,7 @@ def _check_published_tile(
 
 
 def _check_head_is_stored(storage: LogReader, path: Path, size: int, findings: Findings) -> None:
+    """Check that the database has a head of this size, as the bundle at `path` implies."""
     stored = storage.head_until(size)
     if stored is None or stored.head.size != size:
         findings.add(

@@ -63,9 +63,10 @@ class ServiceStop:
         """Start without a reason."""
         self.reason: VacrError | None = None
         self.end: Callable[[], None] = lambda: None
+        """Ends the server; `serve_application` sets it."""
 
     def ask(self, reason: VacrError) -> None:
-        """Ask the service to stop; the first reason is kept."""
+        """Ask the service to stop, and keep the first reason."""
         self.reason = self.reason or reason
         self.end()
 
@@ -80,7 +81,7 @@ def serve_application(
     stop: ServiceStop | None = None,
     proxies: Sequence[str] = (),
 ) -> None:
-    """Serve until SIGTERM, SIGINT or the service itself ends it.
+    """Serve an ASGI application over HTTP until SIGTERM, SIGINT or `stop` ends it.
 
     `on_start` is called with the service's URL once connections are accepted. For requests from one
     of the `proxies` (addresses or networks), `X-Forwarded-For` names the client.
@@ -134,6 +135,11 @@ def serve_application(
 
 
 def _build_tls_context(tls: TlsFiles) -> ssl.SSLContext:
+    """Load the TLS files, and return the settings for the server's side.
+
+    Raises:
+        UnreadableInput: a file cannot be read, or is malformed.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -154,6 +160,11 @@ def _build_tls_context(tls: TlsFiles) -> ssl.SSLContext:
 
 
 def _open_listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on a port of a host name or address; port 0 is any free one.
+
+    Raises:
+        UsageError: the name is unknown, or the port cannot be used.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -169,7 +180,7 @@ def _open_listening_socket(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def _handle_end_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call `end` on SIGTERM and SIGINT.
+    """Call `end` on SIGTERM and SIGINT within the context; do nothing outside the main thread.
 
     uvicorn installs its own handlers while it runs, and raises the signal again when it has shut
     down; these handlers are then in place, so that the process does not die of it.
@@ -189,6 +200,7 @@ def _handle_end_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 def _format_service_url(listening: socket.socket, host: str, *, secure: bool) -> str:
+    """Return the URL of a service with the socket's actual port, such as `https://[::1]:8080/`."""
     scheme = "https" if secure else "http"
     name = f"[{host}]" if ":" in host else host
     port = listening.getsockname()[1]
@@ -200,7 +212,7 @@ def _format_service_url(listening: socket.socket, host: str, *, secure: bool) ->
 
 @cache
 def define_bounded_connection() -> Any:
-    """Return the class of HTTP/1.1 connections with limits, for uvicorn.
+    """Return a connection class for uvicorn that limits request heads and unread responses.
 
     Request bodies are limited where they are read.
 
@@ -220,7 +232,7 @@ def define_bounded_connection() -> Any:
         stall_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            """Limit the time until the first request head is complete."""
+            """Start the timer for the first request head."""
             super().connection_made(transport)
             self.head_timer = self.loop.call_later(MAX_REQUEST_HEAD_SECONDS, transport.close)
 
@@ -231,7 +243,7 @@ def define_bounded_connection() -> Any:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            """Parse the data, then check the size and the time of an incomplete request head."""
+            """Parse the data; if the request head is still incomplete, check its size and time."""
             self.received_size += len(data)
             super().data_received(data)
             if not self.in_head or not self.received_size or self.transport.is_closing():
@@ -245,7 +257,7 @@ def define_bounded_connection() -> Any:
                 )
 
         def on_headers_complete(self) -> None:
-            """Cancel the timer of the request head."""
+            """Cancel the timer of the request head, and expect a body."""
             self._cancel_head_timer()
             self.in_head, self.received_size = False, 0
             super().on_headers_complete()
@@ -256,12 +268,12 @@ def define_bounded_connection() -> Any:
             super().on_message_complete()
 
         def pause_writing(self) -> None:
-            """Limit how long the client may take to read its response."""
+            """Start the timer for a client that does not read its response."""
             self.stall_timer = self.loop.call_later(MAX_STALLED_SECONDS, self.transport.abort)
             super().pause_writing()
 
         def resume_writing(self) -> None:
-            """Cancel the limit: the client reads again."""
+            """Cancel that timer: the client reads again."""
             if self.stall_timer is not None:
                 self.stall_timer.cancel()
             super().resume_writing()

@@ -65,7 +65,9 @@ class Keyring:
         self.next_signer: Signer | None = None
         """During a key rotation: the signer of the first head after it."""
         self.origin = ""
+        """The log's name; empty until `load_identity`."""
         self.log_identity = ""
+        """The digest of the log's first entry, as a URI; empty until `load_identity`."""
 
     def load_identity(self, reader: LogReader) -> None:
         """Set `origin` and `log_identity` from the log's first entry, unless they are set.
@@ -80,20 +82,22 @@ class Keyring:
             self.log_identity = compute_log_identity(entry)
 
     def load_signer(self, reader: LogReader, head: StoredHead) -> Signer:
-        """Return the receipt signer that was current at a head.
+        """Return the signer with the receipt key that was current at a head.
 
         Raises:
             UsageError: the private key is not in the folder.
+            UnreadableInput: the key file is malformed, or contains another key.
         """
         self.load_identity(reader)
         description = _read_description_at(reader, head)
         return KeySigner(self._load_private_key(description.receipt_key, "receipt"))
 
     def load_checkpoint_key(self, reader: LogReader, head: StoredHead) -> ed25519.Ed25519PrivateKey:
-        """Return the checkpoint key that was current at a head.
+        """Return the private checkpoint key that was current at a head.
 
         Raises:
             UsageError: the private key is not in the folder.
+            UnreadableInput: the key file is malformed, or contains another key.
         """
         description = _read_description_at(reader, head)
         key: ed25519.Ed25519PrivateKey = self._load_private_key(
@@ -102,6 +106,7 @@ class Keyring:
         return key
 
     def _load_private_key(self, key: PublicKey, use: str) -> PrivateKey:
+        """Load the private key of a public key; `use` names the key in error messages."""
         path = _build_key_path(self.folder, key)
         if not path.is_file():
             hint = (
@@ -116,10 +121,10 @@ class Keyring:
         return private_key
 
     def sync_files(self, descriptions: Sequence[LogDescription]) -> None:
-        """Bring the key files in line with the log's descriptions of itself, oldest first.
+        """Write all public receipt keys to their file, and delete replaced private keys.
 
-        This also completes a rotation that was interrupted: the file of public receipt keys is
-        written, and private keys that were replaced are removed.
+        `descriptions` are the log's descriptions of itself, oldest first. This also completes a
+        rotation that was interrupted.
 
         Raises:
             UnreadableInput: the public keys cannot be written.
@@ -149,7 +154,7 @@ class LogKeyPair:
         """Load the keys of a log folder that has had no rotation yet.
 
         Raises:
-            UnreadableInput: the folder does not hold exactly one key of each kind.
+            UnreadableInput: the folder does not contain exactly one key of each kind.
         """
         paths = sorted((folder / _KEYS_FOLDER_NAME).glob("*.pem"))
         keys = [parse_private_key(read_bytes(path)) for path in paths]
@@ -167,14 +172,14 @@ class LogKeyPair:
         return cls(receipt, checkpoint)
 
     def save(self, folder: Path) -> None:
-        """Write both keys durably, readable by the owner only."""
+        """Write both keys durably to `keys/` in a log folder, readable by the owner only."""
         (folder / _KEYS_FOLDER_NAME).mkdir(mode=_KEYS_FOLDER_MODE, exist_ok=True)
         for key in (self.receipt, self.checkpoint):
             path = _build_key_path(folder, key.public_key())
             write_durable_file(path, encode_private_pem(key), mode=_KEY_FILE_MODE)
 
     def delete(self, folder: Path) -> None:
-        """Delete both files; only for keys that no log has come to name."""
+        """Delete both key files from a log folder; only for keys that no log uses."""
         for key in (self.receipt, self.checkpoint):
             _build_key_path(folder, key.public_key()).unlink(missing_ok=True)
 
@@ -184,14 +189,21 @@ class LogKeyPair:
         return KeySigner(self.receipt)
 
     def describe_log(self, origin: str, created: int, log: str | None = None) -> LogDescription:
-        """Return the description of a log that uses these keys."""
+        """Return the description of a log that uses these keys.
+
+        `created` is in seconds since 1970. `log` is the log's identity, or None for the log's
+        first description.
+        """
         return LogDescription(
             origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log
         )
 
 
 def write_receipt_keys(folder: Path, keys: Iterable[PublicKey]) -> None:
-    """Write the public receipt keys, the current one last, unless the file has them already."""
+    """Write public receipt keys to `receipt-keys.pem`, unless it contains exactly these already.
+
+    The keys are in the order of their use, the current one last.
+    """
     path = folder / RECEIPT_KEYS_FILE
     data = b"".join(map(encode_public_pem, keys))
     with suppress(VacrError):
@@ -204,7 +216,8 @@ def read_log_descriptions(reader: LogReader) -> list[LogDescription]:
     """Return a log's descriptions of itself, oldest first, each signed by the key before.
 
     Raises:
-        LogDamaged: an entry that should be a description is not.
+        LogDamaged: an entry is missing, or is not the description that it should be.
+        InvalidStatement: the first entry does not describe a log.
     """
     first_entry = _read_log_entry(reader, 0)
     log_identity = compute_log_identity(first_entry)
@@ -232,10 +245,12 @@ def _list_later_descriptions(reader: LogReader) -> list[int]:
 
 
 def _read_description_at(reader: LogReader, head: StoredHead) -> LogDescription:
+    """Return the log's newest description of itself at a head."""
     return parse_description(_read_log_entry(reader, head.description))
 
 
 def _read_log_entry(reader: LogReader, position: int) -> bytes:
+    """Return the entry at a position; raise LogDamaged if it is missing."""
     entries = reader.entries(position, position + 1)
     if not entries:
         raise LogDamaged(f"entry {position} is missing")
@@ -243,6 +258,7 @@ def _read_log_entry(reader: LogReader, position: int) -> bytes:
 
 
 def _build_key_path(folder: Path, key: PublicKey) -> Path:
+    """Return the path of a private key, such as `keys/receipt-0123456789abcdef.pem`."""
     use = "checkpoint" if isinstance(key, ed25519.Ed25519PublicKey) else "receipt"
     name = f"{use}-{compute_thumbprint(key).hex()[:16]}.pem"
     return folder / _KEYS_FOLDER_NAME / name

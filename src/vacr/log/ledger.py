@@ -116,7 +116,7 @@ class Ledger:
         self.clock = clock
         self.storage = open_storage()
         self.head: StoredHead | None = None
-        """The head that `tree` belongs to; None after an error."""
+        """The head that `tree` belongs to, or None after an error."""
         self.last_head: TreeHead | None = None
         """The newest head that was read or committed: the log may only grow from there."""
         self.tree: GrowingTree | None = None
@@ -132,10 +132,10 @@ class Ledger:
         self.storage.close()
 
     def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[PlacedEntry]:
-        """Append entries, all or none; an entry that is in the log already keeps its position.
+        """Append entries, all or none, and return their positions and receipts in the same order.
 
-        In a key rotation, the last entry is a new description of the log. Then `replaced` is the
-        position of the description that it follows, whose key has signed it.
+        An entry that is in the log already keeps its position. In a key rotation, the last entry is
+        a new description of the log, and `replaced` is the position of the previous description.
 
         Raises:
             UsageError: the description at `replaced` is not the newest any more.
@@ -156,6 +156,11 @@ class Ledger:
         raise StorageFailed("other writers keep moving the head of the log")
 
     def _append_once(self, entries: Sequence[bytes], replaced: int | None) -> list[PlacedEntry]:
+        """Append entries in one transaction, without another attempt.
+
+        Raises:
+            HeadMoved: another process has appended entries at the same time.
+        """
         leaves = list(map(hash_leaf, entries))
         with self.storage.transaction() as transaction:
             tree, before = self._load_current_tree(transaction)
@@ -197,7 +202,12 @@ class Ledger:
         return self.tree, head
 
     def _load_tree(self, reader: LogReader, head: StoredHead) -> GrowingTree:
-        """Load the right edge of the tree, and check it against the signed root."""
+        """Load the last tiles of the tree at a head, and keep the tree, its head and its signer.
+
+        Raises:
+            LogDamaged: the tree does not match the signed root, or does not continue the tree that
+                was loaded before.
+        """
         size = head.head.size
         last_tiles = []
         for level, number, width in list_last_tiles(size):
@@ -215,6 +225,7 @@ class Ledger:
         return tree
 
     def _check_only_grew(self, tree: GrowingTree, size: int) -> None:
+        """Check that a loaded tree continues the tree of `last_head`; else raise LogDamaged."""
         last = self.last_head
         if last is None:
             return
@@ -228,6 +239,10 @@ class Ledger:
             )
 
     def _sign_head(self, tree: GrowingTree, before: StoredHead, description: int) -> StoredHead:
+        """Sign the root of a tree, with the keyring's next signer if the description is new.
+
+        `description` is the position of the log's newest description of itself.
+        """
         if description != before.description:
             self.signer = self.keyring.next_signer
         if self.signer is None:
@@ -243,6 +258,7 @@ class Ledger:
     def _build_placed_entries(
         self, tree: GrowingTree, positions: Iterable[int], old_size: int
     ) -> list[PlacedEntry]:
+        """Return a receipt for each position; entries from position `old_size` on are new."""
         if self.head is None:
             raise LogDamaged("the log has no signed tree head")
         head = self.head.head
@@ -273,6 +289,7 @@ class Ledger:
 
 
 def _read_head(reader: LogReader) -> StoredHead:
+    """Return the current head; raise UsageError if the database does not contain a log."""
     head = reader.head()
     if head is None:
         raise UsageError(
@@ -285,7 +302,7 @@ def _read_head(reader: LogReader) -> StoredHead:
 
 
 class TileCache:
-    """A tile lookup over a storage that keeps some full tiles in memory: they never change."""
+    """Looks up tiles in a storage, and keeps some full tiles in memory: they never change."""
 
     def __init__(self, reader: LogReader) -> None:
         """Start with an empty cache."""
@@ -293,7 +310,7 @@ class TileCache:
         self.cached: dict[tuple[int, int], Tile] = {}
 
     def __call__(self, level: int, number: int) -> Tile:
-        """Return a tile.
+        """Return a tile, by level and number.
 
         Raises:
             LogDamaged: it is missing or truncated.
@@ -315,7 +332,10 @@ class TileCache:
 def find_leaf_positions(
     reader: LogReader, node: NodeLookup, leaves: Sequence[bytes]
 ) -> dict[bytes, int]:
-    """Return the positions of those leaves that are in the log."""
+    """Return the position of each leaf hash that is in the log; omit the others.
+
+    `node` looks up hashes in the log's tree.
+    """
     wanted = set(leaves)
     prefixes = list({compute_index_prefix(leaf) for leaf in wanted})
     # The index has only the beginning of each hash, so the tree decides which candidates match.
@@ -353,10 +373,10 @@ def build_inclusion_receipt(reader: LogReader, position: int) -> bytes | None:
 
 
 def build_consistency_receipt(reader: LogReader, keyring: Keyring, older: int, newer: int) -> bytes:
-    """Return the receipt that proves that the tree of one size is a prefix of a larger one.
+    """Return the receipt that proves that the first `older` of `newer` entries did not change.
 
-    If no head was signed for the newer size, one is signed now: the log did have that size, even
-    though only within a batch.
+    If the log never signed a head of the newer size, because that size was passed within a batch,
+    a head is signed now.
 
     Raises:
         UsageError: the log never had these sizes, or its key is missing.
@@ -411,7 +431,7 @@ class Sequencer(Generic[Ticket]):
         self.changed = threading.Condition()
         self.stopping = False
         self.failure: VacrError | None = None
-        """Why the last batch was not appended; None if it was."""
+        """Why the last batch was not appended, or None if it was."""
         self.batches = 0
         self.storage_failures = 0
         """How often the storage failed and was reopened: an early sign of a failing disk."""
@@ -419,7 +439,7 @@ class Sequencer(Generic[Ticket]):
         self.thread.start()
 
     def submit(self, entry: bytes, ticket: Ticket) -> None:
-        """Queue an entry for the next batch.
+        """Queue an entry for the next batch; its result is delivered under `ticket`.
 
         Raises:
             LogBusy: the queue is full, or the log is shutting down.
@@ -442,6 +462,7 @@ class Sequencer(Generic[Ticket]):
         self.ledger.close()
 
     def _run(self) -> None:
+        """Append batches and deliver their results until `close` is called."""
         try:
             while (batch := self._take_batch()) or not self.stopping:
                 # After a failure this also runs without entries: clients may wait for the log to
@@ -466,6 +487,7 @@ class Sequencer(Generic[Ticket]):
             return [self.queue.popleft() for _ in range(min(MAX_BATCH_ENTRIES, len(self.queue)))]
 
     def _append(self, entries: Sequence[bytes]) -> Sequence[PlacedEntry | VacrError]:
+        """Append a batch, and return the place of each entry, or the same error for all."""
         try:
             placed = self._append_with_retry(entries)
         except VacrError as error:
@@ -482,6 +504,7 @@ class Sequencer(Generic[Ticket]):
         return placed
 
     def _append_with_retry(self, entries: Sequence[bytes]) -> list[PlacedEntry]:
+        """Append a batch, with a second attempt after a pause if the storage fails."""
         try:
             return self.ledger.append(entries)
         except StorageFailed as error:
@@ -495,13 +518,14 @@ class Sequencer(Generic[Ticket]):
             return placed
 
     def _record_failure(self, error: VacrError) -> VacrError:
+        """Set `failure`, write a warning unless it is the same as before, and return the error."""
         if self.failure is None or str(self.failure) != str(error):
             _log.warning("the log cannot accept entries: %s", error.diagnostics())
         self.failure = error
         return error
 
     def _give_up(self, error: Exception) -> None:
-        """Refuse all waiting and future entries: the thread that appends them ends."""
+        """Refuse all waiting and future entries, because the thread that appends them ends."""
         failure = Unreachable(
             f"the log cannot accept entries until it is restarted: {type(error).__name__}: {error}"
         )

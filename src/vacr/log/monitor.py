@@ -82,22 +82,26 @@ class KnownLog:
     receipt_key: PublicKey | None
     """The key that announces new keys, or None if the log does not describe itself."""
     note: bytes
+    """The signed checkpoint of this state, encoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorResult:
-    """The outcome of one inspection: whether the log is new, the same or grown."""
+    """The outcome of one inspection."""
 
     outcome: str
+    """Whether the log is new to the monitor, the same or grown: `first`, `same` or `grown`."""
     known: KnownLog
+    """The state to remember for the next inspection."""
     rotations: int = 0
+    """How often the new entries changed the log's keys."""
 
 
 class LogMisbehaved(InvalidStatement):
     """The log broke a promise; carries the checkpoint that it showed, as evidence."""
 
     def __init__(self, error: InvalidStatement, note: bytes) -> None:
-        """Keep the checkpoint."""
+        """Take over the parts of the error, and keep the checkpoint in `note`."""
         super().__init__(error.message, reason=error.reason, where=error.where, hint=error.hint)
         self.note = note
 
@@ -108,7 +112,10 @@ class LogMisbehaved(InvalidStatement):
 def inspect_log(
     log: TiledLog, known: KnownLog | None, expected_key: VerifierKey | None = None
 ) -> MonitorResult:
-    """Compare a log with its known state; `expected_key` is the key that must sign a new log.
+    """Compare a log with its known state, and return its present state.
+
+    If `known` is None, the whole log is verified, and `expected_key` must have signed it, if set. A
+    log that seems to have shrunk is inspected again, four times at most.
 
     Raises:
         LogMisbehaved: the log forked, shrank, changed its key without announcing it, or shows
@@ -129,6 +136,7 @@ def inspect_log(
 def _inspect_log_once(
     log: TiledLog, known: KnownLog | None, expected_key: VerifierKey | None
 ) -> MonitorResult:
+    """Fetch the checkpoint, and verify a new log or compare a known one, without retries."""
     data = log.checkpoint()
     try:
         note = parse_signed_note(data)
@@ -143,6 +151,12 @@ def _inspect_log_once(
 def _inspect_new_log(
     log: TiledLog, note: SignedNote, checkpoint: Checkpoint, expected_key: VerifierKey | None
 ) -> MonitorResult:
+    """Verify all entries of a log that the monitor sees for the first time.
+
+    Raises:
+        InvalidStatement: the log is empty, has another key than `expected_key`, or its entries do
+            not match its checkpoint.
+    """
     if expected_key is not None:
         verify_checkpoint(note.encode(), expected_key)
     if not checkpoint.size:
@@ -162,6 +176,11 @@ def _inspect_new_log(
 def _compare_with_known(
     log: TiledLog, note: SignedNote, checkpoint: Checkpoint, known: KnownLog
 ) -> MonitorResult:
+    """Check that a checkpoint repeats or continues the known state.
+
+    Raises:
+        InvalidStatement: it is from another log, or the log has shrunk or forked.
+    """
     if checkpoint.origin != known.origin:
         raise InvalidStatement(
             f"this is a different log: {checkpoint.origin}, not {known.origin}",
@@ -185,6 +204,7 @@ def _compare_with_known(
 def _verify_growth(
     log: TiledLog, note: SignedNote, checkpoint: Checkpoint, known: KnownLog
 ) -> MonitorResult:
+    """Verify the entries after the known state, up to the size of a larger checkpoint."""
     current_key = known.keys[-1]
     # A checkpoint under an unknown key may be fine if one of the new entries announces that key,
     # which is known only after they are fetched. A log without a receipt key cannot announce any,
@@ -207,7 +227,10 @@ def _verify_entries(
     chain: LogKeyChain,
     before: KnownLog | None,
 ) -> MonitorResult:
-    """Grow a tree to the size of a checkpoint, and check its root and its signature."""
+    """Fetch the entries up to the size of a checkpoint, and check its root and its signature.
+
+    `tree` has the entries verified before, and `before` is their state, or None for a new log.
+    """
     append_fetched_entries(log, tree, checkpoint.size, chain)
     if tree.root() != checkpoint.root:
         raise InvalidStatement(
@@ -233,7 +256,9 @@ def _verify_entries(
 
 
 def fetch_tree_edge(log: TiledLog, older: int, newer: int) -> GrowingTree:
-    """Return the tree as it was at the older size, from tiles of the newer one.
+    """Return the tree of the first `older` entries, from the tiles of a log of `newer` entries.
+
+    Its root is not checked.
 
     Raises:
         InvalidStatement: a tile is malformed.
@@ -247,11 +272,14 @@ def fetch_tree_edge(log: TiledLog, older: int, newer: int) -> GrowingTree:
 
 
 def _refuse_tile_lookup(level: int, number: int) -> Tile:
+    """Raise AssertionError: a tree that only grows needs no older tiles."""
     raise AssertionError(f"the edge of a tree needs no tile {level}/{number}")
 
 
 def append_fetched_entries(log: TiledLog, tree: GrowingTree, size: int, chain: LogKeyChain) -> None:
-    """Fetch all entries up to a size, add them to a tree, and compare its tiles with the log's.
+    """Fetch the entries from the tree's size up to `size`, and add them to the tree.
+
+    They are also passed to `chain`, and the tree's new tiles are compared with the log's.
 
     Raises:
         InvalidStatement: an entry or a tile does not match.
@@ -278,6 +306,11 @@ def append_fetched_entries(log: TiledLog, tree: GrowingTree, size: int, chain: L
 
 
 def _check_fetched_tile(log: TiledLog, level: int, number: int, tile: Tile, size: int) -> None:
+    """Fetch a tile of a log of `size` entries, and compare it with the computed `tile`.
+
+    Raises:
+        InvalidStatement: a hash differs.
+    """
     fetched = log.tile(level, number, size)
     for index, (expected, actual) in enumerate(zip(tile.rows[0], fetched, strict=True)):
         if expected == actual:
@@ -298,10 +331,10 @@ def _check_fetched_tile(log: TiledLog, level: int, number: int, tile: Tile, size
 
 
 def load_monitor_state(path: Path) -> KnownLog | None:
-    """Read the state file; return None the first time, when it does not exist.
+    """Read the state file; return None if it does not exist, as before the first inspection.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: it cannot be read, or is not a state file.
     """
     if not path.exists():
         return None
@@ -324,6 +357,7 @@ def load_monitor_state(path: Path) -> KnownLog | None:
 
 
 def _parse_known_log(document: Any) -> KnownLog:
+    """Return the state in a parsed JSON document; raise any error if it is malformed."""
     if document["version"] != _STATE_VERSION:
         raise ValueError("it was written by another version of vacr")
     known = KnownLog(
@@ -346,7 +380,7 @@ def _parse_receipt_key(pem: str | None) -> PublicKey | None:
 
 
 def save_monitor_state(path: Path, known: KnownLog) -> None:
-    """Replace the state file atomically.
+    """Write the state of a log to the state file, atomically.
 
     Raises:
         UnreadableInput: it cannot be written.
@@ -368,11 +402,13 @@ def save_monitor_state(path: Path, known: KnownLog) -> None:
 
 @contextmanager
 def lock_monitor_state(path: Path) -> Iterator[None]:
-    """Lock the state file; of two monitors that share one, the slower would reset it.
+    """Lock the state file within the context.
+
+    Of two monitors that share a file, the slower one would write an older state.
 
     Raises:
-        UsageError: another monitor holds the lock.
-        UnreadableInput: the lock file cannot be written.
+        UsageError: another monitor uses the file.
+        UnreadableInput: `path` is a folder, or the lock file cannot be written.
     """
     if path.is_dir() or not path.name:
         raise UnreadableInput(
@@ -399,15 +435,19 @@ def lock_monitor_state(path: Path) -> Iterator[None]:
         yield
 
 
-def write_log_evidence(beside: Path, document: dict[str, str | None]) -> Path:
-    """Write evidence against a log to `FILE.evidence-N`, unless one of these files has it already.
+def write_log_evidence(base: Path, document: dict[str, str | None]) -> Path:
+    """Write evidence against a log to a new file, and return its path.
+
+    The path continues the path `base`: for `state.json`, it is `state.json.evidence-1`, then
+    `state.json.evidence-2`. If one of these files has the same evidence, its path is returned. With
+    100 such files, the evidence is not written, and the path of the last one is returned.
 
     Raises:
         UnreadableInput: it cannot be written.
     """
     data = _encode_json(document, "replace")
     for number in count(1):
-        path = beside.with_name(f"{beside.name}.evidence-{number}")
+        path = base.with_name(f"{base.name}.evidence-{number}")
         if not path.exists():
             write_durable_file(path, data)
             break
@@ -417,4 +457,5 @@ def write_log_evidence(beside: Path, document: dict[str, str | None]) -> Path:
 
 
 def _encode_json(document: dict[str, Any], errors: str) -> bytes:
+    """Return a document as JSON in UTF-8; `errors` is the argument of `str.encode`."""
     return json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", errors) + b"\n"

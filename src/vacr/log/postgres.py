@@ -83,8 +83,9 @@ class PostgresStorage:
         """Connect to the database; with `create`, also create the tables.
 
         Raises:
-            UsageError: the address is malformed, or the database holds a log already.
-            UnreadableInput: the database holds no log, or its layout has another version.
+            UsageError: the address is malformed; or `create` is set, and the database contains a
+                log already.
+            UnreadableInput: the database has no tables of a log, or its layout has another version.
             StorageFailed: it cannot be reached, or its commits would not be durable.
         """
         parts = parse_postgres_address(address)
@@ -101,10 +102,11 @@ class PostgresStorage:
 
     @classmethod
     def holds_log(cls, address: str) -> bool:
-        """Return whether a database holds a log.
+        """Return whether a database contains a log with at least one entry.
 
         Raises:
-            StorageFailed: it cannot be reached.
+            UsageError: the address is malformed.
+            StorageFailed: the database cannot be reached.
         """
         try:
             storage = cls(address, readonly=True)
@@ -121,6 +123,7 @@ class PostgresStorage:
             self.connection.close()
 
     def _prepare(self, *, create: bool, readonly: bool) -> None:
+        """Set up the connection, and check durability, tables and their version."""
         self._fetch_rows("SET synchronous_commit = on")
         if readonly:
             self._fetch_rows("SET default_transaction_read_only = on")
@@ -134,6 +137,7 @@ class PostgresStorage:
                     f"the database may lose committed data: its setting {name} is {actual}, "
                     f"not {expected}",
                     where=self.where,
+                    hint=f"Set {name} = {expected} on the PostgreSQL server.",
                 )
         self._check_or_create_tables(create=create)
         version = self._fetch_value("SELECT format FROM vacr.head")
@@ -144,6 +148,7 @@ class PostgresStorage:
             )
 
     def _check_or_create_tables(self, *, create: bool) -> None:
+        """Check that the tables exist, or with `create`, that they are missing or still empty."""
         tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
         if not create:
             if not tables_exist:
@@ -167,7 +172,7 @@ class PostgresStorage:
         return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size, or `None`."""
+        """Return the newest head whose tree has at most this size, or None before the first."""
         query = f"{_SELECT_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1"
         return next(self._select_heads(query, size), None)
 
@@ -180,13 +185,17 @@ class PostgresStorage:
             last_size = page[-1].head.size
 
     def _select_heads(self, query: str, *parameters: Any) -> Iterator[StoredHead]:
+        """Yield the heads that a query returns."""
         with self._translate_errors():
             rows = self._fetch_rows(query, parameters)
         for size, root, protected, signature, time, description in rows:
             yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Return the entries from position `first` up to, but not including, `end`."""
+        """Return the entries from position `first` up to, but not including, `end`.
+
+        The list is shorter if entries are missing.
+        """
         with self._translate_errors():
             query = (
                 "SELECT entry FROM vacr.entries WHERE position >= %s AND position < %s "
@@ -195,7 +204,7 @@ class PostgresStorage:
             return [row[0] for row in self._fetch_rows(query, (first, end))]
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Return the hashes of a tile, or None if it is not stored."""
+        """Return the concatenated hashes of a tile, or None if it is not stored."""
         with self._translate_errors():
             hashes: bytes | None = self._fetch_value(
                 "SELECT hashes FROM vacr.tiles WHERE level = %s AND number = %s", (level, number)
@@ -211,7 +220,7 @@ class PostgresStorage:
             )
 
     def count_rows(self) -> dict[str, int]:
-        """Return the number of rows in each table."""
+        """Return the number of rows of `entries`, `leaves`, `tiles` and `heads`, by these names."""
         with self._translate_errors():
             return {table: self._fetch_value(query) for table, query in _COUNT_ROWS.items()}
 
@@ -227,7 +236,7 @@ class PostgresStorage:
                 self._fetch_rows("ROLLBACK")
 
     def check_database(self) -> list[str]:
-        """Return no complaints: PostgreSQL has no check beyond reading all the data."""
+        """Return an empty list: PostgreSQL has no integrity check of its own."""
         return []
 
     # --- Writing ---
@@ -251,7 +260,7 @@ class PostgresStorage:
             raise
 
     def append(self, batch: Batch) -> None:
-        """Append a batch and move the head.
+        """Append a batch within a transaction, and make its head the current one.
 
         Raises:
             HeadMoved: the head has moved since the batch was built.
@@ -267,15 +276,18 @@ class PostgresStorage:
     # --- Statements ---
 
     def _fetch_rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Execute an SQL statement, and return all its rows; empty if it does not return rows."""
         cursor = self.connection.execute(statement, parameters, binary=True)
         return cursor.fetchall() if cursor.description else []
 
     def _fetch_value(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
+        """Execute an SQL statement, and return the first column of its first row, or None."""
         rows = self._fetch_rows(statement, parameters)
         return rows[0][0] if rows else None
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        """Raise StorageFailed in the place of a database or connection error in the context."""
         try:
             yield
         except (psycopg.Error, OSError) as error:
@@ -286,7 +298,10 @@ class PostgresStorage:
 
 
 def get_database_name(address: str) -> str:
-    """Return the name of the database that an address leads to, usable as a file name.
+    """Return the name of the database at an address, as a file name: with `_` for each `/`.
+
+    Like PostgreSQL, use the user's name if the address does not name a database; without either,
+    return `postgres`.
 
     Raises:
         UsageError: the address is malformed.
@@ -296,7 +311,7 @@ def get_database_name(address: str) -> str:
 
 
 def parse_postgres_address(address: str) -> dict[str, Any]:
-    """Split an address into its parts.
+    """Return the parts of an address by name, such as `host`, `dbname` and `user`.
 
     The library's error for a malformed address may quote the password, so it is not passed on.
 
@@ -316,6 +331,7 @@ def parse_postgres_address(address: str) -> dict[str, Any]:
 
 
 def _copy_entries(statements: psycopg.Cursor[Any], batch: Batch) -> None:
+    """Insert the entries of a batch and their index rows, and merge the index when it is due."""
     positions = range(batch.first_position, batch.after.head.size)
     with statements.copy("COPY vacr.entries FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(("int8", "bytea"))

@@ -82,7 +82,7 @@ ReadResult = TypeVar("ReadResult")
 
 @dataclass
 class Publisher:
-    """A thread that publishes a log's tiles and checkpoints."""
+    """A thread that publishes a log's tiles and checkpoints, and has witnesses cosign them."""
 
     readers: ReaderPool
     keyring: Keyring
@@ -94,6 +94,7 @@ class Publisher:
     size: int = 0
     """The tree size of that checkpoint."""
     failure: VacrError | None = None
+    """Why the last publication failed, or None if it did not."""
     signed_note: bytes = b""
     """The last published checkpoint, without cosignatures."""
     pause: float = _MIN_PUBLISH_PAUSE
@@ -131,6 +132,7 @@ class Publisher:
         self.thread.join()
 
     def _run(self) -> None:
+        """Publish whenever `due` is set or `interval` is over, until `close` is called."""
         while True:
             # The wait ends by itself to retry after failures, and to find what other processes have
             # appended.
@@ -147,6 +149,7 @@ class Publisher:
                 return
 
     def _record_failure(self, error: VacrError) -> None:
+        """Set `failure`, and write a warning unless it is the same as before."""
         if self.failure is None or str(self.failure) != str(error):
             _log.warning("cannot publish the log: %s", error.diagnostics())
         self.failure = error
@@ -183,7 +186,7 @@ class Publisher:
             requester.request(signed_note, size)
 
     def _publish_tree(self, reader: LogReader, head: StoredHead) -> bytes:
-        """Write the new tiles, and return the signed checkpoint over them."""
+        """Write the new tiles, if there is a folder, and return the signed checkpoint over them."""
         size = head.head.size
         self.keyring.load_identity(reader)
         if self.folder is not None:
@@ -198,7 +201,7 @@ class Publisher:
         return signed_note
 
     def _restore_cosignatures(self, signed_note: bytes, path: Path) -> None:
-        """Reuse the cosignatures that an earlier process obtained for the same checkpoint."""
+        """Reuse the cosignatures in the published checkpoint at `path`, if it is the same one."""
         published = path.read_bytes() if path.is_file() else b""
         for requester in self.requesters:
             requester.restore(signed_note, published)
@@ -225,7 +228,11 @@ class Publisher:
 def list_changed_tiles(
     reader: LogReader, old_size: int, size: int
 ) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Yield the path of every tile that changed since an older tree, with a function to read it."""
+    """Yield the path of every tile and bundle that differs between trees of two sizes.
+
+    With each path, such as `0/000.p/5` or `entries/000.p/5`, comes a function that reads its bytes
+    from the log.
+    """
     level, old_width, width = 0, old_size, size
     while width:
         for number in range(old_width // TILE_WIDTH, (width + TILE_WIDTH - 1) // TILE_WIDTH):
@@ -239,7 +246,7 @@ def list_changed_tiles(
 
 
 def read_tile_bytes(reader: LogReader, level: int, number: int, width: int) -> bytes:
-    """Return the first `width` hashes of a tile.
+    """Return the first `width` hashes of a tile, concatenated.
 
     Raises:
         LogDamaged: it has fewer.
@@ -251,7 +258,7 @@ def read_tile_bytes(reader: LogReader, level: int, number: int, width: int) -> b
 
 
 def read_bundle_bytes(reader: LogReader, number: int, width: int) -> bytes:
-    """Return the first `width` entries under a tile, encoded as an entry bundle.
+    """Return the first `width` entries of a bundle, encoded.
 
     Raises:
         LogDamaged: there are fewer.
@@ -294,7 +301,10 @@ class CosignatureRequester:
         *,
         first_pause: float = FIRST_WITNESS_PAUSE,
     ) -> None:
-        """Create the thread; it calls `on_cosigned` after each cosignature."""
+        """Create the thread; it calls `on_cosigned` after each cosignature.
+
+        `first_pause` is the time in seconds before the second request for a checkpoint.
+        """
         self.witness = witness
         self.readers = readers
         self.on_cosigned = on_cosigned
@@ -322,13 +332,19 @@ class CosignatureRequester:
         self.due.set()
 
     def request(self, note: bytes, size: int) -> None:
-        """Request a cosignature for a checkpoint, in the place of an older request."""
+        """Make the thread ask for a cosignature of this checkpoint, instead of an older one.
+
+        `size` is the size of the checkpoint's tree.
+        """
         if note != self.requested[0]:
             self.requested = (note, size)
             self.due.set()
 
     def restore(self, note: bytes, published: bytes) -> None:
-        """Take over the witness's lines from a checkpoint that an earlier process published."""
+        """Take over the witness's valid lines from a checkpoint that an earlier process published.
+
+        Do nothing if `published` is another checkpoint than `note`, or lacks such lines.
+        """
         if published.startswith(note):
             lines = published.removeprefix(note)
             with suppress(VacrError):
@@ -345,6 +361,7 @@ class CosignatureRequester:
         return self.cosigned[0] != self.requested[0]
 
     def _run(self) -> None:
+        """Ask the witness for each requested checkpoint, after growing pauses, until `close`."""
         pause = self.first_pause
         while not self.stopping:
             is_new = self.due.wait(pause if self.missing else None)
@@ -354,6 +371,7 @@ class CosignatureRequester:
                 self._try_request()
 
     def _try_request(self) -> None:
+        """Ask the witness once, and keep its lines or record the failure."""
         note, size = self.requested
         try:
             lines = self._request_lines(note, size)
@@ -369,11 +387,17 @@ class CosignatureRequester:
             self.on_cosigned()
 
     def _record_failure(self, error: VacrError) -> None:
+        """Set `failure`, and write a warning unless it is the same as before."""
         if not self.stopping and (self.failure is None or str(self.failure) != str(error)):
             _log.warning("witness %s has not cosigned: %s", self.witness.key.name, error)
         self.failure = error
 
     def _request_lines(self, note: bytes, size: int) -> bytes:
+        """Return the witness's signature lines for a checkpoint.
+
+        If the witness has seen a tree of another size than expected, up to `size`, ask once more
+        with a proof from that size.
+        """
         try:
             lines = self._request_with_proof(self.witness_size, note, size)
         except WitnessSizeDiffers as other:
@@ -384,6 +408,8 @@ class CosignatureRequester:
         return lines
 
     def _request_with_proof(self, old_size: int, note: bytes, size: int) -> bytes:
+        """Ask the witness for its lines, with a consistency proof from `old_size` to `size`."""
+
         def build_proof(reader: LogReader) -> list[bytes]:
             return build_consistency_path(make_node_lookup(TileCache(reader)), old_size, size)
 
@@ -408,6 +434,9 @@ def request_cosignature(
     note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str, witness_key: VerifierKey
 ) -> bytes:
     """Ask a witness to cosign a checkpoint, and return the verified signature lines to append.
+
+    `note` is the checkpoint as the log signed it. `proof` shows that its tree continues the tree of
+    `old_size`, the last that the witness has seen.
 
     Raises:
         WitnessSizeDiffers: the proof must start at another size.
@@ -444,10 +473,12 @@ def request_cosignature(
 
 
 def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
-    """Verify a witness's signature lines for a checkpoint, and drop lines of other keys.
+    """Return the lines of a witness's key among `lines`, after verifying them.
+
+    `note` is the checkpoint that they cosign. Lines of other keys are dropped.
 
     Raises:
-        InvalidStatement: they are missing or invalid.
+        InvalidStatement: the lines of this key are missing or invalid.
     """
     text = parse_signed_note(note).text
     try:
@@ -466,6 +497,7 @@ def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> byt
 
 
 def _parse_witness_size(reply: HttpResponse, url: str) -> int:
+    """Return the tree size in a witness's reply; raise Unreachable if it has none."""
     try:
         return parse_tree_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
     except InvalidStatement as error:
@@ -493,7 +525,9 @@ class ReaderPool:
         """How often a first attempt to read failed."""
 
     async def read(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
-        """Call a function with a reader, in one of the pool's threads.
+        """Call `work` with a reader in one of the pool's threads, and return its result.
+
+        If the storage fails, `work` is called once more with a new connection.
 
         Raises:
             StorageFailed: the log cannot be read, even with a new connection.
@@ -501,7 +535,9 @@ class ReaderPool:
         return await asyncio.get_running_loop().run_in_executor(self.pool, self.read_here, work)
 
     def read_here(self, work: Callable[[LogReader], ReadResult]) -> ReadResult:
-        """Call a function with a reader, in the calling thread.
+        """Call `work` with a reader in the calling thread, and return its result.
+
+        If the storage fails, `work` is called once more with a new connection.
 
         Raises:
             StorageFailed: the log cannot be read, even with a new connection.
@@ -522,6 +558,7 @@ class ReaderPool:
             self.open_storages.pop().close()
 
     def _get_reader(self) -> LogReader:
+        """Return the connection of this thread; open it if necessary."""
         storage: LogStorage | None = getattr(self.local, "storage", None)
         if storage is None:
             storage = self.local.storage = self.open_storage()
@@ -529,6 +566,7 @@ class ReaderPool:
         return storage
 
     def _close_reader(self) -> None:
+        """Close the connection of this thread, if it is open."""
         storage: LogStorage | None = getattr(self.local, "storage", None)
         if storage is not None:
             self.local.storage = None

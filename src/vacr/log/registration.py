@@ -79,16 +79,19 @@ class RegistrationEndpoint:
     admission: RegistrationPolicy
     metrics: ServiceMetrics
     tokens: AllowedTokens | None = None
+    """The tokens that may register, or None if no token is required."""
     rates: RateLimiter = field(default_factory=RateLimiter)
     always_303: bool = False
+    """Whether to answer at once with the address of the future receipt."""
     pending: dict[bytes, asyncio.Future[PlacedEntry]] = field(default_factory=dict)
     """With `always_303`: entries accepted here that are not yet in the log, by leaf hash."""
     sequencer: Sequencer[asyncio.Future[PlacedEntry]] | None = None
     loop: asyncio.AbstractEventLoop | None = None
     on_batch: Callable[[], None] = lambda: None
+    """Called after a batch with new entries was committed."""
 
     async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
-        """Answer a request to register a statement."""
+        """Answer a request to register a statement, and count it in the metrics."""
         started = time.perf_counter()
         try:
             status, headers, body = await self._register(scope, receive)
@@ -105,6 +108,11 @@ class RegistrationEndpoint:
     async def _register(
         self, scope: AsgiScope, receive: AsgiReceive
     ) -> tuple[int, _Headers, bytes]:
+        """Register the statement in a request, and return status, headers and body to send.
+
+        Raises:
+            Problem: the request is refused, or the log fails.
+        """
         check_caller(scope, self.tokens, self.rates)
         _check_content_type(scope)
         statement = await _read_statement_body(receive)
@@ -121,6 +129,11 @@ class RegistrationEndpoint:
         return 201, [(b"content-type", COSE_CONTENT_TYPE), location], placed.receipt
 
     def _submit(self, entry: bytes, leaf: bytes) -> asyncio.Future[PlacedEntry]:
+        """Queue an entry, and return the future that its batch will resolve.
+
+        Raises:
+            Problem: the log is not open, or too many entries are waiting.
+        """
         if self.loop is None or self.sequencer is None:
             raise Problem(
                 _HTTP_UNAVAILABLE,
@@ -147,6 +160,7 @@ class RegistrationEndpoint:
             self.loop.call_soon_threadsafe(self._resolve_futures, results)
 
     def _resolve_futures(self, results: BatchResults[asyncio.Future[PlacedEntry]]) -> None:
+        """Set the result or error of each waiting request, in the event loop's thread."""
         has_new_entries = False
         for future, result in results:
             if isinstance(result, VacrError):
@@ -162,6 +176,7 @@ class RegistrationEndpoint:
 
 
 def _check_content_type(scope: AsgiScope) -> None:
+    """Check that a request has the content type of a statement; raise Problem otherwise."""
     for name, value in scope["headers"]:
         if name == b"content-type":
             if value.partition(b";")[0].strip().lower() not in _STATEMENT_CONTENT_TYPES:
@@ -173,14 +188,20 @@ def _check_content_type(scope: AsgiScope) -> None:
 
 
 async def _read_statement_body(receive: AsgiReceive) -> bytes:
-    """Read the body of a request, within limits of size and time."""
+    """Return the body of a request.
+
+    Raises:
+        Problem: it is too large, takes too long, or the client disconnects.
+    """
     body = bytearray()
     try:
         async with asyncio.timeout(_MAX_BODY_SECONDS):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise Problem(400, "Disconnected", "the connection ended before the statement")
+                    raise Problem(
+                        400, "Disconnected", "the connection ended before the whole statement came"
+                    )
                 body += message.get("body", b"")
                 if len(body) > _MAX_BODY_SIZE:
                     raise Problem(
@@ -200,20 +221,23 @@ async def _read_statement_body(receive: AsgiReceive) -> bytes:
 
 
 async def _await_placed_entry(future: asyncio.Future[PlacedEntry]) -> PlacedEntry:
+    """Wait until the batch of an entry is committed; raise Problem if that fails."""
     try:
         return await future
     except Problem:
         raise
     except VacrError as error:
-        addition = "; the statement may or may not be registered: send it again"
+        addition = "; it is unknown whether the statement was registered: send it again"
         raise build_unavailable_problem(error, addition=addition) from error
 
 
 def _build_location_header(scope: AsgiScope, name: str) -> tuple[bytes, bytes]:
+    """Return the header `Location` with the address of the entry with this name."""
     return b"location", f"{scope.get('root_path', '')}/entries/{name}".encode()
 
 
 def _encode_problem_response(problem: Problem) -> tuple[int, _Headers, bytes]:
+    """Return status, headers and body of the response for a problem."""
     headers = problem.list_headers()
     if problem.status in _UNREAD_BODY_STATUSES:
         # Otherwise the server would go on reading the rest of a body that is refused.
@@ -225,14 +249,21 @@ def _encode_problem_response(problem: Problem) -> tuple[int, _Headers, bytes]:
 
 
 def format_entry_name(leaf: bytes, submitted_at: int = 0) -> str:
-    """Return the name of an entry; a pending one also carries its time, in Unix seconds."""
+    """Return the name of an entry in addresses, such as `5.7`, from its leaf hash.
+
+    For an entry that waits for its batch, `submitted_at` is the time of its submission in seconds
+    since 1970, which becomes part of the name.
+    """
     first = int.from_bytes(leaf[:_HALF_HASH_SIZE], "big")
     second = int.from_bytes(leaf[_HALF_HASH_SIZE:], "big")
     return f"{first}.{second | submitted_at << _HALF_HASH_BITS}"
 
 
 def parse_entry_name(name: str) -> bytes | None:
-    """Return the leaf hash that a name, or 64 hexadecimal digits, stands for; else `None`."""
+    """Return the leaf hash in the name of an entry, or in 64 hexadecimal digits.
+
+    Return `None` if the text is neither.
+    """
     if _HEX_HASH_PATTERN.fullmatch(name):
         return bytes.fromhex(name)
     match = _ENTRY_NAME_PATTERN.fullmatch(name)
@@ -246,7 +277,11 @@ def parse_entry_name(name: str) -> bytes | None:
 
 
 def is_possibly_pending(name: str, now: float) -> bool:
-    """Return whether the entry with this name may still be on its way into the log."""
+    """Return whether an entry may still wait for its batch, by the time in its name.
+
+    That time must be at most 30 seconds from `now`, in seconds since 1970. A name without a time,
+    or another text, returns False.
+    """
     match = _ENTRY_NAME_PATTERN.fullmatch(name)
     if match is None:
         return False
@@ -282,7 +317,7 @@ class ServiceMetrics:
         self.total_seconds = 0.0
 
     def observe_duration(self, seconds: float) -> None:
-        """Count a registration that took so long."""
+        """Count a registration in the histogram, by the seconds that it took."""
         self.total_seconds += seconds
         for index, bound in enumerate(_DURATION_BUCKETS):
             if seconds <= bound:
@@ -291,7 +326,7 @@ class ServiceMetrics:
         self.durations[-1] += 1
 
     def format_text(self, samples: Iterable[MetricSample]) -> str:
-        """Return all metrics, and some additional samples, in Prometheus's text format."""
+        """Return these metrics, and the samples after them, in Prometheus's text format."""
         lines = [
             "# HELP vacr_responses_total Responses to registrations, by status.",
             "# TYPE vacr_responses_total counter",

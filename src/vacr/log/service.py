@@ -195,8 +195,8 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "get",
         "Get whether the log accepts entries.",
         {
-            "200": ("It does.", "application/json"),
-            "503": ("The log accepts no entries, or cannot be read.", "application/json"),
+            "200": ("The log accepts entries.", "application/json"),
+            "503": ("The log does not accept entries, or cannot be read.", "application/json"),
         },
     ),
     "/metrics": ("get", "Get counters for Prometheus.", {"200": ("Counters.", "text/plain")}),
@@ -217,7 +217,10 @@ class LogService:
     """For how many seconds a batch is collected."""
 
     def app(self) -> AsgiApplication:
-        """Return the application; registrations bypass the framework, as they are the hot path."""
+        """Return the ASGI application of the service.
+
+        Registrations bypass the web framework, because they are the hot path.
+        """
         other_requests = self._build_starlette()
 
         async def dispatch(scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
@@ -232,6 +235,7 @@ class LogService:
         return dispatch
 
     def _build_starlette(self) -> Starlette:
+        """Return the web application for all requests but registrations."""
         status = ServiceStatus(self.registration, self.publisher, self.readers)
         handlers: dict[str, _Handler] = {
             "/entries/{name}": self.serve_receipt,
@@ -260,7 +264,7 @@ class LogService:
 
     @asynccontextmanager
     async def _run_threads(self, _: Starlette) -> AsyncIterator[None]:
-        """Run sequencer and publisher while the application runs."""
+        """Run sequencer and publisher within the context, and close the readers after it."""
         registration = self.registration
         registration.loop = asyncio.get_running_loop()
         registration.on_batch = self.publisher.due.set
@@ -279,7 +283,10 @@ class LogService:
     # --- SCRAPI ---
 
     async def serve_receipt(self, request: Request) -> Response:
-        """Serve the receipt of an entry, by its name or its position."""
+        """Serve the receipt of an entry, by its name or its position.
+
+        While the entry may still wait for its batch, redirect the client to the same address.
+        """
         entry_and_receipt = await self._find_entry(request)
         if entry_and_receipt is None:
             return _redirect_to_retry(request)
@@ -288,7 +295,10 @@ class LogService:
         return Response(receipt, 200, headers)
 
     async def serve_statement(self, request: Request) -> Response:
-        """Serve an entry as a transparent statement: the statement with its receipt in it."""
+        """Serve an entry as a transparent statement: the statement with its receipt in it.
+
+        While the entry may still wait for its batch, redirect the client to the same address.
+        """
         entry_and_receipt = await self._find_entry(request)
         if entry_and_receipt is None:
             return _redirect_to_retry(request)
@@ -296,10 +306,12 @@ class LogService:
         return Response(add_receipt(entry, receipt), 200, {"content-type": _COSE_MEDIA_TYPE})
 
     async def _find_entry(self, request: Request) -> tuple[bytes, bytes] | None:
-        """Return an entry and its receipt, or None while it may still be on its way.
+        """Return the entry that a request names and its receipt.
+
+        Return None while the entry may still wait for its batch.
 
         Raises:
-            Problem: there is no such entry.
+            Problem: there is no such entry, or it has no receipt yet.
         """
         name = request.path_params["name"]
         if parse_entry_name(name) in self.registration.pending:
@@ -316,12 +328,16 @@ class LogService:
         return entry_and_receipt
 
     async def serve_keys(self, _: Request) -> Response:
-        """Serve the keys that verify receipts, as a COSE_KeySet."""
+        """Serve the public keys that verify receipts, newest first, as a COSE_KeySet."""
         keys = await self.readers.read(_list_receipt_keys)
         return _build_cbor_response([_encode_cose_key(key) for key in keys])
 
     async def serve_key(self, request: Request) -> Response:
-        """Serve one of these keys, by its thumbprint in base64url or hexadecimal."""
+        """Serve one public receipt key, by its thumbprint in base64url or hexadecimal.
+
+        Raises:
+            Problem: the log has no such key.
+        """
         kid = request.path_params["kid"]
         for key in await self.readers.read(_list_receipt_keys):
             thumbprint = compute_thumbprint(key)
@@ -333,16 +349,24 @@ class LogService:
     # --- C2SP tlog-tiles ---
 
     async def serve_checkpoint(self, _: Request) -> Response:
-        """Serve the last published checkpoint."""
+        """Serve the last published checkpoint, with its cosignatures, as a signed note.
+
+        Raises:
+            Problem: no checkpoint has been published yet.
+        """
         if not self.publisher.note:
             raise Problem(503, "Unavailable", "no checkpoint has been published yet", retry_after=1)
         return PlainTextResponse(self.publisher.note, headers={"cache-control": "no-cache"})
 
     async def serve_tile(self, request: Request) -> Response:
-        """Serve a tile, or the bundle of entries under one."""
+        """Serve a tile, or a bundle of entries, by its path.
+
+        Raises:
+            Problem: the path is not one of a tile, or the tile does not exist yet.
+        """
         level, _, name = request.path_params["path"].partition("/")
         if level != ENTRIES_LEVEL and _TILE_LEVEL_PATTERN.fullmatch(level) is None:
-            raise Problem(404, "Not Found", f"tiles have no level {level}")
+            raise Problem(404, "Not Found", f"not the level of a tile: {level!r}")
         try:
             number, width = parse_tile_path(name)
         except UsageError as error:
@@ -363,14 +387,18 @@ class LogService:
     # --- People ---
 
     async def serve_page(self, _: Request) -> Response:
-        """Serve a page that describes the log."""
+        """Serve an HTML page that describes the log."""
         descriptions = await self.readers.read(read_log_descriptions)
         identity = self.publisher.keyring.log_identity
         return render_log_page(descriptions[-1], identity, self.publisher.size)
 
 
 def _read_entry_and_receipt(reader: LogReader, name: str) -> tuple[bytes, bytes] | None:
-    """Read an entry and its receipt, by name or position; return None if it does not exist."""
+    """Return an entry and its receipt, by name, leaf hash or position, or None if it is missing.
+
+    Raises:
+        Problem: it is the log's only entry, and has no receipt yet.
+    """
     position = int(name) if _POSITION_PATTERN.fullmatch(name) else None
     leaf = parse_entry_name(name)
     if leaf is not None:
@@ -386,10 +414,12 @@ def _read_entry_and_receipt(reader: LogReader, name: str) -> tuple[bytes, bytes]
 
 
 def _list_receipt_keys(reader: LogReader) -> list[PublicKey]:
+    """Return the public receipt keys of a log, newest first."""
     return [description.receipt_key for description in reversed(read_log_descriptions(reader))]
 
 
 def _encode_cose_key(key: PublicKey) -> dict[int, Any]:
+    """Return a key as a COSE_Key map, with its thumbprint as key id and its algorithm."""
     return build_cose_key(key) | {
         _COSE_KEY_ID: compute_thumbprint(key),
         _COSE_KEY_ALG: choose_algorithm_number(key),
@@ -401,6 +431,7 @@ def _build_cbor_response(value: Any) -> Response:
 
 
 def _redirect_to_retry(request: Request) -> Response:
+    """Return a redirect to the same address, to be followed after a second."""
     return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
 
 
@@ -408,7 +439,7 @@ def _redirect_to_retry(request: Request) -> Response:
 
 
 def _answer_problems(handler: _Handler) -> _Handler:
-    """Wrap a handler so that its errors become problem responses."""
+    """Return a handler that calls `handler`, and turns its errors into problem responses."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -424,6 +455,7 @@ def _answer_problems(handler: _Handler) -> _Handler:
 
 
 async def _serve_unknown_address(_: Request, error: Exception) -> Response:
+    """Return the problem response for an unknown address or a wrong method."""
     status, headers = (
         (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
     )
@@ -451,7 +483,10 @@ class ServiceStatus:
     readers: ReaderPool
 
     async def serve_health(self, _: Request) -> Response:
-        """Serve whether the log accepts entries and publishes them."""
+        """Serve the health of the log as JSON: status, size, and the failure of each part.
+
+        The HTTP status is 503 if the log does not accept entries or cannot be read.
+        """
         sequencer = self.registration.sequencer
         failures = {
             "sequencer": _describe_failure(sequencer.failure if sequencer is not None else None),
@@ -469,7 +504,10 @@ class ServiceStatus:
         return JSONResponse({"status": status, "size": size, **failures}, 503 if is_down else 200)
 
     async def serve_metrics(self, _: Request) -> Response:
-        """Serve the metrics, above all while the database fails: then they are needed most."""
+        """Serve the metrics in Prometheus's text format, also while the database fails.
+
+        Then `vacr_log_up` is 0, and the size of the log is left out.
+        """
         sequencer = self.registration.sequencer
         waiting = len(sequencer.queue) if sequencer else 0
         batches = sequencer.batches if sequencer else 0
@@ -508,10 +546,12 @@ class ServiceStatus:
 
 
 def _describe_failure(failure: VacrError | None) -> str | None:
+    """Return the public message of a failure, or None without a failure."""
     return describe_public_error(failure) if failure else None
 
 
 def _read_log_size(reader: LogReader) -> int:
+    """Return the number of entries in the log."""
     head = reader.head()
     return head.head.size if head is not None else 0
 
@@ -520,7 +560,7 @@ def _read_log_size(reader: LogReader) -> int:
 
 
 async def serve_openapi(_: Request) -> Response:
-    """Serve the OpenAPI description of the service."""
+    """Serve the OpenAPI description of the service, as JSON."""
     paths = {
         path: {method: _describe_operation(path, method, summary, responses)}
         for path, (method, summary, responses) in SERVICE_ENDPOINTS.items()
@@ -536,6 +576,7 @@ async def serve_openapi(_: Request) -> Response:
 def _describe_operation(
     path: str, method: str, summary: str, responses: _Responses
 ) -> dict[str, Any]:
+    """Return the OpenAPI object for one method of an address."""
     operation: dict[str, Any] = {
         "summary": summary,
         "responses": {
@@ -558,13 +599,14 @@ def _describe_operation(
 
 
 def _describe_response(description: str, media_type: str | None) -> dict[str, Any]:
+    """Return the OpenAPI object for a response; without a media type, it has no body."""
     if media_type is None:
         return {"description": description}
     return {"description": description, "content": {media_type: {}}}
 
 
 def render_log_page(description: LogDescription, identity: str, size: int) -> Response:
-    """Return the page that describes a log to a person."""
+    """Return the HTML page that describes a log: its keys, its size and its addresses."""
     facts = {
         "origin": description.origin,
         "identity": identity,

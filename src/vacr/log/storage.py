@@ -80,11 +80,14 @@ class Batch:
     """The entries that one transaction appends, with everything that changes because of them."""
 
     before: StoredHead | None
-    """The head that the batch was built on; None for the first entry of a new log."""
+    """The head that the batch was built on, or None for the first entry of a new log."""
     entries: Sequence[bytes]
     leaves: Sequence[bytes]
+    """The leaf hashes of the entries, in the same order."""
     tiles: dict[tuple[int, int], Tile]
+    """The changed tiles, by level and number."""
     after: StoredHead
+    """The signed head of the tree with the batch."""
 
     @property
     def first_position(self) -> int:
@@ -92,7 +95,7 @@ class Batch:
         return self.after.head.size - len(self.entries)
 
     def list_index_rows(self) -> list[tuple[int, int]]:
-        """Return the index rows of the batch, sorted as the index is."""
+        """Return (prefix of the leaf hash, position) for each entry of the batch, sorted."""
         prefixes = map(compute_index_prefix, self.leaves)
         positions = range(self.first_position, self.after.head.size)
         return sorted(zip(prefixes, positions, strict=True))
@@ -105,7 +108,7 @@ class Batch:
 
 
 def compute_index_prefix(leaf: bytes) -> int:
-    """Return the first bytes of a leaf hash as the signed number that the index stores."""
+    """Return the first eight bytes of a leaf hash as the signed number that the index stores."""
     return int.from_bytes(leaf[:_INDEX_PREFIX_SIZE], "big", signed=True)
 
 
@@ -119,11 +122,11 @@ class LogReader(Protocol):
     """
 
     def head(self) -> StoredHead | None:
-        """Return the current head; None if the log has not been created yet."""
+        """Return the current head, or None if the log has not been created yet."""
         ...
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size, or `None`."""
+        """Return the newest head whose tree has at most this size, or None before the first."""
         ...
 
     def heads(self) -> Iterator[StoredHead]:
@@ -131,11 +134,14 @@ class LogReader(Protocol):
         ...
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Return the entries from position `first` up to, but not including, `end`."""
+        """Return the entries from position `first` up to, but not including, `end`.
+
+        The list is shorter if entries are missing.
+        """
         ...
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Return the hashes of a tile, or None if it is not stored."""
+        """Return the concatenated hashes of a tile, or None if it is not stored."""
         ...
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
@@ -143,7 +149,7 @@ class LogReader(Protocol):
         ...
 
     def count_rows(self) -> dict[str, int]:
-        """Return the number of rows in each table."""
+        """Return the number of rows of `entries`, `leaves`, `tiles` and `heads`, by these names."""
         ...
 
 
@@ -151,7 +157,7 @@ class LogTransaction(LogReader, Protocol):
     """A storage within a write transaction."""
 
     def append(self, batch: Batch) -> None:
-        """Append a batch and move the head.
+        """Append a batch within a transaction, and make its head the current one.
 
         Raises:
             HeadMoved: the head has moved since the batch was built.
@@ -171,7 +177,7 @@ class LogStorage(LogReader, Protocol):
         ...
 
     def check_database(self) -> list[str]:
-        """Run the database's own integrity check and return its complaints."""
+        """Run the database's own integrity check, and return its complaints; empty if it passes."""
         ...
 
     def close(self) -> None:
@@ -229,7 +235,7 @@ class SqliteStorage:
 
         Raises:
             UnreadableInput: the file is missing, or its layout has another version.
-            StorageFailed: it cannot be opened with durable commits.
+            StorageFailed: it cannot be opened, or commits would not be durable.
         """
         self.path = path
         if not create and not path.is_file():
@@ -259,6 +265,7 @@ class SqliteStorage:
             self.connection.close()
 
     def _prepare(self, *, create: bool, readonly: bool) -> None:
+        """Set up the connection, create the tables if asked to, and check their version."""
         if not readonly:
             self._make_commits_durable()
         if create:
@@ -274,6 +281,7 @@ class SqliteStorage:
             )
 
     def _make_commits_durable(self) -> None:
+        """Set SQLite up to sync every commit, and sync the data of an earlier process."""
         self._require_setting("PRAGMA journal_mode = WAL", "wal")
         self._fetch_rows("PRAGMA synchronous = FULL")
         self._require_setting("PRAGMA synchronous", _SYNCHRONOUS_FULL)
@@ -283,12 +291,14 @@ class SqliteStorage:
         sync_folder(self.path.parent)
 
     def _require_setting(self, pragma: str, expected: Any) -> None:
+        """Execute a PRAGMA, and raise StorageFailed unless its result is the expected one."""
         actual = self._fetch_value(pragma)
         if actual != expected:
             raise StorageFailed(
                 f"SQLite cannot store data durably here: {pragma} gave {actual!r} instead of "
                 f"{expected!r}",
                 where=str(self.path),
+                hint="Use a local disk.",
             )
 
     def _recover_write_ahead_log(self) -> None:
@@ -318,12 +328,12 @@ class SqliteStorage:
     # --- Reading ---
 
     def head(self) -> StoredHead | None:
-        """Return the current head; None if the log has not been created yet."""
+        """Return the current head, or None if the log has not been created yet."""
         current = self._select_heads(f"{_SELECT_HEADS} JOIN head ON head.size = heads.size")
         return next(current, None)
 
     def head_until(self, size: int) -> StoredHead | None:
-        """Return the newest head whose tree has at most this size, or `None`."""
+        """Return the newest head whose tree has at most this size, or None before the first."""
         query = f"{_SELECT_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1"
         return next(self._select_heads(query, size), None)
 
@@ -332,6 +342,7 @@ class SqliteStorage:
         return self._select_heads(f"{_SELECT_HEADS} ORDER BY size")
 
     def _select_heads(self, query: str, *parameters: Any) -> Iterator[StoredHead]:
+        """Yield the heads that a query returns; raise LogDamaged for a malformed row."""
         with self._translate_errors():
             for row in self.connection.execute(query, parameters):
                 # SQLite columns hold values of any type, so damage can change the type.
@@ -341,7 +352,10 @@ class SqliteStorage:
                 yield StoredHead(TreeHead(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
-        """Return the entries from position `first` up to, but not including, `end`."""
+        """Return the entries from position `first` up to, but not including, `end`.
+
+        The list is shorter if entries are missing.
+        """
         with self._translate_errors():
             rows = self._fetch_rows(
                 "SELECT entry FROM entries WHERE position >= ? AND position < ? ORDER BY position",
@@ -354,7 +368,7 @@ class SqliteStorage:
         return [row[0] for row in rows]
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Return the hashes of a tile, or None if it is not stored."""
+        """Return the concatenated hashes of a tile, or None if it is not stored."""
         with self._translate_errors():
             hashes = self._fetch_value(
                 "SELECT hashes FROM tiles WHERE place = ?", (_encode_tile_key(level, number),)
@@ -369,7 +383,7 @@ class SqliteStorage:
             return self._fetch_rows(f"{_SELECT_POSITIONS} ({marks})", prefixes)
 
     def count_rows(self) -> dict[str, int]:
-        """Return the number of rows in each table."""
+        """Return the number of rows of `entries`, `leaves`, `tiles` and `heads`, by these names."""
         with self._translate_errors():
             return {table: self._fetch_value(query) for table, query in _COUNT_ROWS.items()}
 
@@ -385,7 +399,7 @@ class SqliteStorage:
                 self._fetch_rows("ROLLBACK")
 
     def check_database(self) -> list[str]:
-        """Run the database's own integrity check and return its complaints."""
+        """Run the database's own integrity check, and return its complaints; empty if it passes."""
         with self._translate_errors():
             messages = [str(row[0]) for row in self._fetch_rows("PRAGMA integrity_check")]
         return [] if messages == ["ok"] else messages
@@ -409,7 +423,7 @@ class SqliteStorage:
                 raise
 
     def append(self, batch: Batch) -> None:
-        """Append a batch and move the head.
+        """Append a batch within a transaction, and make its head the current one.
 
         Raises:
             HeadMoved: the head has moved since the batch was built.
@@ -422,6 +436,7 @@ class SqliteStorage:
             raise HeadMoved("another writer moved the head of the log", where=str(self.path))
 
     def _insert_entries(self, batch: Batch) -> None:
+        """Insert the entries of a batch and their index rows; merge the index when it is due."""
         insert_many = self.connection.executemany
         positions = range(batch.first_position, batch.after.head.size)
         insert_many("INSERT INTO entries VALUES (?, ?)", zip(positions, batch.entries, strict=True))
@@ -466,14 +481,17 @@ class SqliteStorage:
     # --- Statements ---
 
     def _fetch_rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Execute an SQL statement, and return all its rows; empty if it does not return rows."""
         return self.connection.execute(statement, parameters).fetchall()
 
     def _fetch_value(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
+        """Execute an SQL statement, and return the first column of its first row, or None."""
         row = self.connection.execute(statement, parameters).fetchone()
         return row[0] if row is not None else None
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        """Raise LogDamaged or StorageFailed in the place of a database error in the context."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -487,4 +505,5 @@ class SqliteStorage:
 
 
 def _encode_tile_key(level: int, number: int) -> int:
+    """Return the primary key of a tile in its table: the level in the bits above the number."""
     return level << 56 | number

@@ -95,7 +95,7 @@ class WitnessAnswer:
 
 
 class Witness:
-    """Decides which checkpoints to cosign."""
+    """Decides which checkpoints to cosign, and cosigns them."""
 
     def __init__(
         self,
@@ -103,10 +103,12 @@ class Witness:
         logs: Iterable[VerifierKey],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Set the keys of the logs to cosign; a log that has rotated its key has several.
+        """Set the keys of the logs whose checkpoints to cosign.
+
+        A log that has rotated its key has several. `now` returns the time in seconds since 1970.
 
         Raises:
-            UsageError: a key does not sign checkpoints.
+            UsageError: a key belongs to a witness, not to a log.
         """
         self.folder = folder
         self.now = now
@@ -117,7 +119,9 @@ class Witness:
             self.keys_by_origin.setdefault(key.name, []).append(key)
 
     def handle_submission(self, body: bytes) -> WitnessAnswer:
-        """Decide on a submitted checkpoint; it is on disk before the cosignature is returned.
+        """Check the submission in a request body, and return the cosignature or a refusal.
+
+        The checkpoint is on disk before its cosignature is returned.
 
         Raises:
             UnreadableInput: the witness's database cannot be read or written.
@@ -144,6 +148,7 @@ class Witness:
     def _cosign(
         self, submission: CheckpointSubmission, checkpoint: Checkpoint, text: str
     ) -> WitnessAnswer:
+        """Store and cosign a checkpoint if it continues the last one; otherwise refuse it."""
         store, origin = self.folder.store, checkpoint.origin
         while True:
             before = store.get_last(origin)
@@ -165,7 +170,10 @@ class Witness:
         checkpoint: Checkpoint,
         before: CosignedCheckpoint | None,
     ) -> WitnessAnswer | None:
-        """Return the refusal of a checkpoint that does not continue the last one, or None."""
+        """Return None if a checkpoint continues the last cosigned one, and otherwise the refusal.
+
+        `before` is the last cosigned checkpoint, or None for a new log.
+        """
         size, root = (before.size, before.root) if before is not None else (0, _EMPTY_TREE_ROOT)
         if submission.old != size:
             return WitnessAnswer(409, f"{size}\n", TREE_SIZE_MEDIA_TYPE)
@@ -185,7 +193,7 @@ class Witness:
     def _save_fork_evidence(
         self, checkpoint: Checkpoint, before: CosignedCheckpoint, note: bytes
     ) -> None:
-        """Save two checkpoints of one size with different roots: the log signed both, a fork."""
+        """Write two checkpoints of one size with different roots to a file: the log signed both."""
         message = f"{checkpoint.origin} signed two trees of size {checkpoint.size}"
         evidence: dict[str, str | None] = {
             "reason": "log-forked",
@@ -199,7 +207,7 @@ class Witness:
 def _check_first_checkpoint(
     submission: CheckpointSubmission, checkpoint: Checkpoint
 ) -> WitnessAnswer | None:
-    """Return the refusal of a malformed first checkpoint, or `None` if it is acceptable.
+    """Return None if the first checkpoint of a log is acceptable, and otherwise the refusal.
 
     It needs no proof, because every tree continues the empty one.
     """
@@ -227,11 +235,15 @@ class WitnessFolder:
 
 
 def open_witness_folder(path: Path, name: str | None = None) -> WitnessFolder:
-    """Open the folder of a witness; the first time, create it with a new key.
+    """Open the folder of a witness; the first time, create it with a new key and a database.
+
+    `name` becomes the name of a new witness; by default, it is made from the key. The name of an
+    existing witness must be the same, or None.
 
     Raises:
-        UsageError: others can read the key, or the witness has another name.
-        UnreadableInput: a file is missing or cannot be read.
+        UsageError: other users can read the key, the witness has another name, or the folder
+            contains a log.
+        UnreadableInput: a file is missing, malformed or cannot be read.
     """
     private, public, database = path / "witness.pem", path / "witness.vkey", path / "witness.db"
     if name is not None:
@@ -265,6 +277,7 @@ def open_witness_folder(path: Path, name: str | None = None) -> WitnessFolder:
 
 
 def _load_or_create_key(path: Path) -> ed25519.Ed25519PrivateKey:
+    """Return the private key in a file; if the file is missing, write a new key to it."""
     if not path.exists():
         new_key = ed25519.Ed25519PrivateKey.generate()
         write_durable_file(path, encode_private_pem(new_key), _KEY_FILE_MODE)
@@ -278,7 +291,12 @@ def _load_or_create_key(path: Path) -> ed25519.Ed25519PrivateKey:
 def _load_or_create_verifier_key(
     path: Path, key: ed25519.Ed25519PrivateKey, name: str | None
 ) -> VerifierKey:
-    """Return the public name and key of the witness, which never change."""
+    """Return the verifier key in a file; if the file is missing, write it with this name.
+
+    Raises:
+        UnreadableInput: the file is malformed, or does not belong to the private key.
+        UsageError: the file has another name.
+    """
     public_key = key.public_key()
     if not path.exists():
         new_name = name or f"witness-{compute_thumbprint(public_key).hex()[:16]}"
@@ -290,7 +308,9 @@ def _load_or_create_verifier_key(
     except UsageError as error:
         raise UnreadableInput(error.message, where=str(path)) from error
     if verifier_key != build_verifier_key(verifier_key.name, public_key, NOTE_KEY_COSIGNATURE):
-        raise UnreadableInput("does not belong to the private key in witness.pem", where=str(path))
+        raise UnreadableInput(
+            "this public key does not belong to the private key in witness.pem", where=str(path)
+        )
     if name not in (None, verifier_key.name):
         raise UsageError(
             f"the witness in {path.parent} is named {verifier_key.name}",
@@ -304,22 +324,24 @@ def _load_or_create_verifier_key(
 
 @dataclass(frozen=True, slots=True)
 class CosignedCheckpoint:
-    """A checkpoint that was cosigned, and when."""
+    """A checkpoint that the witness has cosigned."""
 
     size: int
     root: bytes
     time: int
+    """When it was cosigned, in seconds since 1970."""
     note: bytes
+    """The checkpoint as the log signed it."""
 
 
 class WitnessStore:
     """The last cosigned checkpoint of each log, replaced by compare-and-swap."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file.
+        """Open or create the database file.
 
         Raises:
-            UnreadableInput: it cannot be opened with durable commits.
+            UnreadableInput: it cannot be opened, or commits would not be durable.
         """
         self.path = path
         self.lock = threading.Lock()
@@ -336,6 +358,7 @@ class WitnessStore:
             raise self._make_error(error) from error
 
     def _prepare(self) -> None:
+        """Set SQLite up to sync every commit, and create the table if it is missing."""
         # All results are fetched, because SQLite reports a disk error only then.
         journal_mode = self.database.execute("PRAGMA journal_mode = WAL").fetchall()
         self.database.execute("PRAGMA synchronous = FULL").fetchall()
@@ -366,9 +389,9 @@ class WitnessStore:
     def replace(
         self, origin: str, before: CosignedCheckpoint | None, after: CosignedCheckpoint
     ) -> bool:
-        """Replace the checkpoint of a log if it still is `before`, and return whether it was.
+        """Replace the last checkpoint of a log by `after`, and return True once it is on disk.
 
-        If it was, the new checkpoint is on disk.
+        Return False, and change nothing, if the last checkpoint is not `before` any more.
 
         Raises:
             UnreadableInput: the database cannot be written.
@@ -396,6 +419,7 @@ class WitnessStore:
         self.database.close()
 
     def _make_error(self, error: sqlite3.Error) -> UnreadableInput:
+        """Return the error of vacr for an error of SQLite."""
         hint = (
             "Check the disk, then restart the witness. Never restore an older copy: the witness "
             "could then cosign a different history."
@@ -409,7 +433,9 @@ class WitnessStore:
 
 
 def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette:
-    """Create the web application; it stops itself when the database fails.
+    """Return the web application of a witness.
+
+    If the witness's database fails, it asks `stop` to end the service.
 
     Raises:
         UsageError: the extra `log` is not installed.
@@ -448,7 +474,7 @@ def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette
 
 
 async def _read_submission_body(request: Request) -> bytes | None:
-    """Read the body of a request; return None if it is too large for a submission."""
+    """Return the body of a request, or None if it is too large for a submission."""
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)

@@ -52,7 +52,7 @@ from vacr.record.json_text import (
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_JSON_PROBLEMS = 8
-"""How many problems of a text are reported."""
+"""At most this many problems inside the values of a text are reported."""
 
 _PLAIN_TYPES = frozenset((str, int, bool, type(None)))
 """The types that need no conversion before they are encoded."""
@@ -77,21 +77,21 @@ _json_decoder = msgspec.json.Decoder(float_hook=parse_json_number)
 
 
 def encode_canonical_json(value: Any) -> bytes:
-    """Encode a value as canonical JSON.
+    """Encode a value as canonical JSON in UTF-8.
 
     Raises:
         InvalidRecord: it contains something that JSON cannot express: bytes, tags, keys that are
-            not text, lone surrogates, numbers that are not finite.
+            not text, lone surrogates, numbers that are not finite, too deep nesting.
     """
     if _is_directly_encodable(value):
         with suppress(InvalidRecord):
             return encode_decoded_json(value)
-    # The slow way, which also finds the place of what cannot be encoded.
+    # The slow way converts numbers, and names the place of a value that cannot be encoded.
     return encode_decoded_json(_make_encodable(value, None, 0))
 
 
 def encode_decoded_json(value: Any) -> bytes:
-    """Encode a value that came from `decode_json`, whose numbers and keys need no check.
+    """Encode a value from `decode_json` as canonical JSON, without checking numbers and keys.
 
     Raises:
         InvalidRecord: the value cannot be written as JSON.
@@ -106,7 +106,10 @@ def encode_decoded_json(value: Any) -> bytes:
 
 
 def _is_directly_encodable(value: Any) -> bool:
-    """Return whether a value has only text keys, and no float that the encoder would respell."""
+    """Return whether a value needs no conversion before it is encoded.
+
+    Its keys must be text, its floats `SpelledFloat`, and its nesting within the limit.
+    """
     level, depth = [value], 0
     while level:
         inner: list[Any] = []
@@ -127,10 +130,10 @@ def _is_directly_encodable(value: Any) -> bool:
 
 
 def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
-    """Return a copy of a value with canonical numbers.
+    """Return a copy of a value with canonical numbers and with lists instead of tuples.
 
     Raises:
-        InvalidRecord: with the pointer of what JSON cannot express.
+        InvalidRecord: JSON cannot express a part of it; the error has the pointer of that part.
     """
     kind = type(value)
     if kind in _PLAIN_TYPES:
@@ -169,6 +172,11 @@ def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
 
 
 def _check_utf8_text(text: str, place: ValuePath) -> str:
+    """Return the text if UTF-8 can encode it.
+
+    Raises:
+        InvalidRecord: it contains a lone surrogate.
+    """
     if not text.isascii():
         try:
             text.encode()
@@ -181,7 +189,7 @@ def _check_utf8_text(text: str, place: ValuePath) -> str:
 
 
 def _has_astral_key(data: bytes) -> bool:
-    """Return whether a key has a character above U+FFFF.
+    """Return whether a key in encoded JSON has a character above U+FFFF.
 
     Only then can the order by UTF-16 unit differ from the order by code point.
     """
@@ -198,7 +206,7 @@ def _has_astral_key(data: bytes) -> bool:
 
 
 def _find_string_end(data: bytes, position: int) -> int:
-    """Return the offset behind the string that contains a position of encoded text."""
+    """Return the offset after the closing quote of the JSON string around a position."""
     end = data.find(b'"', position)
     while data[end - 1] == _BACKSLASH:
         if data[end - 2] == _BACKSLASH:
@@ -227,7 +235,7 @@ def _encode_utf16(text: str) -> bytes:
 
 
 def _sort_keys_by_utf16(value: Any) -> Any:
-    """Return a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
+    """Return a copy with each map replaced by its encoded text, with keys in UTF-16 order."""
     # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict):
         members = []
@@ -250,8 +258,8 @@ def decode_json(data: bytes) -> Any:
     """Decode one JSON value strictly.
 
     Raises:
-        UnreadableInput: the bytes are not one JSON value, or contain something that decoders
-            disagree about.
+        UnreadableInput: the bytes are not exactly one JSON value, or decoders may read them
+            differently; the error has the place.
     """
     try:
         value = _json_decoder.decode(data)
@@ -275,10 +283,11 @@ def decode_json(data: bytes) -> Any:
 
 
 def has_every_member(value: Any, data: bytes) -> bool:
-    """Return whether a decoded value is sure to have every member of its text, none repeated.
+    """Return whether JSON text certainly repeats no member; `value` is decoded from `data`.
 
-    Equal bytes after encoding it again prove that, apart from white space. So do equal numbers of
-    members, because the decoder drops all but one of repeated members.
+    The decoder keeps only one of repeated members. So it dropped none if encoding the value again
+    gives the same text, apart from white space, or the same number of members. Return False if
+    that cannot be decided.
     """
     again = encode_native_json(value)
     if again == data:
@@ -293,9 +302,9 @@ def has_every_member(value: Any, data: bytes) -> bool:
 
 
 def _count_member_names(compact: bytes) -> int:
-    """Count the unescaped quotes before a colon.
+    """Return the number of unescaped quotes before a colon, in JSON text without spaces.
 
-    These are the ends of member names, and the starts of texts that begin with a colon.
+    These are the ends of member names, and the starts of strings that begin with a colon.
     """
     if b'\\\\":' in compact:
         return len(_MEMBER_NAME_END.findall(compact))
@@ -307,7 +316,7 @@ def _count_member_names(compact: bytes) -> int:
 
 @dataclass(frozen=True)
 class JsonProblem:
-    """A problem of a text, and its place.
+    """A problem of a JSON text, and its place.
 
     The place is a JSON pointer, or a byte offset where no value could be read. `detail` is the
     decoder's own message. It differs between versions of Python, so it may be shown to people but
@@ -320,7 +329,7 @@ class JsonProblem:
     detail: str = ""
 
     def place(self, data: bytes) -> str:
-        """Return the place as a person would look for it: a pointer, or a line and column."""
+        """Return the place for people: the pointer, or a line and column of the text `data`."""
         if self.pointer is not None:
             return self.pointer or "/"
         offset = self.offset or 0
@@ -331,18 +340,22 @@ class JsonProblem:
 
 @dataclass
 class JsonScanResult:
-    """The readable values of a text, and its problems."""
+    """The readable JSON values of a text, and its problems."""
 
     values: list[Any] = field(default_factory=list)
     second: int = 0
-    """The byte offset of the second value, if there are several."""
+    """The byte offset of the second value, or 0 if the text has fewer than two."""
     rest: bytes = b""
-    """The text after the last value that could be read."""
+    """The text from the first unreadable value on; empty if all of it was read."""
     problems: list[JsonProblem] = field(default_factory=list)
 
 
 def scan_json(data: bytes, max_depth: int) -> JsonScanResult:
-    """Read all the JSON values of a text, one after another, with their problems."""
+    """Read as many JSON values of a text as possible, one after another, and list its problems.
+
+    Parts that no record can contain become printable text: a lone surrogate becomes U+FFFD. A text
+    that nests deeper than `max_depth` gives no values.
+    """
     result = JsonScanResult()
     too_deep = _find_too_deep(data, max_depth)
     if too_deep is not None:
@@ -368,12 +381,12 @@ class _OutOfRangeNumber(str):
 
 @dataclass
 class _RepeatedMemberCollector:
-    """Collects the maps whose text has the same member more than once."""
+    """Collects the maps with repeated members, each with the repeated names."""
 
     repeated: list[tuple[dict[str, Any], list[str]]] = field(default_factory=list)
 
     def build_map(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Build a map from the members that the decoder met, in the order of the text."""
+        """Return a map of members in the order of the text; the last of repeated ones counts."""
         members = dict(pairs)
         if len(members) != len(pairs):
             counts = Counter(name for name, _ in pairs)
@@ -383,7 +396,7 @@ class _RepeatedMemberCollector:
 
 
 def _find_too_deep(data: bytes, limit: int) -> int | None:
-    """Return the offset at which nesting exceeds the limit, without reading any value."""
+    """Return the offset of the first bracket that nests deeper than the limit, or None."""
     if data.count(b"{") + data.count(b"[") <= limit:
         return None
     level = position = 0
@@ -401,6 +414,7 @@ def _find_too_deep(data: bytes, limit: int) -> int | None:
 
 
 def _decode_utf8(data: bytes, result: JsonScanResult) -> str:
+    """Decode UTF-8; report the first bad byte in `result`, and replace all by U+FFFD."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -412,7 +426,7 @@ def _decode_utf8(data: bytes, result: JsonScanResult) -> str:
 def _read_all_values(
     text: str, collector: _RepeatedMemberCollector, result: JsonScanResult
 ) -> None:
-    """Read value after value, until the end or the first text that is not JSON."""
+    """Add value after value to `result`, until the end or the first text that is not JSON."""
     strict, lenient = (
         json.JSONDecoder(
             object_pairs_hook=collector.build_map,
@@ -451,7 +465,7 @@ def _read_all_values(
 
 
 def _parse_integer(text: str) -> Any:
-    """Parse an integer, unless it has more digits than the interpreter converts."""
+    """Parse an integer, or keep its text if Python refuses so many digits."""
     try:
         return int(text)
     except ValueError:
@@ -459,6 +473,7 @@ def _parse_integer(text: str) -> Any:
 
 
 def _parse_fraction(text: str) -> Any:
+    """Parse a number with a fraction or exponent, or keep its text if it is out of range."""
     try:
         return parse_json_number(text)
     except ValueError:
@@ -466,6 +481,7 @@ def _parse_fraction(text: str) -> Any:
 
 
 def _skip_space(text: str, position: int) -> int:
+    """Return the position of the next character that is not JSON white space."""
     match = _SPACE_PATTERN.match(text, position)
     return match.end() if match else position
 
@@ -477,7 +493,11 @@ def _get_byte_offset(text: str, position: int) -> int:
 def _repair_value(
     value: Any, place: ValuePath, repeated: dict[int, list[str]], problems: list[JsonProblem]
 ) -> Any:
-    """Replace values that no record can contain by printable text, and report their places."""
+    """Return a copy with printable text for values that no record can contain.
+
+    Add each of them, and each repeated member, to `problems`. `repeated` lists the repeated names
+    of a map, by the `id()` of the map.
+    """
     # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict):
         for name in repeated.get(id(value), ()):
@@ -503,7 +523,7 @@ def _repair_value(
 
 
 def _add_problem(problems: list[JsonProblem], reason: str, place: ValuePath) -> None:
-    """Report a problem, up to a limit: pointers can be long, and the first ones suffice."""
+    """Add a problem unless there are `MAX_JSON_PROBLEMS` already: pointers can be long."""
     if len(problems) < MAX_JSON_PROBLEMS:
         pointer = _replace_surrogates(format_pointer(place))
         problems.append(JsonProblem(reason, pointer=pointer))

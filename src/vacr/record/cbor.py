@@ -92,15 +92,15 @@ def encode_deterministic_cbor(value: Any) -> bytes:
 
 
 def encode_byte_string(data: bytes) -> bytes:
-    """Encode a byte string."""
+    """Encode bytes as a CBOR byte string."""
     return _encode_head(_BYTE_STRING, len(data)) + data
 
 
 def decode_cbor(data: bytes) -> Any:
     """Decode one CBOR item strictly.
 
-    The fast library vouches for bytes that encode to themselves; all others go to the scanner,
-    because the library accepts some of what must be refused.
+    The fast library is trusted only for bytes that encode to themselves. All others go to the
+    scanner, because the library also accepts ambiguous input.
 
     Raises:
         UnreadableInput: the bytes are not one well-formed item, or contain something that decoders
@@ -132,9 +132,9 @@ def decode_cbor(data: bytes) -> Any:
 
 
 def decode_shortest_cbor(data: bytes, *, max_depth: int, max_items: int) -> Any:
-    """Decode one CBOR item whose heads all have their shortest form.
+    """Decode one CBOR item, and refuse lengths and numbers that are not in their shortest form.
 
-    Its keys may be in any order; big numbers are refused. `max_items` limits the number of
+    Keys may be in any order; big numbers are refused. `max_items` limits the number of
     items, and so the time that decoding takes.
 
     Raises:
@@ -145,6 +145,11 @@ def decode_shortest_cbor(data: bytes, *, max_depth: int, max_items: int) -> Any:
 
 
 def _scan_item(scanner: CborScanner) -> Any:
+    """Return the only item of the scanner's data.
+
+    Raises:
+        UnreadableInput: the scanner or Python refused it.
+    """
     try:
         return scanner.read_whole_item()
     except (TypeError, ValueError) as error:
@@ -152,7 +157,7 @@ def _scan_item(scanner: CborScanner) -> Any:
 
 
 class _TagSignalError(Exception):
-    """Ends the fast path at a tag, which the scanner then reads."""
+    """Ends the fast path at a tag; the scanner then decodes the data."""
 
 
 def _signal_tag(*_: Any) -> NoReturn:
@@ -163,7 +168,7 @@ _SEMANTIC_DECODERS = dict.fromkeys(_CONVERTED_TAGS, _signal_tag)
 
 
 def _encode_spelled_float(encoder: cbor2.CBOREncoder, value: SpelledFloat) -> None:
-    """Encode a float of a native file as the number that its canonical JSON is read back as."""
+    """Encode a float as the number in its canonical JSON: `2E3` as the integer 2000."""
     number = canonicalize_number(float(value))
     encoder.encode(number if type(number) is int else float(number))
 
@@ -174,7 +179,7 @@ _TYPE_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {
 
 
 def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
-    """Return whether all keys are text.
+    """Return whether all keys of a value's maps are text, and check numbers and depth.
 
     Raises:
         InvalidRecord: a number is not finite, or the nesting is too deep.
@@ -208,7 +213,7 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
 
 
 def _encode_item(value: Any) -> bytes:
-    """Encode a value whose maps may have keys of any type."""
+    """Encode a value whose maps may have keys of any type, in bytewise order of the keys."""
     if isinstance(value, dict):
         members = sorted((_encode_item(key), _encode_item(item)) for key, item in value.items())
         return _encode_head(_MAP, len(members)) + b"".join(key + item for key, item in members)
@@ -220,6 +225,7 @@ def _encode_item(value: Any) -> bytes:
 
 
 def _encode_head(major: int, argument: int) -> bytes:
+    """Encode the first bytes of an item: its major type, and its length, count or tag number."""
     # An unsigned integer is major type 0, so its encoding is the head with the type bits unset.
     head = bytearray(cbor2.dumps(argument))
     head[0] |= major << 5
@@ -234,7 +240,8 @@ class CborScanner:
     ) -> None:
         """Start at the first byte.
 
-        `shortest` refuses heads that could be shorter, `max_items` limits the number of items.
+        `shortest` refuses big numbers, and lengths and numbers that could be shorter. `max_items`
+        limits the number of items; None allows any number.
         """
         self._data = data
         self._max_depth = max_depth
@@ -243,10 +250,11 @@ class CborScanner:
         self._position = 0
 
     def read_whole_item(self) -> Any:
-        """Return the only item of the data.
+        """Decode and return the only item of the data.
 
         Raises:
-            UnreadableInput: with the byte offset and the pointer of the problem.
+            UnreadableInput: the data is not exactly one valid item; the error has the byte offset
+                and the pointer.
         """
         value = self._read_item(None, 0)
         rest = len(self._data) - self._position
@@ -255,12 +263,13 @@ class CborScanner:
         return value
 
     def _make_error(self, reason: str, place: ValuePath) -> UnreadableInput:
-        """Return the error that names the current position."""
+        """Return an error with this reason, at the current byte and at a pointer."""
         pointer = format_pointer(place)
         where = f"byte {self._position}" + (f" ({pointer[:200]})" if pointer else "")
         return UnreadableInput(reason, where=where)
 
     def _read_item(self, place: ValuePath, depth: int) -> Any:
+        """Read one item with everything inside it."""
         if self._items_left is not None:
             if not self._items_left:
                 raise self._make_error("too many items", place)
@@ -294,23 +303,32 @@ class CborScanner:
         return self._read_tagged(argument, place, depth)
 
     def _read_bytes(self, count: int, place: ValuePath) -> bytes:
-        """Read bytes, if there are as many left as the head announces."""
+        """Read `count` bytes.
+
+        Raises:
+            UnreadableInput: the data has fewer bytes left.
+        """
         start = self._position
         if count > len(self._data) - start:
             left = len(self._data) - start
-            raise self._make_error(f"{count} bytes announced, {left} left", place)
+            raise self._make_error(
+                f"the data is cut off: {count} bytes announced, {left} left", place
+            )
         self._position += count
         return self._data[start : self._position]
 
     def _read_argument(self, info: int, place: ValuePath) -> int:
-        """Read the argument of a head."""
+        """Return the argument of an item (its number, length, count or tag).
+
+        `info`, the lower five bits of the item's first byte, is the argument or its size.
+        """
         if info < min(_ARGUMENT_SIZES):
             return info
         if info not in _ARGUMENT_SIZES:
-            raise self._make_error(f"reserved head {info}", place)
+            raise self._make_error(f"a first byte that CBOR reserves ({info})", place)
         value = int.from_bytes(self._read_bytes(_ARGUMENT_SIZES[info], place), "big")
         if self._shortest and value < _MIN_ARGUMENTS[info]:
-            raise self._make_error("a head that is not in its shortest form", place)
+            raise self._make_error("a number or length that is not in its shortest form", place)
         return value
 
     def _read_text(self, length: int, place: ValuePath) -> str:
@@ -333,22 +351,25 @@ class CborScanner:
         return members
 
     def _check_count(self, count: int, place: ValuePath) -> None:
-        """Refuse a count of items that the rest of the data is too short for."""
+        """Refuse a count of items that exceeds the number of bytes left."""
         left = len(self._data) - self._position
         if count > left:
-            raise self._make_error(f"{count} items announced, {left} bytes left", place)
+            raise self._make_error(
+                f"the data is cut off: {count} items announced, {left} bytes left", place
+            )
 
     def _read_tagged(self, tag: int, place: ValuePath, depth: int) -> Any:
-        """Read the content of a tag; a big number becomes an integer."""
+        """Read the item after a tag, and return a `CBORTag`, or an integer for a big number."""
         value = self._read_item(place, depth + 1)
         if tag in _BIGNUM_TAGS and isinstance(value, bytes):
             if self._shortest:
-                raise self._make_error("a big number, which is not allowed here", place)
+                raise self._make_error("a big number is not allowed here", place)
             number = int.from_bytes(value, "big")
             return number if tag == _BIGNUM_TAGS[0] else -1 - number
         return cbor2.CBORTag(tag, value)
 
     def _read_float_or_simple(self, info: int, place: ValuePath) -> Any:
+        """Return a finite float, a boolean, None, `undefined` or a `CBORSimpleValue`."""
         if info in _FLOAT_FORMATS:
             form, size = _FLOAT_FORMATS[info]
             value = struct.unpack(form, self._read_bytes(size, place))[0]
@@ -360,7 +381,7 @@ class CborScanner:
         if info == _UNDEFINED_INFO:
             return cbor2.undefined
         if info == _INDEFINITE_INFO:
-            raise self._make_error("a break outside of any item", place)
+            raise self._make_error("a break code, but no item of indefinite length", place)
         code = self._read_argument(info, place)
         one_byte_info = min(_ARGUMENT_SIZES)
         if info > one_byte_info or (info == one_byte_info and code < _FIRST_LONG_SIMPLE_VALUE):
@@ -369,7 +390,7 @@ class CborScanner:
 
 
 def _make_hashable(key: Any) -> Any:
-    """Return a key of any CBOR type in a form that a dict accepts."""
+    """Return a key of any CBOR type in a form that a dict accepts: a list becomes a tuple."""
     if isinstance(key, list):
         return tuple(_make_hashable(item) for item in key)
     if isinstance(key, dict):
@@ -382,7 +403,8 @@ def _make_hashable(key: Any) -> Any:
 def format_diagnostic(value: Any, indent: int = 0) -> str:
     """Return a value in the diagnostic notation of RFC 8949 section 8, for people.
 
-    Short values stay on one line; long byte strings are cut, and their length is given.
+    Short values stay on one line; the lines after the first are indented by `indent` spaces. Byte
+    strings longer than 64 bytes are cut, with their length in a comment.
     """
     flat = _format_on_one_line(value)
     if len(flat) + indent <= _MAX_LINE_WIDTH or not isinstance(
@@ -438,6 +460,7 @@ def _format_byte_string(data: bytes) -> str:
 
 
 def _format_big_number(value: int) -> str:
+    """Format an integer of more than 64 bits as CBOR writes it: a tag around a byte string."""
     # Not in decimal: Python refuses to write integers of more than a few thousand digits.
     tag, magnitude = (2, value) if value > 0 else (3, -1 - value)
     data = magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big")

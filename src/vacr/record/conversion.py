@@ -59,7 +59,7 @@ FORMAT_VERSIONS: dict[FormatVersion, str] = {
     "v2": V2_VERSION,
     "v3": SCHEMA_VERSION,
 }
-"""The `version` of records that are made here, for each version of the format."""
+"""The `version` member that vacr writes, for each version of the format."""
 
 _RECORD_RULES = ("verifiable-agent-record", "agent-convo-record")
 _RULE_DESCRIPTIONS = {
@@ -75,17 +75,17 @@ _TOOL_MEMBERS = {"name": "cli-name", "version": "cli-version"}
 def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     """Return a record in another version of the format; the record itself if it has that version.
 
-    The record is not changed; the result shares with it what needs no change. `json` means that
-    the record came from JSON, where there is one kind of number.
+    The record is not changed, but the result shares unchanged parts with it. `json` is True for a
+    record from JSON, False for one from CBOR: there, 1 and 1.0 are different numbers.
 
     Raises:
-        InvalidRecord: the record is not valid, or has nothing that the version could represent.
+        InvalidRecord: the record is not valid, or lacks a member that the version requires.
         UsageError: the version does not exist.
     """
     if to not in FORMAT_VERSIONS:
         raise UsageError(
-            f"unknown version {to!r} of the format",
-            hint=f"The versions are {', '.join(FORMAT_VERSIONS)}.",
+            f"unknown format version {to!r}",
+            hint=f"Known: {', '.join(FORMAT_VERSIONS)}.",
         )
     version = _check_record_version(record, json=json)
     if version == to:
@@ -94,25 +94,30 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     # An extension adds levels, so the result may be deeper than any codec accepts.
     if measure_depth(converted, MAX_DEPTH) > MAX_DEPTH >= measure_depth(record, MAX_DEPTH):
         raise InvalidRecord(
-            f"cannot be converted to {to}: it would be nested deeper than {MAX_DEPTH} levels",
+            f"cannot convert to {to}: the result would be nested deeper than {MAX_DEPTH} levels",
             where="/",
-            hint=f"{to} puts some members further down than the record has them.",
+            hint=f"{to} nests some members deeper than the version of this record does.",
         )
     return converted
 
 
 def list_lost_members(record: Any, *, json: bool = True) -> list[str]:
-    """Return the pointers, in version 3, of what version 1 has no place for.
+    """Return the pointers of the members that a record loses when converted to version 1.
+
+    They are pointers into the record in version 3. The list is empty if nothing is lost.
 
     Raises:
-        InvalidRecord: the record is not valid, or has nothing that version 1 could represent.
+        InvalidRecord: the record is not valid, or has no file attribution or no time.
     """
     as_v3 = convert(record, "v3", json=json)
     return list_missing_in_v1(as_v3, convert_v3_to_v1(as_v3))
 
 
 def convert_to_original_version(record: Any, *, json: bool) -> Any:
-    """Return a record of version 2 in version 3, the version its id may be derived from."""
+    """Return a record of version 2 in version 3, because vacr derives ids from version 3.
+
+    Return any other record, or an invalid one, unchanged.
+    """
     if parse_major_version(record.get("version")) == "2":
         with suppress(InvalidRecord):
             return convert(record, "v3", json=json)
@@ -120,7 +125,10 @@ def convert_to_original_version(record: Any, *, json: bool) -> Any:
 
 
 def is_record_modified(record: Any, *, json: bool) -> bool:
-    """Return whether a record that vacr made was modified: its id and its content disagree."""
+    """Return whether a record was modified after vacr made it: its id contradicts its content.
+
+    Return False for records without an id, and for records of other programs.
+    """
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
         return False
     original = convert_to_original_version(record, json=json)
@@ -133,10 +141,10 @@ def is_record_modified(record: Any, *, json: bool) -> bool:
 
 
 def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
-    """Return the version of a valid record.
+    """Return the format version of a valid record, such as `v2`.
 
     Raises:
-        InvalidRecord: with the place where it is not valid.
+        InvalidRecord: the value is not a whole record, or its schema refuses it.
     """
     rule = choose_rule(record)
     if rule not in _RECORD_RULES or not isinstance(record, dict):
@@ -151,7 +159,7 @@ def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
         raise InvalidRecord(
             f"not a valid record: {finding.rule}: {finding.found}, expected {finding.expected}",
             where=finding.pointer or "/",
-            hint="Run `vacr validate` to see all problems of the record.",
+            hint="Run `vacr validate` to see all problems.",
         )
     return cast("FormatVersion", f"v{parse_major_version(record['version'])}")
 
@@ -180,7 +188,7 @@ def _convert_from_v3(record: JsonObject, version: FormatVersion, *, json: bool) 
 
 
 def convert_v1_to_v3(record: JsonObject) -> JsonObject:
-    """Return a valid record of version 1 as version 3 has it."""
+    """Convert a valid record of version 1 to version 3, with stubs for the missing session."""
     tool, metadata = record.get("tool", {}), record.get("metadata")
     stubs = [
         "/session/agent-meta/model-id",
@@ -211,16 +219,16 @@ def convert_v1_to_v3(record: JsonObject) -> JsonObject:
 
 
 def convert_v3_to_v1(record: JsonObject) -> JsonObject:
-    """Return the file attribution of a valid record of version 3 as a record of version 1.
+    """Convert the file attribution of a valid record of version 3 to a record of version 1.
 
     Raises:
         InvalidRecord: it has no file attribution, or no time.
     """
     if "file-attribution" not in record:
         raise InvalidRecord(
-            "the record has no file attribution, and version 1 contains nothing else",
+            "the record has no file attribution, and version 1 can contain nothing else",
             where="/file-attribution",
-            hint="Attribute its files first, or convert it to v2, which keeps the session.",
+            hint="Attribute its files first (vacr attribute), or convert it to v2.",
         )
     mark, session_id = _get_v1_mark(record), record["session"]["session-id"]
     attribution = convert_attribution_to_snake(record["file-attribution"])
@@ -244,9 +252,9 @@ def convert_v3_to_v1(record: JsonObject) -> JsonObject:
 
 
 def list_missing_in_v1(record: JsonObject, converted: JsonObject) -> list[str]:
-    """Return the pointers of the members that a record of version 3 loses in version 1.
+    """Return the pointers of the members of a record of version 3 that `converted` lacks.
 
-    `converted` is the record of version 1 that was made from it.
+    `converted` is the same record, converted to version 1.
     """
     tool, vcs, time = converted.get("tool", {}), converted.get("vcs", {}), converted["timestamp"]
     # Version 1 has one place for values that several members of version 3 have.
@@ -269,7 +277,10 @@ def list_missing_in_v1(record: JsonObject, converted: JsonObject) -> list[str]:
 def _find_unmatched_members(
     old: JsonObject, new: JsonObject, base: str
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the pointer and value of each member of a map that another map does not have."""
+    """Yield the pointer and value of each member of `old` that `new` lacks or has differently.
+
+    `base` is the pointer of both maps. File attribution and conversion marks are skipped.
+    """
     for name, value in old.items():
         pointer = f"{base}/{escape_pointer_token(str(name))}"
         if pointer in {"/file-attribution", "/vacr/converted"} or (
@@ -285,16 +296,22 @@ def _find_unmatched_members(
 
 
 def _format_if_number(value: Any) -> Any:
+    """Return a timestamp in milliseconds as text, and any other value unchanged."""
     return format_timestamp(value) if isinstance(value, int | float) else value
 
 
 def _get_v1_mark(record: JsonObject) -> JsonObject:
-    """Return the mark of a record that was made from one of version 1, or an empty one."""
+    """Return the conversion mark of a record that came from version 1, or an empty dict."""
     mark = get_conversion_claim(record)
     return mark if parse_major_version(mark.get("version")) == "1" else {}
 
 
 def _find_record_time(record: JsonObject) -> str:
+    """Return the end of the session, or else its last entry's time, its start or `created`.
+
+    Raises:
+        InvalidRecord: the record has none of these times.
+    """
     session = record["session"]
     stamps = [
         entry["timestamp"]
@@ -316,12 +333,15 @@ def _find_record_time(record: JsonObject) -> str:
     raise InvalidRecord(
         "the record has no timestamp, and version 1 requires one",
         where="/session/session-start",
-        hint="Convert a record with `created`, `session-start` or `session-end`.",
+        hint="Add `created`, `session-start` or `session-end` to the record.",
     )
 
 
 def _find_vcs_state(record: JsonObject) -> JsonObject | None:
-    """Return the state of version control, if both its type and its revision are known."""
+    """Return the type and revision of the session's or record's repository.
+
+    Return None unless both are known.
+    """
     environment = record["session"].get("environment", {})
     for vcs, type_pointer in (
         (environment.get("vcs", {}), SESSION_VCS_TYPE_POINTER),
@@ -333,9 +353,9 @@ def _find_vcs_state(record: JsonObject) -> JsonObject | None:
 
 
 def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
-    """Return the agent's name and version.
+    """Return the member `tool` of version 1: the name and version of the agent.
 
-    Where it has none, return the recording agent's, as version 2 understands `tool`.
+    For an agent without both, return the recording agent's. Return None if these are unknown, too.
     """
     agent = record["session"]["agent-meta"]
     tool = {name: agent[member] for name, member in _TOOL_MEMBERS.items() if member in agent}
@@ -351,11 +371,16 @@ def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
 
 
 def _is_marked_stub(record: JsonObject, pointer: str) -> bool:
+    """Return whether the record's conversion mark lists this pointer as a stub."""
     stubs = get_conversion_claim(record).get("stubs")
     return isinstance(stubs, list) and pointer in stubs
 
 
 def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObject | None:
+    """Return the member `metadata` of version 1, or None: the session's extension data.
+
+    `algorithms` are the hash algorithms of ranges by pointer; they go into `metadata.vacr`.
+    """
     extension = record["session"].get(EXTENSION_MEMBER)
     data = extension.get("data") if isinstance(extension, dict) else None
     metadata = dict(data) if isinstance(data, dict) else None
@@ -365,9 +390,9 @@ def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObjec
 
 
 def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
-    """Put the algorithms from `metadata.vacr` into the ranges.
+    """Copy the hash algorithms in `metadata.vacr` into the ranges of `attribution`.
 
-    Return whether `metadata.vacr` contains them and nothing else.
+    Return False, and change nothing, unless `metadata.vacr` contains such algorithms only.
     """
     ours = metadata.get(VACR_MEMBER) if isinstance(metadata, dict) else None
     if not isinstance(ours, dict) or ours.keys() != {_HASH_ALGORITHM_MEMBER}:
@@ -385,7 +410,7 @@ def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
 
 
 def _walk_ranges(attribution: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the ranges of a file attribution with their pointers."""
+    """Yield the pointer and the line range, for each range of a file attribution."""
     for file_index, file in enumerate(attribution["files"]):
         for index, conversation in enumerate(file["conversations"]):
             for range_index, line_range in enumerate(conversation["ranges"]):

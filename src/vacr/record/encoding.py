@@ -43,7 +43,7 @@ _UUID_TIME_BITS = 48
 
 
 def encode(value: Any, form: RecordEncoding = "json") -> bytes:
-    """Encode a record, or any part of one, in its canonical form.
+    """Encode a record, or any part of one, as canonical JSON or deterministic CBOR.
 
     Raises:
         InvalidRecord: the value contains something that the encoding cannot express.
@@ -59,7 +59,9 @@ def encode(value: Any, form: RecordEncoding = "json") -> bytes:
 
 
 def decode(data: bytes, form: RecordEncoding | None = None) -> Any:
-    """Decode a record, or any part of one, strictly; without `form`, detect the encoding.
+    """Decode a record, or any part of one, strictly; if `form` is None, detect the encoding.
+
+    The tag that the published draft puts around a record in CBOR is removed.
 
     Raises:
         UnreadableInput: the bytes are not exactly one value in that encoding.
@@ -79,10 +81,10 @@ def decode(data: bytes, form: RecordEncoding | None = None) -> Any:
 
 
 def detect_and_decode(data: bytes) -> tuple[Any, RecordEncoding]:
-    """Decode a value of unknown encoding, and return it with the encoding.
+    """Decode a value of unknown encoding, and return the value and its encoding.
 
     Raises:
-        UnreadableInput: it has neither encoding; the reason refers to the one it looks like.
+        UnreadableInput: it is neither JSON nor CBOR; the message is about the one it looks like.
     """
     likely: RecordEncoding = "json"
     other: RecordEncoding = "cbor"
@@ -99,7 +101,7 @@ def detect_and_decode(data: bytes) -> tuple[Any, RecordEncoding]:
 
 
 def _looks_like_json(data: bytes) -> bool:
-    """Return whether the first byte may begin JSON: no map, array or tag of CBOR begins with it."""
+    """Return whether the first byte may begin JSON, and begins no CBOR map, array or tag."""
     return not data or data[0] < _FIRST_BINARY_BYTE or data.startswith(BYTE_ORDER_MARK)
 
 
@@ -107,9 +109,10 @@ def _looks_like_json(data: bytes) -> bool:
 
 
 def assign_record_id(record: Record) -> list[bytes | memoryview]:
-    """Set the id of a record that a reader made, and return its canonical JSON in pieces.
+    """Set the `id` of a record in place, and return its canonical JSON as consecutive pieces.
 
-    In pieces, because a session may be large and joining them would copy it.
+    The record must contain only decoded JSON. The pieces are not joined, because a session may be
+    large and joining would copy it.
     """
     members = cast("dict[str, Any]", record)
     members.pop("id", None)
@@ -125,7 +128,7 @@ def assign_record_id(record: Record) -> list[bytes | memoryview]:
 
 
 def compute_record_id(record: Record) -> str:
-    """Return the id that a record must have.
+    """Return the id that a record must have, derived from all its members except `id`.
 
     Raises:
         InvalidRecord: the record has no canonical JSON.
@@ -135,6 +138,7 @@ def compute_record_id(record: Record) -> str:
 
 
 def _make_record_uuid(digest: bytes, record: Record) -> str:
+    """Return a UUIDv7 of the session's start and the digest, or a UUIDv8 without a start."""
     start = record.get("session", {}).get("session-start")
     milliseconds = None
     if isinstance(start, str | int | float) and not isinstance(start, bool):
@@ -148,7 +152,10 @@ def _make_record_uuid(digest: bytes, record: Record) -> str:
 
 
 def get_vacr_metadata(record: Any) -> dict[str, Any]:
-    """Return the member `vacr` of a record; version 2 has it inside its metadata."""
+    """Return the member `vacr` of a record, or an empty dict if it has none.
+
+    A record of version 2 has it inside its metadata.
+    """
     ours, metadata = record.get("vacr"), record.get("metadata")
     if ours is None and isinstance(metadata, dict) and metadata.get("vendor") == "vacr":
         data = metadata.get("data")

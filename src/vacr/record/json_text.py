@@ -37,7 +37,7 @@ is accepted or refused on every machine.
 ValuePath = tuple[Any, Any] | None
 """The place of a value: the parent's place and the key or index under it; None for the root.
 
-A chain costs nothing on the way down; its pointer is written only when somebody needs it.
+A chain is cheap to extend; its pointer is built only for an error.
 """
 
 # ECMAScript writes plain digits from 1e-6 up to 1e21, and an exponent beyond.
@@ -54,7 +54,8 @@ _NON_OPENING_BYTES = bytes(byte for byte in range(256) if byte not in b"{[")
 class SpelledFloat(float):
     """A float that keeps its spelling, because the encoders would write it differently.
 
-    JSON encoders do not know the type and call a hook, which takes one of the two spellings.
+    `native` is the spelling as read, such as `1.50`; `canonical` is the canonical one, `1.5`. JSON
+    encoders do not know this type, so they call a hook, and the hook writes one of the two.
     """
 
     __slots__ = ("canonical", "native")
@@ -62,7 +63,7 @@ class SpelledFloat(float):
     canonical: bytes
 
     def __new__(cls, text: str) -> Self:
-        """Parse the text.
+        """Parse the text of a JSON number.
 
         Raises:
             ValueError: the number is out of the range of floats.
@@ -76,7 +77,9 @@ class SpelledFloat(float):
 
 
 def encode_native_json(value: Any, *, indented: bool = False) -> bytes:
-    """Encode a decoded value as it was read, on one line or indented by two spaces.
+    """Encode a decoded value with its original member order and number spellings.
+
+    The text is on one line, or indented by two spaces.
 
     orjson is nearly twice as fast as msgspec and writes the same text, but refuses integers above
     64 bits and more than 254 levels, which real sessions do contain. msgspec writes those.
@@ -94,7 +97,9 @@ def encode_native_json(value: Any, *, indented: bool = False) -> bytes:
 
 
 def encode_sorted_json(value: Any) -> bytes:
-    """Encode a decoded value with canonical numbers, the members of maps sorted by code point.
+    """Encode a decoded value with canonical numbers and with members sorted by code point.
+
+    The text is on one line without spaces.
 
     Raises:
         TypeError: it contains a type that JSON does not have.
@@ -127,10 +132,10 @@ def _make_canonical_raw(value: object) -> msgspec.Raw:
 
 
 def _check_spelled_float(value: object) -> SpelledFloat:
-    """Return the value if it is a SpelledFloat.
+    """Return the value, narrowed to SpelledFloat.
 
     Raises:
-        TypeError: it is not.
+        TypeError: it is of another type.
     """
     if isinstance(value, SpelledFloat):
         return value
@@ -143,7 +148,9 @@ _sorted_encoder = msgspec.json.Encoder(order="deterministic", enc_hook=_make_can
 
 @lru_cache(maxsize=4096)
 def parse_spelled_float(text: str) -> float:
-    """Parse a JSON number with a fraction or an exponent, and keep an unusual spelling.
+    """Parse a JSON number with a fraction or an exponent, and keep its spelling.
+
+    Return a plain float if encoders would write the same text, otherwise a `SpelledFloat`.
 
     Raises:
         ValueError: the number is out of the range of floats.
@@ -159,7 +166,9 @@ def parse_spelled_float(text: str) -> float:
 
 
 def parse_json_number(text: str) -> int | float:
-    """Parse a JSON number with a fraction or an exponent; an integral one becomes an integer.
+    """Parse a JSON number with a fraction or an exponent, without its spelling.
+
+    For example, `2E3` becomes the integer 2000, and `1.50` the float 1.5.
 
     Raises:
         ValueError: the number is out of the range of floats.
@@ -168,7 +177,10 @@ def parse_json_number(text: str) -> int | float:
 
 
 def canonicalize_number(value: float) -> int | float:
-    """Return the number that the canonical text of a finite float is read back as."""
+    """Return the number that a decoder reads from the canonical text of a finite float.
+
+    For example, 2000.0 becomes the integer 2000, and 1.5 stays a float.
+    """
     text = format_float(value)
     if "." in text or "e" in text:
         return parse_spelled_float(text)
@@ -176,7 +188,7 @@ def canonicalize_number(value: float) -> int | float:
 
 
 def format_float(value: float) -> str:
-    """Return the canonical text of a float, as ECMAScript writes it.
+    """Return the canonical text of a float, as ECMAScript writes it: `2000`, `1.5`, `1e-7`.
 
     Raises:
         InvalidRecord: the value is not finite, which JSON cannot express.
@@ -221,9 +233,10 @@ def _format_without_exponent(mantissa: str, exponent: int) -> str:
 
 
 def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
-    """Return whether a value nests deeper than a limit.
+    """Return whether lists and maps in a value nest deeper than a limit.
 
-    `data` is its text: for most values, its length and its brackets already rule that out.
+    `data` is the JSON text of the value. For most values, its length and its brackets already
+    decide.
     """
     return (
         len(data) > 2 * limit
@@ -233,12 +246,15 @@ def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
 
 
 def count_opening_brackets(data: bytes) -> int:
-    """Count the opening brackets of a text, including those inside strings."""
+    """Return the number of `{` and `[` in a text, including brackets inside strings."""
     return len(data.translate(None, _NON_OPENING_BYTES))
 
 
 def measure_depth(value: Any, limit: int) -> int:
-    """Return the depth of a value's nesting, or a number above the limit."""
+    """Return how deep lists and maps nest: 0 for a number, 1 for `[1]`, 2 for `[[1]]`.
+
+    Return `limit + 1` for anything deeper than the limit.
+    """
     items, depth = [value], 0
     while depth <= limit:
         containers = [item for item in items if type(item) is dict or type(item) is list]
@@ -254,7 +270,7 @@ def measure_depth(value: Any, limit: int) -> int:
 
 
 def format_pointer(place: ValuePath) -> str:
-    """Return the JSON pointer (RFC 6901) of a place."""
+    """Return the JSON pointer (RFC 6901) of a place; the root's is an empty string."""
     steps = []
     while place is not None:
         place, key = place
@@ -263,5 +279,5 @@ def format_pointer(place: ValuePath) -> str:
 
 
 def escape_pointer_token(name: str) -> str:
-    """Escape a member's name for a JSON pointer."""
+    """Escape a member's name for a JSON pointer: `~` becomes `~0`, and `/` becomes `~1`."""
     return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name

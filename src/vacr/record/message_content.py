@@ -1,4 +1,4 @@
-"""The content of messages: the entries inside its blocks, and the title that it gives a session.
+"""The content of messages: the entries inside content blocks, and the title of a session.
 
 Agents put tool calls, tool results and reasoning inside the content of a message, in the shapes of
 several model APIs. The content stays verbatim; the message gets children, which are typed views of
@@ -21,6 +21,7 @@ Lists of sessions show a title for each: the agent's own title, or else the user
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,13 +34,13 @@ NameCounts = defaultdict[str, int]
 
 
 class BlockView(NamedTuple):
-    """How one type of block becomes an entry."""
+    """How one type of content block becomes an entry."""
 
     entry_type: str
     members: tuple[tuple[str, str, type | None], ...]
-    """The entry's member, the block's member it comes from, and its type if only one is valid."""
+    """For each member: its name in the entry, its name in the block, and its type if restricted."""
     required: tuple[str, ...] = ()
-    """The entry's members without which the block is not an entry."""
+    """Members of the entry that must be present; without one, the block gives no entry."""
 
 
 _TOOL_CALL_VIEW = BlockView(
@@ -206,9 +207,10 @@ _MARKUP_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 def build_child_entries(
     content: Any, types: NameCounts | None = None, members: NameCounts | None = None
 ) -> list[JsonObject]:
-    """Return the child entries for the blocks of a message's content.
+    """Return an entry for each tool call, tool result and reasoning in a message's content.
 
-    Block types and members that no table names are counted in `types` and `members`, if given.
+    Return an empty list for content that is not a list. Unknown block types and block members are
+    counted in `types` and `members`, unless these are None.
     """
     if type(content) is not list:
         return []
@@ -235,20 +237,16 @@ def build_child_entries(
     return children
 
 
-def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
-    """Yield entries at every depth, each before its children."""
-    for entry in entries:
-        yield entry
-        yield from walk_entries(entry.get("children", ()))
-
-
 def _is_untyped_part(block: JsonObject) -> bool:
-    """Return whether a block has no type, but a member that identifies it."""
+    """Return whether a block is a part of Google's API: no type, but a known member."""
     return "type" not in block and not _UNTYPED_PART_MEMBERS.isdisjoint(block)
 
 
 def _build_part_children(part: JsonObject) -> list[JsonObject]:
-    """Return the entries for a part without a type: a call, a response or a thought."""
+    """Return the entries for a part of Google's API: calls, responses, or a thought.
+
+    Return an empty list for other parts, such as text.
+    """
     if part.get("thought") is True and "text" in part:
         views = [(part, _THOUGHT_VIEW)]
     else:
@@ -262,7 +260,7 @@ def _build_part_children(part: JsonObject) -> list[JsonObject]:
 
 
 def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
-    """Return the entry for one block, or None for a call without a name."""
+    """Return the entry for a block that has a view, or None for a call without a name."""
     child: JsonObject = {"type": view.entry_type}
     for canonical, native, kind in view.members:
         value = block.get(native)
@@ -279,42 +277,61 @@ def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
 
 
 def _name_call_by_function(block: JsonObject, child: JsonObject) -> JsonObject | None:
-    """Return a call with the name from `function`, where OpenAI's older calls have it."""
+    """Return the call `child` with the name in the member `function` of older OpenAI calls.
+
+    Return None if that has no name, either.
+    """
     function = block.get("function")
     name = function.get("name") if isinstance(function, dict) else function
     return {**child, "name": name} if isinstance(name, str) else None
 
 
 def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
-    """Add the content that a reasoning entry must have; a signature alone is its encrypted form."""
+    """Add missing `content` to a reasoning entry: the block's text, or an empty text.
+
+    If the content is empty and the block has a signature, the signature becomes `encrypted`.
+    """
     if child.get("content") is None:
-        # The AI SDK's blocks have it in `text`.
+        # The AI SDK's blocks have their content in `text`.
         has_text = block.get("type") == "reasoning" and "text" in block
         child["content"] = block["text"] if has_text else ""
     if child["content"] == "" and type(block.get("signature")) is str:
         child["encrypted"] = block["signature"]
 
 
+def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
+    """Yield the entries and their children at every depth, each entry before its children."""
+    for entry in entries:
+        yield entry
+        yield from walk_entries(entry.get("children", ()))
+
+
 # The title of a session.
 
 
 def find_session_title(trace: Mapping[str, Any]) -> str:
-    """Return the title of a session, or an empty text."""
+    """Return the agent's title of a session, or else the user's first request, on one line.
+
+    The title is cut to 200 characters. Return an empty text if the session has neither.
+    """
     return shorten_title(_find_native_title(trace) or _find_first_request(trace))
 
 
 def flatten_to_line(text: str) -> str:
-    """Return a text as one line that every terminal and file can encode."""
+    """Return a text as one line, with single spaces, and with `?` for lone surrogates."""
     return " ".join(text.encode("utf-8", "replace").decode().split())
 
 
 def shorten_title(line: str) -> str:
-    """Cut a line to the length that a list shows; the record has all of it."""
+    """Return a line cut to 200 characters, with an ellipsis at the end if it was longer."""
     return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
 
 
 def _find_native_title(trace: Mapping[str, Any]) -> str:
-    """Return the title that the agent gave the session; the latest event counts."""
+    """Return the agent's own title of a session, or an empty text.
+
+    A title of the session itself comes first, then the one in the latest title event.
+    """
     events = [
         entry.get("data") for entry in trace["entries"] if entry.get("event-type") in TITLE_EVENTS
     ]
@@ -326,7 +343,7 @@ def _find_native_title(trace: Mapping[str, Any]) -> str:
 
 
 def _find_first_request(trace: Mapping[str, Any]) -> str:
-    """Return the first text that the user typed, on one line."""
+    """Return the first text that the user typed, on one line, or an empty text."""
     texts = [
         text
         for entry in trace["entries"]
@@ -338,17 +355,13 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
         for query in map(_extract_user_query, texts)
         if not query.lstrip().startswith(INJECTED_TEXT_PREFIXES)
     )
-    # Without a text of the user alone, one without the agent's markup is better than nothing.
+    # If the agent marked up every text, use the first one without its markup.
     unmarked = (flatten_to_line(_MARKUP_TAG.sub(" ", text)) for text in texts)
-    return _find_first_nonempty(requests) or _find_first_nonempty(unmarked)
-
-
-def _find_first_nonempty(lines: Iterator[str]) -> str:
-    return next(filter(None, lines), "")
+    return next(filter(None, itertools.chain(requests, unmarked)), "")
 
 
 def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a message."""
+    """Return the texts of a message: its content, or the text of each block of it."""
     content = entry.get("content")
     if isinstance(content, list):
         texts = [block.get("text") for block in content if isinstance(block, dict)]
@@ -358,7 +371,7 @@ def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _extract_user_query(text: str) -> str:
-    """Return the part of a text that the agent marks as typed by the user, or all of it."""
+    """Return the text between `<user_query>` tags, or all of the text if it has no such tag."""
     if "<user_query>" not in text:
         return text
     return text.partition("<user_query>")[2].partition("</user_query>")[0]

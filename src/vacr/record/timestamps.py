@@ -33,14 +33,17 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def is_timestamp(value: Any) -> bool:
-    """Return whether a value is a timestamp that vacr writes: RFC 3339 text or milliseconds."""
+    """Return whether a value is RFC 3339 text, or an integer of milliseconds below 2^64."""
     if type(value) is str:
         return _match_timestamp(value) is not None
     return type(value) is int and 0 <= value < 2**64
 
 
 def are_sortable_timestamps(values: list[Any]) -> bool:
-    """Return whether all values are timestamps of one usual form, so that they sort as text."""
+    """Return whether all values are timestamps of one usual form, so that they sort as text.
+
+    Return False for an empty list, and for timestamps in milliseconds.
+    """
     try:
         text = "\n".join([*values, ""])
     except TypeError:
@@ -54,7 +57,10 @@ def are_sortable_timestamps(values: list[Any]) -> bool:
 
 
 def get_epoch_milliseconds(value: str | float) -> int | None:
-    """Return a timestamp as epoch milliseconds, or None for a date that does not exist."""
+    """Return a timestamp as milliseconds since 1970.
+
+    Return None for text that is not RFC 3339, or names a day that does not exist.
+    """
     if not isinstance(value, str):
         return int(value)
     if _match_timestamp(value) is None:
@@ -69,7 +75,10 @@ def get_epoch_milliseconds(value: str | float) -> int | None:
 
 
 def format_timestamp(value: str | float) -> str | None:
-    """Return a timestamp as RFC 3339 text, or None if the milliseconds are out of range."""
+    """Return a timestamp as RFC 3339 text, or None for milliseconds outside years 1 to 9999.
+
+    Text is returned unchanged.
+    """
     if isinstance(value, str):
         return value
     try:
@@ -80,9 +89,9 @@ def format_timestamp(value: str | float) -> str | None:
 
 
 def find_time_span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
-    """Return the earliest and the latest of some timestamps, as they were written.
+    """Return the earliest and the latest of some timestamps, unchanged.
 
-    Return `None` if no timestamp can be read.
+    Unreadable timestamps are ignored. Return None if no readable one is left.
     """
     if are_sortable_timestamps(stamps):
         return min(stamps), max(stamps)

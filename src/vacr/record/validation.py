@@ -68,13 +68,15 @@ class ValidationReport:
     """The result of validating a value: findings make it invalid, remarks do not."""
 
     rule: str
+    """The CDDL rule that the value was checked against."""
     schema: str
+    """The name of the schema; empty if the value names an unsupported version."""
     findings: list[Finding] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
 
     @property
     def valid(self) -> bool:
-        """Return whether the list of findings is empty."""
+        """Whether the value is valid: it has no findings."""
         return not self.findings
 
     def __bool__(self) -> bool:
@@ -82,10 +84,10 @@ class ValidationReport:
         return self.valid
 
     def raise_for_errors(self) -> None:
-        """Do nothing for a valid value.
+        """Raise an error if the value is invalid.
 
         Raises:
-            InvalidRecord: naming the first finding, and how many there are.
+            InvalidRecord: the value has findings; the message has the first and their number.
         """
         if self.findings:
             first, more = self.findings[0], len(self.findings) - 1
@@ -104,10 +106,11 @@ def validate(
     json: bool = True,
     has_separate_calls: FormatQuestion = lambda _: None,
 ) -> ValidationReport:
-    """Check a value against a rule of a schema.
+    """Check a value against a rule of a schema, and return all findings and remarks.
 
-    Without a schema, the value itself decides about the rule and the version. Only agents know
-    which children their formats have: `vacr.validate` asks them.
+    By default, the value itself determines the rule, and its `version` the schema. `json` is True
+    for a value from JSON, where 1 and 1.0 are the same number. `has_separate_calls` answers a
+    question that only agents can answer; `vacr.validate` asks them.
 
     Raises:
         InvalidSchema: the schema has no such rule.
@@ -133,10 +136,10 @@ def validate(
 
 @contextmanager
 def report_schema_errors() -> Iterator[None]:
-    """Raise errors of the CDDL compiler as errors of vacr, with the same message and hint.
+    """Turn errors of the CDDL compiler in the `with` block into errors of vacr.
 
     Raises:
-        InvalidSchema: the body raised CddlError.
+        InvalidSchema: the block raised CddlError; message, place and hint are the same.
     """
     try:
         yield
@@ -145,9 +148,10 @@ def report_schema_errors() -> Iterator[None]:
 
 
 def choose_rule(value: Any) -> str:
-    """Return the rule that a value is meant to follow.
+    """Return the name of the CDDL rule that a value seems to follow.
 
-    It is a record, a session trace, an array of entries or a signed record.
+    The rule is for a record, a session trace, a list of entries or a signed record. Any other value
+    gets the rule of a record.
     """
     if isinstance(value, list):
         return "[* entry]"
@@ -161,13 +165,14 @@ def choose_rule(value: Any) -> str:
 
 
 def _get_named_version(value: Any) -> Any:
+    """Return the `version` of a record, of any type, or the default for a part of a record."""
     if isinstance(value, dict) and "version" in value:
         return value["version"]
     return DEFAULT_MAJOR_VERSION
 
 
 def load_record_schema(version: str) -> Schema:
-    """Return the compiled schema for the `version` of a record.
+    """Return the compiled schema for the `version` of a record, such as `3` or `3.0.0-draft`.
 
     Raises:
         InvalidRecord: that version is not supported.
@@ -176,7 +181,7 @@ def load_record_schema(version: str) -> Schema:
 
 
 def read_schema_text(version: str) -> str:
-    """Return the CDDL text of a version.
+    """Return the CDDL text of the schema for a version, such as `3` or `3.0.0-draft`.
 
     Raises:
         InvalidRecord: that version is not supported.
@@ -185,17 +190,25 @@ def read_schema_text(version: str) -> str:
 
 
 def is_record_schema(schema: Schema) -> bool:
-    """Return whether a schema is one of the record format."""
+    """Return whether a schema comes from `load_record_schema`, not from a user."""
     return any(schema is load_record_schema(version) for version in SUPPORTED_MAJOR_VERSIONS)
 
 
 def parse_major_version(version: object) -> str | None:
-    """Return the first number of a version, or None for a value that is not a version."""
+    """Return the first number of a version, or None for a value that is not a version.
+
+    For example, `3.0.0-draft` gives `3`.
+    """
     match = _VERSION_PATTERN.fullmatch(version) if isinstance(version, str) else None
     return match[1] if match else None
 
 
 def _check_supported_version(version: object) -> str:
+    """Return the major version of a supported version.
+
+    Raises:
+        InvalidRecord: the version is not supported.
+    """
     major = parse_major_version(version)
     if major not in SUPPORTED_MAJOR_VERSIONS:
         supported = ", ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
@@ -219,7 +232,11 @@ def _read_cddl_file(major: str) -> str:
 def _check_semantics(
     value: Any, rule: str, schema: Schema, has_separate_calls: FormatQuestion, *, json: bool
 ) -> FindingsAndRemarks:
-    """Check a value beyond its schema, by its own kind and not by the rule it was checked with."""
+    """Return findings and remarks about contradictions that no schema can express.
+
+    The value is checked as a record, a session or a list of entries, even if `rule` is another. The
+    lists are empty for a value without entries.
+    """
     kind = choose_rule(value)
     if "entry" not in schema.rules:
         # Version 1 has no session.
@@ -241,7 +258,7 @@ def _check_semantics(
 def _check_record_session(
     record: JsonObject, has_separate_calls: FormatQuestion
 ) -> FindingsAndRemarks:
-    """Check the session of a record that its schema accepts."""
+    """Return findings and remarks about the session of a record that its schema accepts."""
     check = SemanticCheck(
         "/session/entries",
         strict_views=is_made_by_vacr(record),
@@ -251,6 +268,7 @@ def _check_record_session(
 
 
 def _check_session(session: JsonObject, check: SemanticCheck, base: str) -> FindingsAndRemarks:
+    """Return findings and remarks about a session at the pointer `base`."""
     check.check_entries(session["entries"])
     start, end = session.get("session-start"), session.get("session-end")
     if start is not None and end is not None:
@@ -273,11 +291,11 @@ class SemanticCheck:
         strict_views: bool,
         allows_more_children: Callable[[], bool | None] = lambda: False,
     ) -> None:
-        """Start with nothing seen; `base` is the pointer of the entries.
+        """Prepare a check of the entries at the pointer `base`.
 
-        `strict_views` demands a child for every block that has a view, as vacr makes them.
-        `allows_more_children` returns whether others may follow, or None if that is unknown. It is
-        called only for a session that has such children, because the answer may load an agent.
+        `strict_views` requires a child for every call, result and reasoning in the content, as vacr
+        makes them. `allows_more_children` returns whether other children may follow, or None if
+        that is unknown. It is called only if there are such children, because it may load an agent.
         """
         self._base = base
         self._strict_views = strict_views
@@ -291,7 +309,7 @@ class SemanticCheck:
         self._results: dict[str, EntryPath] = {}
 
     def check_entries(self, entries: list[JsonObject]) -> None:
-        """Check each entry, then the references between them and their order."""
+        """Check each entry, the references between them and their order; add to the results."""
         for index, entry in enumerate(entries):
             self._check_entry(entry, (index,))
         for parent, path in self._parents.items():
@@ -309,7 +327,7 @@ class SemanticCheck:
         self._check_order([entry["timestamp"] for entry in entries if "timestamp" in entry])
 
     def _check_entry(self, entry: JsonObject, path: EntryPath) -> None:
-        """Check one entry and its children, and note the ids it refers to."""
+        """Check one entry and its children, and remember their ids and the ids they refer to."""
         identity = entry.get("id")
         if identity is not None:
             if identity in self._ids:
@@ -342,7 +360,7 @@ class SemanticCheck:
     def compare_children(
         self, blocks: list[Any], children: list[JsonObject], path: EntryPath
     ) -> None:
-        """Compare the children of a message with the views of its content blocks."""
+        """Add a finding for each child of a message that contradicts the message's content."""
         expected = build_child_entries(blocks)
         if expected == children:
             return
@@ -358,8 +376,8 @@ class SemanticCheck:
             if allowed is not False:
                 views = views[: len(expected)]
         if self._strict_views and len(views) != len(expected):
-            counts = f"{len(views)} views", f"{len(expected)} views"
-            self._add_finding(path, "children", rule, *counts)
+            found = f"number of calls, results and reasoning: {len(views)}"
+            self._add_finding(path, "children", rule, found, f"{len(expected)}, as in the content")
             return
         pairs = (
             zip(expected, views, strict=True)
@@ -390,7 +408,7 @@ class SemanticCheck:
             self._add_finding(path, "is-error", rule, repr(flag), wanted)
 
     def _check_usage(self, usage: JsonObject, path: EntryPath) -> None:
-        """Check that no counter of tokens is larger than the counter that includes it."""
+        """Add a remark for each counter of tokens that exceeds the counter that includes it."""
         for part, whole in _USAGE_PARTS:
             if (
                 type(usage.get(part)) is type(usage.get(whole)) is int
@@ -401,7 +419,7 @@ class SemanticCheck:
                 self._add_remark(path, f"token-usage/{part}", "usage is sane", found, expected)
 
     def _check_order(self, stamps: list[Any]) -> None:
-        """Count the places where time goes backwards."""
+        """Add a remark with the number of timestamps that are earlier than the one before."""
         times: list[Any] = (
             stamps
             if are_sortable_timestamps(stamps)
@@ -438,9 +456,9 @@ class SemanticCheck:
 def _pair_by_call_id(
     expected: list[JsonObject], children: list[tuple[JsonObject, int]]
 ) -> Iterator[tuple[JsonObject, tuple[JsonObject, int]]]:
-    """Pair views and children by their call ids.
+    """Yield each expected entry with the child that has its type and call id, and its index.
 
-    Other programs may make children without one as they like.
+    Children without such an entry are skipped: other programs may add children as they like.
     """
     views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
     for child, index in children:
@@ -450,6 +468,6 @@ def _pair_by_call_id(
 
 
 def shorten_value(value: Any) -> str:
-    """Return a value as text for a message, cut to a line."""
+    """Return the `repr` of a value for a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"

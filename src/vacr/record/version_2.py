@@ -67,11 +67,14 @@ _PLACED_MEMBERS = frozenset(
 _NEVER_PACKED_MEMBERS = _PLACED_MEMBERS - {"version", "recording-agent"}
 
 _EntryConverter = Callable[[JsonObject, ValuePath], JsonObject]
-"""Returns an entry as another version has it: a new dict, whose children are not converted yet."""
+"""Converts the entry at a place to another version: to a new dict, with unconverted children."""
 
 
 def convert_v3_to_v2(record: JsonObject, *, json: bool) -> JsonObject:
-    """Return a valid record of version 3 as version 2 has it."""
+    """Convert a valid record of version 3 to version 2.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     conversions = build_map_conversions(json=json)
     mark = find_conversion_mark(record, json=json)
     if mark is not None:
@@ -105,7 +108,10 @@ def convert_v3_to_v2(record: JsonObject, *, json: bool) -> JsonObject:
 
 
 def convert_v2_to_v3(record: JsonObject, *, json: bool) -> JsonObject:
-    """Return a valid record of version 2 as version 3 has it."""
+    """Convert a valid record of version 2 to version 3, with stubs for missing members.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     conversions = build_map_conversions(json=json)
     stubs: list[str] = []
     result: JsonObject = {"version": SCHEMA_VERSION, "id": record["id"]}
@@ -131,7 +137,7 @@ def convert_v2_to_v3(record: JsonObject, *, json: bool) -> JsonObject:
 
 
 def _split_recording_agent(agent: JsonObject, rest: JsonObject) -> JsonObject:
-    """Return the recording agent as version 2 has it, and add its other members to the rest."""
+    """Return the members of a recording agent that version 2 has; add the others to `rest`."""
     others = {name: value for name, value in agent.items() if name not in RECORDING_AGENT_MEMBERS}
     if others:
         rest["recording-agent"] = others
@@ -141,6 +147,7 @@ def _split_recording_agent(agent: JsonObject, rest: JsonObject) -> JsonObject:
 def _convert_session_to_v2(
     session: JsonObject, conversions: MapConversions, stubs: frozenset[str], *, json: bool
 ) -> JsonObject:
+    """Convert a session with its entries; `stubs` are the pointers of stubs to leave out."""
     is_autonomous = session.get("format") == AUTONOMOUS_FORMAT
     conversion = conversions.autonomous if is_autonomous else conversions.interactive
     placed, rest = conversion.split_members(session)
@@ -162,6 +169,7 @@ def _convert_session_to_v2(
 def _convert_session_to_v3(
     session: JsonObject, conversions: MapConversions, stubs: list[str], *, json: bool
 ) -> JsonObject:
+    """Convert a session with its entries; add the pointers of new stubs to `stubs`."""
     is_autonomous = session["format"] == AUTONOMOUS_FORMAT
     conversion = conversions.autonomous if is_autonomous else conversions.interactive
     result = conversion.convert_members_to_v3(session)
@@ -188,9 +196,9 @@ def _convert_session_to_v3(
 
 
 def _convert_entries(entries: list[JsonObject], convert_entry: _EntryConverter) -> list[JsonObject]:
-    """Convert all entries, at every depth.
+    """Return all entries, converted at every depth.
 
-    Without recursion: an error must not depend on how much of the stack is left.
+    This uses no recursion, so that deep nesting cannot exhaust the stack.
     """
     result: list[JsonObject] = []
     levels = [(entries, result, ENTRIES_PATH)]
@@ -209,6 +217,7 @@ def _convert_entries(entries: list[JsonObject], convert_entry: _EntryConverter) 
 def _convert_entry_to_v2(
     entry: JsonObject, place: ValuePath, *, conversions: MapConversions, stubs: frozenset[str]
 ) -> JsonObject:
+    """Convert an entry without its children, and undo the stubs that `stubs` lists in it."""
     if stubs:
         pointer = format_pointer(place)
         if f"{pointer}/type" in stubs:
@@ -222,6 +231,7 @@ def _convert_entry_to_v2(
 def _convert_entry_to_v3(
     entry: JsonObject, place: ValuePath, *, conversions: MapConversions, stubs: list[str]
 ) -> JsonObject:
+    """Convert an entry without its children, and add the pointers of new stubs to `stubs`."""
     if is_vendor_entry(entry):
         stubs.append(f"{format_pointer(place)}/type")
         return entry | {"type": "system-event", "event-type": entry["type"]}
@@ -235,14 +245,14 @@ def _convert_entry_to_v3(
 def _fill_with_stub(
     holder: JsonObject, name: str, stub: object, pointer: str, stubs: list[str]
 ) -> None:
-    """Add a missing member, and note its pointer."""
+    """Set the member `name` to a stub and add its pointer to `stubs`, if the member is missing."""
     if name not in holder:
         holder[name] = stub
         stubs.append(pointer)
 
 
 def _remove_stubs(record: JsonObject, stubs: frozenset[str]) -> None:
-    """Remove the stubs outside the entries from a record of version 2."""
+    """Remove the listed stubs from a record of version 2 in place, except stubs in entries."""
     if VCS_TYPE_POINTER in stubs:
         del record["vcs"]["type"]
     if RECORDING_AGENT_NAME_POINTER in stubs:
@@ -254,7 +264,10 @@ def _remove_stubs(record: JsonObject, stubs: frozenset[str]) -> None:
 
 
 def _unpack_metadata(result: JsonObject, record: JsonObject, *, has_mark: bool, json: bool) -> None:
-    """Add the metadata of a record of version 2 to the one of version 3."""
+    """Add the `metadata` of a record of version 2 to `result`, the record of version 3.
+
+    Metadata that vacr packed becomes members of the record again; any other stays `metadata`.
+    """
     metadata = record[METADATA_MEMBER]
     can_pack = partial(
         _can_pack_record_members,
@@ -275,10 +288,10 @@ def _unpack_metadata(result: JsonObject, record: JsonObject, *, has_mark: bool, 
 def _can_pack_record_members(
     rest: JsonObject, *, base: JsonObject, version: str, has_mark: bool, json: bool
 ) -> bool:
-    """Return whether members could be the rest of a record.
+    """Return whether converting a record to version 2 could have packed these members.
 
-    `base` is the record in version 3, `version` its version number in version 2; `has_mark` means
-    that the record gets a mark besides these members.
+    `base` is the record in version 3, and `version` its version number in version 2. `has_mark`
+    means that the record in version 3 has a conversion mark besides these members.
     """
     if not _NEVER_PACKED_MEMBERS.isdisjoint(rest):
         return False
@@ -291,12 +304,13 @@ def _can_pack_record_members(
     ours = rest["vacr"]
     if has_mark:
         return isinstance(ours, dict) and bool(ours) and CONVERTED_MEMBER not in ours
-    # What would be a mark once it is unpacked was never packed.
+    # A mark is removed before packing, so packed members never contain a valid one.
     unpacked = base | {"vacr": ours, "version": rest.get("version", SCHEMA_VERSION)}
     return find_conversion_mark(unpacked, json=json) is None
 
 
 def _is_other_v3_version(version: Any) -> bool:
+    """Return whether a value is a version 3.* other than the one that vacr writes."""
     return (
         isinstance(version, str)
         and version != SCHEMA_VERSION
@@ -305,6 +319,7 @@ def _is_other_v3_version(version: Any) -> bool:
 
 
 def _can_pack_recording_agent(value: Any, base: JsonObject) -> bool:
+    """Return whether a value could be packed members of the recording agent of `base`."""
     return (
         "recording-agent" in base
         and isinstance(value, dict)
@@ -316,7 +331,10 @@ def _can_pack_recording_agent(value: Any, base: JsonObject) -> bool:
 def _can_pack_session_members(
     rest: JsonObject, *, conversion: MapConversion, placed: JsonObject
 ) -> bool:
-    """Return whether members could be the rest of a session; `placed` is the session in v2."""
+    """Return whether converting a session to version 2 could have packed these members.
+
+    `placed` is the session in version 2.
+    """
     if "format" in rest and placed["format"] != INTERACTIVE_FORMAT:
         return False
     if "session-id" in rest and not (

@@ -52,9 +52,9 @@ SESSION_FORMATS = ("interactive", "autonomous")
 VACR_VENDOR = "vacr"
 
 PackabilityTest = Callable[[JsonObject], bool]
-"""Returns whether these members could have been packed.
+"""Returns whether converting a map to version 2 could have packed these members.
 
-They could if none of them has a place of its own in that map of version 2.
+It could if no member has a place of its own in that map of version 2.
 """
 
 _KEBAB_NAMES = {
@@ -94,29 +94,28 @@ _REQUIRED_MEMBERS = {
 
 @dataclass(frozen=True)
 class MemberConversion:
-    """A member whose values do not all fit version 2, or are written differently there.
-
-    `fits` decides whether a value of version 3 has a place in version 2.
-    """
+    """A member that version 2 writes differently, or only with some values of version 3."""
 
     fits: Callable[[Any], bool]
+    """Returns whether a value of version 3 has a place in version 2."""
     to_v2: Callable[[Any], Any] = lambda value: value
     to_v3: Callable[[Any], Any] = lambda value: value
 
 
 @dataclass(frozen=True)
 class MapConversion:
-    """The conversion of one kind of map."""
+    """The conversion of one kind of map, such as the token usage."""
 
     json: bool
+    """Whether records come from JSON, where 1 and 1.0 are the same number."""
     shared: frozenset[str]
-    """The members that are the same in both versions."""
+    """The names of the members that are the same in both versions."""
     converted: Mapping[str, MemberConversion] = field(default_factory=dict)
     typed: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
-    """The other members that version 3 gives a type, with a test for it."""
+    """A type test for each other member whose type version 3 restricts."""
 
     def convert_to_v2(self, value: JsonObject) -> JsonObject:
-        """Return a map of version 3 as version 2 has it."""
+        """Convert a map of version 3; members unknown to version 2 go into its extension."""
         placed, rest = self.split_members(value)
         if not rest:
             return placed
@@ -126,7 +125,7 @@ class MapConversion:
         }
 
     def convert_to_v3(self, value: JsonObject) -> JsonObject:
-        """Return a map of version 2 as version 3 has it."""
+        """Convert a map of version 2; members that vacr packed leave the extension again."""
         result = self.convert_members_to_v3(value)
         if EXTENSION_MEMBER in value:
             extension = result.pop(EXTENSION_MEMBER)
@@ -138,14 +137,17 @@ class MapConversion:
         return result
 
     def convert_members_to_v3(self, value: JsonObject) -> JsonObject:
-        """Return a map of version 2 as version 3 has it, the extension still packed."""
+        """Convert the members of a map of version 2, but leave the extension packed."""
         return {
             name: self.converted[name].to_v3(item) if name in self.converted else item
             for name, item in value.items()
         }
 
     def split_members(self, value: JsonObject) -> tuple[JsonObject, JsonObject]:
-        """Split a map of version 3: members with a place in version 2, converted, and the rest."""
+        """Split a map of version 3 into two: members with a place in version 2, and other members.
+
+        The first map is converted to version 2, the second is not.
+        """
         placed, rest = {}, {}
         for name, item in value.items():
             if name in self.shared:
@@ -157,7 +159,11 @@ class MapConversion:
         return placed, rest
 
     def can_pack(self, rest: JsonObject, *, placed: JsonObject) -> bool:
-        """Return whether members could be the rest of a map; `placed` is the map in version 2."""
+        """Return whether `convert_to_v2` could have packed these members.
+
+        It could not if one has a place of its own in version 2, or a type that version 3 refuses.
+        `placed` is the map in version 2.
+        """
         return not any(
             name in self.shared
             or (name in self.converted and self.converted[name].fits(item))
@@ -179,7 +185,7 @@ class MapConversions:
 
 @lru_cache(maxsize=2)
 def build_map_conversions(*, json: bool) -> MapConversions:
-    """Return the tables; `json` means a single kind of number, as in `Schema.checker`."""
+    """Return the conversions of all maps; `json` is True for records from JSON."""
 
     def build_map(
         *shared: str,
@@ -235,6 +241,7 @@ def build_map_conversions(*, json: bool) -> MapConversions:
 
 
 def _make_map_member(conversion: MapConversion) -> MemberConversion:
+    """Return the conversion of a member whose value is a map."""
     return MemberConversion(_accept_any, conversion.convert_to_v2, conversion.convert_to_v3)
 
 
@@ -264,10 +271,10 @@ def _is_session_format(value: Any) -> bool:
 def pack_extension(
     rest: JsonObject, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> JsonObject:
-    """Return the extension with open members that becomes the member `name` of version 2.
+    """Return the vendor extension of version 2 that contains the members `rest`.
 
-    If an extension of another vendor is the only one of them, and could not be mistaken for a
-    packed one, it takes that member itself.
+    `name` is the member that will have the extension. If `rest` has only that member, and its value
+    is another vendor's extension, return that extension itself, unless it looks like a packed one.
     """
     if (
         rest.keys() == {name}
@@ -282,30 +289,34 @@ def pack_extension(
 def is_packed_extension(
     extension: Any, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> bool:
-    """Return whether `pack_extension` made an extension."""
+    """Return whether `pack_extension` made an extension for the member `name`."""
     while _is_vacr_extension(extension) and extension["data"] and can_pack(extension["data"]):
         data = extension["data"]
         if data.keys() != {name} or not is_vendor_extension(data[name], json=json):
             return True
-        # The only member is an extension. It was packed exactly if it would be unpacked itself:
-        # otherwise, it would have stayed as it was.
+        # The only member is an extension. `pack_extension` wraps such an extension only if it looks
+        # packed itself, so that decides.
         extension = data[name]
     return False
 
 
 def _pack_event_payload(payload: JsonObject, *, json: bool) -> JsonObject:
-    """Return the payload of an event as an extension: another vendor's own, or one around it."""
+    """Return the `data` of an event as a vendor extension of version 2.
+
+    A payload that is another vendor's extension stays; any other is wrapped.
+    """
     if is_vendor_extension(payload, json=json) and not _is_packed_payload(payload, json=json):
         return payload
     return {"vendor": VACR_VENDOR, "data": payload}
 
 
 def _unpack_event_payload(extension: JsonObject, *, json: bool) -> JsonObject:
-    """Return the payload of an event from its extension."""
+    """Return the `data` of an event for version 3: the wrapped payload, or the extension itself."""
     return extension["data"] if _is_packed_payload(extension, json=json) else extension
 
 
 def _is_packed_payload(extension: Any, *, json: bool) -> bool:
+    """Return whether `_pack_event_payload` wrapped a payload in this extension."""
     while _is_vacr_extension(extension):
         if not is_vendor_extension(extension["data"], json=json):
             return True
@@ -314,7 +325,7 @@ def _is_packed_payload(extension: Any, *, json: bool) -> bool:
 
 
 def is_vendor_extension(value: Any, *, json: bool) -> bool:
-    """Return whether a value is a vendor extension of version 2."""
+    """Return whether a value is a valid vendor extension of version 2."""
     # The first two conditions spare most values the check against the schema.
     return (
         isinstance(value, dict)
@@ -324,6 +335,7 @@ def is_vendor_extension(value: Any, *, json: bool) -> bool:
 
 
 def _is_vacr_extension(value: Any) -> bool:
+    """Return whether a value has the form of the extensions that vacr makes."""
     return (
         isinstance(value, dict)
         and value.keys() == {"vendor", "data"}
@@ -337,12 +349,12 @@ def _is_vacr_extension(value: Any) -> bool:
 
 
 def convert_attribution_to_kebab(attribution: JsonObject) -> JsonObject:
-    """Return a file attribution in the spelling of version 3."""
+    """Return a copy of a file attribution with the names of version 3: `start-line`."""
     return _rename_in_attribution(attribution, _KEBAB_NAMES)
 
 
 def convert_attribution_to_snake(attribution: JsonObject) -> JsonObject:
-    """Return a file attribution in the spelling of versions 1 and 2."""
+    """Return a copy of a file attribution with the names of versions 1 and 2: `start_line`."""
     return _rename_in_attribution(attribution, _SNAKE_NAMES)
 
 
@@ -366,6 +378,7 @@ def _rename_in_conversation(conversation: JsonObject, names: dict[str, str]) -> 
 
 
 def _rename_in_contributor(holder: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a conversation or range with the members of its contributor renamed, if any."""
     if "contributor" not in holder:
         return holder
     return holder | {"contributor": _rename_members(holder["contributor"], names)}
@@ -376,7 +389,7 @@ def _rename_members(members: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _is_contributor(value: Any) -> bool:
-    """Return whether a value is a contributor in the spelling of version 3."""
+    """Return whether a value is a valid contributor with the names of version 3."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("type"), str)
@@ -399,16 +412,18 @@ _CONTRIBUTOR_MEMBER = MemberConversion(
 
 @dataclass(frozen=True)
 class ConversionMark:
-    """The mark of a record of version 3 that was made from an older one."""
+    """The mark of a record of version 3 that was converted from version 2."""
 
     stubs: frozenset[str]
+    """The pointers of the stubs."""
     version: str | None
+    """The `version` of the older record, or None if it is the usual one."""
 
 
 def make_stub_session(record_id: str) -> JsonObject:
-    """Return a session for a record that has none.
+    """Return an empty session for a record without one, with the record's id as session id.
 
-    Its id is the record's, because the record id of version 1 became the session id.
+    Converting from version 1 does the same: its record id becomes the session id.
     """
     return {
         "session-id": record_id,
@@ -418,9 +433,9 @@ def make_stub_session(record_id: str) -> JsonObject:
 
 
 def is_vendor_entry(entry: JsonObject) -> bool:
-    """Return whether an entry of version 2 is a vendor's own.
+    """Return whether an entry of version 2 is of a vendor's own type.
 
-    Its type is unknown, or a member is missing that the type requires.
+    Either its type is unknown, or it lacks a member that its type requires.
     """
     kind = entry["type"]
     return kind not in _NON_VENDOR_TYPES and not (
@@ -429,7 +444,11 @@ def is_vendor_entry(entry: JsonObject) -> bool:
 
 
 def add_conversion_mark(record: JsonObject, pointers: list[str], version: str) -> JsonObject:
-    """Return a record with a mark, if there is anything to mark."""
+    """Return a record of version 3 with a conversion mark.
+
+    `pointers` are its stubs, `version` is the older record's version. Return the record itself if
+    there are no stubs and the version is the usual one.
+    """
     mark: JsonObject = {"stubs": sorted(pointers)} if pointers else {}
     if version != V2_VERSION:
         mark["version"] = version
@@ -439,21 +458,24 @@ def add_conversion_mark(record: JsonObject, pointers: list[str], version: str) -
 
 
 def remove_conversion_mark(record: JsonObject) -> JsonObject:
-    """Return a record without its mark."""
+    """Return a copy of a record without its conversion mark."""
     ours = {name: value for name, value in record[VACR_MEMBER].items() if name != CONVERTED_MEMBER}
     rest = {name: value for name, value in record.items() if name != VACR_MEMBER}
     return rest | {VACR_MEMBER: ours} if ours else rest
 
 
 def get_conversion_claim(record: JsonObject) -> JsonObject:
-    """Return a record's own statement about its conversion, true or not."""
+    """Return the unchecked member `vacr.converted` of a record, or an empty dict."""
     ours = record.get(VACR_MEMBER)
     claim = ours.get(CONVERTED_MEMBER) if isinstance(ours, dict) else None
     return claim if isinstance(claim, dict) else {}
 
 
 def find_conversion_mark(record: JsonObject, *, json: bool) -> ConversionMark | None:
-    """Return the mark of a record of version 3, if it has one and all of it is true."""
+    """Return the conversion mark of a record of version 3.
+
+    Return None if it has none, or if any part of the mark is wrong.
+    """
     claim = get_conversion_claim(record)
     if not claim or not claim.keys() <= {"stubs", "version"}:
         return None
@@ -477,13 +499,14 @@ def find_conversion_mark(record: JsonObject, *, json: bool) -> ConversionMark | 
 
 
 def _is_other_v2_version(version: Any) -> bool:
+    """Return whether a value is a version 2.* other than the one that vacr writes."""
     return (
         isinstance(version, str) and version != V2_VERSION and parse_major_version(version) == "2"
     )
 
 
 def _find_stub_pointers(record: JsonObject, *, json: bool) -> Iterator[str]:
-    """Yield the pointers of all values that look like stubs."""
+    """Yield the pointers of all values in a record that look like stubs."""
     if record.get("vcs", {}).get("type") == UNKNOWN_STUB:
         yield VCS_TYPE_POINTER
     if record.get("recording-agent", {}).get("name") == UNKNOWN_STUB:
@@ -514,9 +537,9 @@ def _may_be_vendor_entry(entry: JsonObject, *, json: bool) -> bool:
 
 
 def walk_entries_with_paths(entries: list[JsonObject]) -> Iterator[tuple[JsonObject, ValuePath]]:
-    """Yield all entries, at every depth, with their places.
+    """Yield each entry of a session, at every depth, with its place in the record.
 
-    Without recursion: an error must not depend on how much of the stack is left.
+    This uses no recursion, so that deep nesting cannot exhaust the stack.
     """
     levels = [(entries, ENTRIES_PATH)]
     while levels:

@@ -92,31 +92,34 @@ def register(
     access: ServiceAccess | None = None,
     entry_rule: str = ENTRY_RULE_STATEMENT,
 ) -> bytes:
-    """Register a statement in a service, by its address, and return the verified receipt.
+    """Register a statement with the service at a URL, and return the verified receipt.
 
-    Without `log_keys`, the receipt is verified with the keys that the service itself names.
+    Without `log_keys`, the receipt is verified with the keys that the service itself publishes.
+    `entry_rule` names the log's rule for entries: `statement` or `digest`.
 
     Raises:
         InvalidStatement: the statement cannot be registered, the service refuses it, or the receipt
             does not verify.
-        Unreachable: the service cannot be reached, or its response is not one of a service.
-        UsageError: the address is invalid.
+        Unreachable: the service cannot be reached, or its response is malformed.
+        UsageError: the URL is not the address of a service.
     """
     client = RegistrationClient(service, access or ServiceAccess())
     return client.register(statement, log_keys, entry_rule).receipt
 
 
 class RegistrationClient:
-    """Register statements in one service."""
+    """A client that registers statements with one service."""
 
     def __init__(
         self, url: str, access: ServiceAccess | None = None, budget: RetryBudget | None = None
     ) -> None:
-        """Prepare to reach the service; `budget` limits the retries of each registration.
+        """Prepare to reach the service, without connecting to it.
+
+        `budget` limits the retries of each registration.
 
         Raises:
-            UsageError: the address is invalid.
-            Unreachable: a file for TLS cannot be read.
+            UsageError: the URL is not the address of a service.
+            Unreachable: a certificate or key file for TLS cannot be read.
         """
         self.url = url
         self.http = HttpClient(url, access or ServiceAccess())
@@ -130,7 +133,10 @@ class RegistrationClient:
         log_keys: Sequence[PublicKey] = (),
         entry_rule: str = ENTRY_RULE_STATEMENT,
     ) -> RegistrationResult:
-        """Register a statement, and verify the receipt."""
+        """Register a statement, and return its verified receipt.
+
+        The arguments and errors are the ones of the function `register`.
+        """
         message = check_registrable(statement)
         receipt = self._fetch_receipt(_encode_for_service(message), replace(self.budget))
         trusted = log_keys or self.keys()
@@ -152,10 +158,10 @@ class RegistrationClient:
         return RegistrationResult(receipt, logged, not log_keys)
 
     def keys(self) -> list[PublicKey]:
-        """Return the keys of the service's receipts, asking the service once.
+        """Return the public keys that verify the service's receipts; they are fetched only once.
 
         Raises:
-            Unreachable: it does not publish any.
+            Unreachable: the service does not publish its keys, or cannot be reached.
         """
         if self._keys is None:
             path = self.prefix + SCITT_KEYS_PATH
@@ -176,7 +182,7 @@ class RegistrationClient:
         return self._keys
 
     def _may_sign_with(self, log_keys: Sequence[PublicKey]) -> bool:
-        """Return whether the service lists one of these keys, or does not list its keys."""
+        """Return whether the service publishes one of these keys, or no keys at all."""
         try:
             published = {compute_thumbprint(key) for key in self.keys()}
         except Unreachable:
@@ -184,15 +190,20 @@ class RegistrationClient:
         return any(compute_thumbprint(key) in published for key in log_keys)
 
     def _fetch_receipt(self, statement: bytes, budget: RetryBudget) -> bytes:
-        """Send a statement, and wait for its receipt."""
-        response = self._post(statement, budget)
+        """Send a statement, wait until the service has its receipt, and return it unverified.
+
+        Raises:
+            Unreachable: the receipt does not exist yet when the time of `budget` is used up.
+            VacrError: the service refuses the statement.
+        """
+        response = self._post_statement(statement, budget)
         while not (response.status in (_HTTP_OK, _HTTP_CREATED) and response.body):
             if response.status not in (_HTTP_OK, _HTTP_CREATED, *_REDIRECT_STATUSES):
                 raise build_refusal_error(response, self.url)
             path = self._parse_location(response)
             if not budget.wait_for_result(response.headers.get("retry-after")):
                 raise Unreachable(
-                    f"registered, but there is no receipt yet; it will appear at {path}",
+                    f"registered, but the receipt does not exist yet; it will appear at {path}",
                     where=self.url,
                     hint="Registering the statement again yields the same entry.",
                 )
@@ -210,15 +221,21 @@ class RegistrationClient:
                         where=self.url,
                         hint="Registering the statement again yields the same entry.",
                     )
-                response = self._post(statement, budget)
+                response = self._post_statement(statement, budget)
         return response.body
 
-    def _post(self, statement: bytes, budget: RetryBudget) -> HttpResponse:
+    def _post_statement(self, statement: bytes, budget: RetryBudget) -> HttpResponse:
         headers = {"Content-Type": COSE_MEDIA_TYPE, "Accept": COSE_MEDIA_TYPE}
         return self._ask(budget, "POST", f"{self.prefix}/entries", headers, statement)
 
     def _parse_location(self, response: HttpResponse) -> str:
-        """Return the path of a future receipt, on the same host: others must not see the token."""
+        """Return the path and query of the future receipt, from the header `Location`.
+
+        It must be on the same host: another host must not see the token.
+
+        Raises:
+            Unreachable: the header is missing or malformed, or names another host.
+        """
         base = self.url.rstrip("/") + "/entries"
         location = response.headers.get("location", "")
         try:
@@ -231,8 +248,8 @@ class RegistrationClient:
             is_same_host = False
         if not location or not is_same_host or not location.isascii() or not location.isprintable():
             problem = (
-                f"the service answered {response.status} with an unusable location of the receipt: "
-                f"{location[:200]!r}"
+                f"the service answered {response.status}, but the address of the receipt is "
+                f"missing, malformed or on another host: {location[:200]!r}"
             )
             raise Unreachable(problem, where=self.url)
         return (target.path or "/") + (f"?{target.query}" if target.query else "")
@@ -245,7 +262,14 @@ class RegistrationClient:
         headers: dict[str, str],
         body: bytes | None = None,
     ) -> HttpResponse:
-        """Send a request, and repeat it until there is a response that is not about retrying."""
+        """Send a request, and repeat it while the connection fails or the service is busy.
+
+        Return the first response with another status, be it a success or a refusal.
+
+        Raises:
+            Unreachable: `budget` does not allow another attempt, or the service's certificate is
+                not trusted.
+        """
         while True:
             try:
                 response = self.http.ask(method, path, body, headers)
@@ -267,14 +291,15 @@ class RegistrationClient:
 
 
 def _get_url_origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of a URL, with the scheme's default port if it has none."""
     return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
 def check_registrable(statement: bytes) -> Sign1:
-    """Parse a statement, and refuse it before it is sent if no service can accept it.
+    """Check that a service could accept a statement, and return it parsed.
 
     Raises:
-        InvalidStatement: it has no payload, or is too large.
+        InvalidStatement: it is malformed, has no payload, or is too large.
     """
     message = parse_sign1(statement)
     if message.payload is None:
@@ -306,9 +331,10 @@ def _encode_for_service(message: Sign1) -> bytes:
 
 
 def build_refusal_error(response: HttpResponse, url: str) -> VacrError:
-    """Build the error for a response without a receipt.
+    """Return the error for a response that refuses a registration.
 
-    An objection to the statement or the caller is permanent; other errors may be temporary.
+    It is `InvalidStatement` if the service objects to the statement or to the caller, `UsageError`
+    for status 404, and otherwise `Unreachable`, which may be temporary.
     """
     status = f"the service answered {response.status} {response.reason[:_MAX_MESSAGE_LENGTH]}"
     problem = escape_unprintable(status).rstrip() + describe_error_response(response)
@@ -325,7 +351,11 @@ def build_refusal_error(response: HttpResponse, url: str) -> VacrError:
 
 
 def describe_error_response(response: HttpResponse) -> str:
-    """Return the title and detail of an error response, or the beginning of its text."""
+    """Return the explanation in an error response, after a colon, to be appended to a message.
+
+    That is the title and detail of a problem document, or the beginning of a text. The result is
+    empty if there is neither.
+    """
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type.endswith(("+cbor", "/cbor")):
         parts = _parse_problem_details(response.body)
@@ -341,6 +371,7 @@ def describe_error_response(response: HttpResponse) -> str:
 
 
 def _parse_problem_details(body: bytes) -> list[str]:
+    """Return the title and the detail of a CBOR problem document; leave out missing ones."""
     try:
         problem: Any = decode_cbor(body)
     except UnreadableInput:
@@ -352,7 +383,7 @@ def _parse_problem_details(body: bytes) -> list[str]:
 
 
 def build_connection_error(error: Exception, url: str) -> Unreachable:
-    """Build the error for a connection that failed."""
+    """Return the error for a failed connection to the service at `url`, with a hint."""
     problem = str(error)
     if not problem:
         is_http_error = isinstance(error, http.client.HTTPException)

@@ -1,8 +1,8 @@
 """HTTP requests to a service that is not trusted, limited in size and time, and retries.
 
-A response is believed nowhere in this module; it is only kept from being endless. A service may
-name the time of the next attempt (`Retry-After`). Otherwise, each pause is twice as long as the
-last one, with some randomness, so that many clients do not return at once.
+This module limits responses, but does not check their content. A service may name the time of the
+next attempt (`Retry-After`). Otherwise, each pause is twice as long as the last one, with some
+randomness, so that many clients do not return at once.
 
     >>> from vacr.registration import RetryBudget
     >>> pauses = []
@@ -58,11 +58,12 @@ class ServiceAccess:
     certificate: str | None = None
     """A PEM file with the client's certificate, and possibly its key."""
     key: str | None = None
+    """A PEM file with the key of that certificate, if it is in another file."""
     timeout: float = 30.0
     """The maximum time for a whole response, in seconds."""
 
     def __post_init__(self) -> None:
-        """Check the token and the certificate before any request.
+        """Check the token, and that a key comes with a certificate.
 
         Raises:
             UsageError: the token is not printable ASCII, or there is a key without a certificate.
@@ -75,13 +76,15 @@ class ServiceAccess:
                 hint="The token file must hold one line, the token.",
             )
         if self.key is not None and self.certificate is None:
-            raise UsageError("--client-key needs a certificate", hint="Add --client-cert.")
+            raise UsageError(
+                "--client-key needs the certificate of that key", hint="Add --client-cert FILE."
+            )
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS settings.
+        """Return a TLS context with the trusted authorities and the client's certificate.
 
         Raises:
-            Unreachable: a file cannot be read, or has no usable content.
+            Unreachable: a file cannot be read, or lacks a certificate or a key.
         """
         for name in filter(None, (self.ca, self.certificate, self.key)):
             read_trust_file(name)  # Its errors are clearer than the library's.
@@ -103,6 +106,7 @@ class ServiceAccess:
 
 
 def _refuse_encrypted_key() -> str:
+    """Raise ValueError when the TLS library asks for the passphrase of a key."""
     raise ValueError("the key is encrypted")  # The library would prompt for a passphrase.
 
 
@@ -123,9 +127,11 @@ class HttpClient:
     def __init__(self, url: str, access: ServiceAccess, *, keep: bool = False) -> None:
         """Parse the address of the service, without connecting to it.
 
+        With `keep`, later requests use the same connection.
+
         Raises:
-            UsageError: the address is invalid, or a token would be sent in the clear.
-            Unreachable: a file for TLS cannot be read.
+            UsageError: the address is invalid, or the token would be sent without encryption.
+            Unreachable: a certificate or key file for TLS cannot be read.
         """
         self.url = url
         self.access = access
@@ -140,7 +146,9 @@ class HttpClient:
                 hint=SERVICE_URL_EXAMPLE,
             )
         if access.token is not None and self.address.scheme == "http" and not self.address.is_local:
-            raise UsageError("the access token is only sent over https", hint=SERVICE_URL_EXAMPLE)
+            raise UsageError(
+                f"the access token is sent only over https, not to {url}", hint=SERVICE_URL_EXAMPLE
+            )
         self.context = access.context() if self.address.scheme == "https" else None
 
     def ask(
@@ -151,7 +159,7 @@ class HttpClient:
         headers: dict[str, str] | None = None,
         max_size: int = MAX_RESPONSE_SIZE,
     ) -> HttpResponse:
-        """Send a request and return the response with any status.
+        """Send a request and return the response, also one with an error status.
 
         Raises:
             OSError: the connection failed.
@@ -167,7 +175,7 @@ class HttpClient:
         return self._send(method, path, body, all_headers, max_size)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, if one is kept."""
         if self.connection is not None:
             self.connection.close()
             self.connection = None
@@ -175,6 +183,7 @@ class HttpClient:
     def _send(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], max_size: int
     ) -> HttpResponse:
+        """Send a request over the kept connection or a new one, and read the whole response."""
         connection = self.connection or self._make_connection()
         self.connection = None
         try:
@@ -206,7 +215,11 @@ class HttpClient:
 
 
 def _read_response_body(response: http.client.HTTPResponse, max_size: int) -> bytes:
-    """Read a body, unless its actual or declared size exceeds the maximum."""
+    """Return the body of a response.
+
+    Raises:
+        http.client.HTTPException: its actual or declared size exceeds `max_size`.
+    """
     content = response.read(max_size + 1) if (response.length or 0) <= max_size else None
     if content is None or len(content) > max_size:
         raise http.client.HTTPException(f"the response exceeds {max_size} bytes")
@@ -217,12 +230,13 @@ def _read_response_body(response: http.client.HTTPResponse, max_size: int) -> by
 def _limit_response_time(
     connection: http.client.HTTPConnection, seconds: float
 ) -> Iterator[threading.Event]:
-    """End a connection after some time, and yield the event that is set then.
+    """Shut a connection down if the context takes longer than `seconds`.
 
-    The library's own timeout starts again with every byte.
+    The context gets an event that is set at that moment. The library's own timeout does not
+    suffice, because it starts again with every byte.
 
     Raises:
-        TimeoutError: the time is over.
+        TimeoutError: the context took longer.
     """
     timed_out = threading.Event()
 
@@ -250,7 +264,7 @@ def _limit_response_time(
 
 @dataclass
 class RetryBudget:
-    """The time that a registration may spend waiting, and how much of it is used."""
+    """The attempts and the waiting time that a registration may use, and has used so far."""
 
     seconds: float = 60.0
     """The maximum of all pauses together."""
@@ -258,20 +272,31 @@ class RetryBudget:
     """The maximum number of attempts for failing requests."""
     sleep: Callable[[float], None] = time.sleep
     waited: float = field(default=0.0, init=False)
+    """The seconds of all pauses so far."""
     failed: int = field(default=0, init=False)
+    """The number of failed requests so far."""
     polled: int = field(default=0, init=False)
+    """How often the service was still working."""
 
     def wait_to_retry(self, retry_after: str | None) -> bool:
-        """Wait before a failed request is repeated, and return whether to repeat it."""
+        """Wait, and return True, if a failed request may be repeated; otherwise return False.
+
+        `retry_after` is the header of the response, or None without a response or header.
+        """
         self.failed += 1
         return self.failed < self.tries and self._wait(self.failed, retry_after)
 
     def wait_for_result(self, retry_after: str | None) -> bool:
-        """Wait for a service that is still working, and return whether to ask again."""
+        """Wait for a service that is still working, and return True: ask it again.
+
+        Return False at once if the waiting time is used up. `retry_after` is the header of the
+        response, or None.
+        """
         self.polled += 1
         return self._wait(self.polled, retry_after)
 
     def _wait(self, attempt: int, retry_after: str | None) -> bool:
+        """Sleep for longer with each attempt; return False at once if the time is used up."""
         doubled = min(_MAX_PAUSE, _FIRST_PAUSE * 2 ** min(attempt - 1, 16))
         pause = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
         requested = parse_retry_after(retry_after)
@@ -285,9 +310,10 @@ class RetryBudget:
 
 
 def parse_retry_after(retry_after: str | None) -> float | None:
-    """Parse `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds from now.
+    """Return the seconds from now that the header `Retry-After` asks to wait.
 
-    Return `None` if the header is missing or malformed.
+    The header contains seconds or a date (RFC 9110, section 10.2.3); a past date gives 0. Return
+    `None` if it is missing or malformed.
     """
     if retry_after is None:
         return None
@@ -303,7 +329,7 @@ def parse_retry_after(retry_after: str | None) -> float | None:
 
 
 def suggest_connection_fix(error: Exception, url: str) -> str:
-    """Suggest what to do about a failed connection.
+    """Return a hint about what to do after a failed connection to `url`.
 
     A service that expects TLS or a client certificate closes the connection without an explanation.
     """

@@ -66,22 +66,25 @@ StatementWriter = Callable[[bytes], object]
 
 
 def find_outbox_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the outbox: from the environment, or in the user's state folder."""
+    """Return the folder that `VACR_OUTBOX` names, or else `outbox` in the user's state folder."""
     if environment.get(OUTBOX_VARIABLE):
         return Path(environment[OUTBOX_VARIABLE])
     return find_state_folder(environment) / "outbox"
 
 
 def compute_entry_digest(statement: bytes) -> str:
-    """Return the SHA-256 of a statement's entry; receipts in the statement do not change it.
+    """Return the SHA-256 of a statement's log entry, in hexadecimal.
+
+    Receipts in the statement do not change it.
 
     Raises:
-        InvalidStatement: it is not a statement.
+        InvalidStatement: the bytes are not a statement.
     """
     return hashlib.sha256(build_log_entry(parse_sign1(statement))).hexdigest()
 
 
 def _has_entry_digest(data: bytes, digest: str) -> bool:
+    """Return whether the data is a statement whose entry has this digest."""
     try:
         return compute_entry_digest(data) == digest
     except InvalidStatement:
@@ -94,13 +97,14 @@ class OutboxItem:
 
     service: str
     statement: str
-    """The path of the statement's file."""
+    """The absolute path of the statement's file."""
     entry: str
-    """The SHA-256 of the statement's entry."""
+    """The SHA-256 of the statement's entry, in hexadecimal."""
     since: str
+    """When the item was added, for example `2026-11-18T09:30:00Z`."""
 
     def read(self) -> bytes:
-        """Read the statement, if it is still the same.
+        """Read the file, and return the statement in it.
 
         Raises:
             UnreadableInput: the file is missing, or contains another statement now.
@@ -124,9 +128,10 @@ class Outbox:
         self.folder = folder
 
     def add(self, service: str, statement: str, data: bytes) -> OutboxItem:
-        """List a statement for later registration, and return its item.
+        """Add the statement in a file to the outbox, and return its item.
 
-        An item for the same statement stays as it is; one for an older version is replaced.
+        `statement` is the path of the file, and `data` its content. If an item for the same path
+        and service exists, it stays if it is for the same content, and is replaced otherwise.
 
         Raises:
             UnreadableInput: the item cannot be written.
@@ -138,8 +143,8 @@ class Outbox:
             compute_entry_digest(data),
             f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         )
-        with self._locked():
-            stored = self._read_stored(item)
+        with self._lock_folder():
+            stored = self._read_stored_item(item)
             if stored is not None and stored.entry == item.entry:
                 return stored
             content = json.dumps(asdict(item), indent=1).encode() + b"\n"
@@ -147,7 +152,10 @@ class Outbox:
         return item
 
     def items(self) -> Iterator[OutboxItem | UnreadableInput]:
-        """Yield the items, the oldest first, after an error for each file that is not an item."""
+        """Yield an error for each file that is not an item, then all items, the oldest first.
+
+        A missing folder yields nothing.
+        """
         items: list[OutboxItem] = []
         try:
             paths = sorted(
@@ -170,36 +178,40 @@ class Outbox:
         yield from sorted(items, key=lambda item: (item.since, item.statement, item.service))
 
     def remove(self, service: str, statement: str, data: bytes) -> None:
-        """Remove a statement, if it is there and still the same.
+        """Remove the item for a statement, unless it is missing or for another content.
+
+        `statement` is the path of the statement's file, and `data` its content.
 
         Raises:
             UnreadableInput: the folder cannot be used.
+            InvalidStatement: the data is not a statement.
         """
         item = OutboxItem(
             service.rstrip("/"), make_absolute(statement), compute_entry_digest(data), ""
         )
         if not self.path(item).exists():
             return
-        with self._locked():
-            stored = self._read_stored(item)
+        with self._lock_folder():
+            stored = self._read_stored_item(item)
             if stored is not None and stored.entry == item.entry:
                 self.path(item).unlink(missing_ok=True)
                 sync_folder(self.folder)
 
     def path(self, item: OutboxItem) -> Path:
-        """Return the file of an item."""
+        """Return the path of an item's file; the name is a hash of service and statement path."""
         key = f"{item.service}\0{item.statement}".encode("utf-8", "surrogatepass")
         return self.folder / f"{hashlib.sha256(key).hexdigest()}{_ITEM_SUFFIX}"
 
-    def _read_stored(self, item: OutboxItem) -> OutboxItem | None:
+    def _read_stored_item(self, item: OutboxItem) -> OutboxItem | None:
+        """Return the stored item with the same service and path, or None if none is readable."""
         try:
             return _read_outbox_item(self.path(item))
         except UnreadableInput:
             return None
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other processes from changing the folder."""
+    def _lock_folder(self) -> Iterator[None]:
+        """Create the folder if necessary, and keep other processes from changing it."""
         try:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -219,10 +231,10 @@ class Outbox:
 
 
 def _read_outbox_item(path: Path) -> OutboxItem:
-    """Read an item.
+    """Read an item from its file.
 
     Raises:
-        UnreadableInput: the file is not a valid item of this user.
+        UnreadableInput: the file is missing, not a valid item, or belongs to another user.
     """
     try:
         value, owner = json.loads(read_bytes(path, _MAX_ITEM_SIZE)), path.lstat().st_uid
@@ -242,21 +254,23 @@ def _read_outbox_item(path: Path) -> OutboxItem:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationOutcome:
-    """The outcome for a statement.
-
-    `unchanged` already had a receipt of the log; `pending` is in the outbox.
-    """
+    """The outcome of registering a statement file."""
 
     statement: str
+    """The path of the file."""
     state: str
+    """One of `registered`, `unchanged` (it already had a receipt), `pending` and `failed`."""
     logged: VerifiedReceipt | None = None
+    """The receipt, if the statement has one now."""
     has_unpinned_key: bool = False
+    """Whether only the service itself vouches for the log's key."""
     error: VacrError | None = None
+    """Why the statement failed, or is pending in the outbox."""
 
 
 @dataclass
 class Registrar:
-    """Register statement files in one service."""
+    """Registers statement files with one service, and keeps an outbox for later."""
 
     client: RegistrationClient
     log_keys: Sequence[PublicKey] = ()
@@ -272,7 +286,12 @@ class Registrar:
     """
 
     def register(self, path: str, write: StatementWriter | None = None) -> RegistrationOutcome:
-        """Register the statement in a file and add the receipt to it, or pass it to `write`."""
+        """Register the statement in a file, and add the receipt to the file.
+
+        With `write`, the file stays unchanged, and `write` gets the statement with its receipt.
+        Errors are not raised, but returned in the outcome. If the service cannot be reached, the
+        statement goes to the outbox, if there is one.
+        """
         try:
             data = read_bytes(path)
             return self._register(path, data, write)
@@ -283,7 +302,10 @@ class Registrar:
             return RegistrationOutcome(path, STATE_FAILED, error=_add_error_location(error, path))
 
     def finish(self, item: OutboxItem) -> RegistrationOutcome:
-        """Register an item of the outbox, and remove it once its file has the receipt."""
+        """Register an item of the outbox, and remove it once its file has the receipt.
+
+        The outcome is `failed` if the file is missing, or contains another statement now.
+        """
         try:
             item.read()
         except VacrError as error:
@@ -293,6 +315,7 @@ class Registrar:
     def _register(
         self, path: str, data: bytes, write: StatementWriter | None
     ) -> RegistrationOutcome:
+        """Register a statement, unless it has a receipt already, and raise any error."""
         message = check_registrable(data)
         if self.unreachable is not None:
             raise self.unreachable
@@ -315,7 +338,7 @@ class Registrar:
         return RegistrationOutcome(path, STATE_REGISTERED, result.logged, result.has_unpinned_key)
 
     def _find_receipt(self, message: Sign1) -> VerifiedReceipt | None:
-        """Return a valid receipt of this service's log in a statement, if any."""
+        """Return the first valid receipt of this service's log in a statement, or None."""
         receipts = list_encoded_receipts(message)
         keys = self._list_trusted_keys() if receipts else ()
         for receipt in receipts:
@@ -328,7 +351,11 @@ class Registrar:
         return None
 
     def _list_trusted_keys(self) -> Sequence[PublicKey]:
-        """Return the trusted keys of this service; `log_keys` may include keys of other logs."""
+        """Return the trusted keys of this service.
+
+        They are all keys that it publishes, or only the ones in `log_keys` if that is not empty.
+        With `log_keys`, a service that does not publish its keys has no trusted keys.
+        """
         if not self.log_keys:
             return self.client.keys()
         try:
@@ -339,6 +366,7 @@ class Registrar:
         return [key for key in self.log_keys if compute_thumbprint(key) in thumbprints]
 
     def _postpone(self, path: str, data: bytes, error: Unreachable) -> RegistrationOutcome:
+        """Add a statement to the outbox; the outcome is `failed` without an outbox."""
         if self.outbox is None:
             return RegistrationOutcome(path, STATE_FAILED, error=error)
         try:
@@ -355,7 +383,10 @@ class Registrar:
 
 
 def update_statement_file(path: str, entry: str, update: Callable[[bytes], bytes]) -> None:
-    """Update a statement file under a lock: others may have added receipts in the meantime.
+    """Replace the content of a statement file by `update(content)`, under a lock.
+
+    The content is read again, because other processes may have added receipts in the meantime.
+    `entry` is the expected digest of the statement's entry.
 
     Raises:
         UnreadableInput: the file cannot be read or written, or contains another statement now.
@@ -394,7 +425,7 @@ def _lock_statement_file(path: Path) -> Iterator[None]:
 
 
 def _add_error_location(error: VacrError, path: str) -> VacrError:
-    """Add the path to an error that has no location."""
+    """Return a copy of the error with the path as its location, unless it has a location."""
     if error.where:
         return error
     if isinstance(error, InvalidStatement):

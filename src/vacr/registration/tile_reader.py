@@ -54,16 +54,16 @@ class TiledLog:
     """A log over HTTP; its content is not verified."""
 
     def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
-        """Prepare to reach the log.
+        """Prepare to reach the log below `url`, without connecting to it.
 
         Raises:
-            UsageError: the address is invalid.
-            Unreachable: a file for TLS cannot be read.
+            UsageError: the URL is not the address of a service.
+            Unreachable: a certificate or key file for TLS cannot be read.
         """
         self.site = RemoteSite(url, access)
 
     def checkpoint(self) -> bytes:
-        """Fetch the note of the last checkpoint.
+        """Fetch the last checkpoint, and return it as an encoded note, not verified.
 
         Raises:
             Unreachable: the log does not return it.
@@ -72,11 +72,11 @@ class TiledLog:
         return self._get_body(response, "checkpoint")
 
     def tile(self, level: int, number: int, size: int) -> list[bytes]:
-        """Fetch the hashes that a tile has in a tree of some size.
+        """Fetch a tile, and return the hashes that it has in a tree of `size` leaves.
 
         Raises:
-            InvalidStatement: the response is not such a tile.
-            Unreachable: the log does not return it.
+            InvalidStatement: the response has the wrong length.
+            Unreachable: the log does not return the tile.
         """
         width = min(TILE_WIDTH, (size >> (TILE_HEIGHT * level)) - number * TILE_WIDTH)
         data, fetched_width = self._fetch(f"tile/{level}/", number, width, TILE_WIDTH * HASH_SIZE)
@@ -87,11 +87,13 @@ class TiledLog:
         return [data[start : start + HASH_SIZE] for start in range(0, width * HASH_SIZE, HASH_SIZE)]
 
     def bundle(self, number: int, size: int) -> list[bytes]:
-        """Fetch the entries that a bundle has in a log of some size.
+        """Fetch a bundle, and return the entries that it has in a log of `size` entries.
+
+        Bundle 0 has the first 256 entries, bundle 1 the next 256, and so on.
 
         Raises:
-            InvalidStatement: the response is not such a bundle.
-            Unreachable: the log does not return it.
+            InvalidStatement: the response is malformed, or has another number of entries.
+            Unreachable: the log does not return the bundle.
         """
         width = min(TILE_WIDTH, size - number * TILE_WIDTH)
         data, fetched_width = self._fetch("tile/entries/", number, width, MAX_BUNDLE_SIZE)
@@ -103,9 +105,9 @@ class TiledLog:
             ) from error
 
     def _fetch(self, folder: str, number: int, width: int, max_size: int) -> tuple[bytes, int]:
-        """Fetch a tile or bundle, and return its content and width.
+        """Fetch a tile or bundle of this width, and return its content and its actual width.
 
-        A log may keep only the full one, once it is full.
+        A log may keep only the full one, once it is full; then the actual width is 256.
         """
         path = folder + format_tile_path(number, width)
         response = self.site.get(path, max_size)
@@ -115,6 +117,7 @@ class TiledLog:
         return self._get_body(response, path), width
 
     def _get_body(self, response: HttpResponse, path: str) -> bytes:
+        """Return the body of a successful response; raise Unreachable for any other status."""
         if response.status != _HTTP_OK:
             raise Unreachable(
                 f"the log does not return {path}: it answered {response.status}",
@@ -124,14 +127,14 @@ class TiledLog:
 
 
 class RemoteSite:
-    """The files below an address."""
+    """Fetches files below one URL, over one connection."""
 
     def __init__(self, url: str, access: ServiceAccess | None = None) -> None:
-        """Prepare to reach the address.
+        """Prepare to reach the URL, without connecting to it.
 
         Raises:
-            UsageError: the address is invalid.
-            Unreachable: a file for TLS cannot be read.
+            UsageError: the URL is not the address of a service.
+            Unreachable: a certificate or key file for TLS cannot be read.
         """
         self.url = url if url.endswith("/") else url + "/"
         access = replace(access or ServiceAccess(), timeout=_MAX_RESPONSE_SECONDS)
@@ -142,11 +145,14 @@ class RemoteSite:
         self.http.close()
 
     def get(self, path: str, max_size: int) -> HttpResponse:
-        """Fetch a path of at most `max_size` bytes, waiting for a busy server.
+        """Fetch a file of at most `max_size` bytes, and return the response.
+
+        Redirects on the same site are followed, and a busy server is asked again. A response with
+        an error status is returned as well.
 
         Raises:
-            Unreachable: the server does not respond, or the response is too large or a redirect to
-            another site.
+            Unreachable: the server does not respond, the response is too large, or it redirects
+                too often or to another site.
         """
         target = self.url + path
         for _ in range(_MAX_REDIRECTS):
@@ -157,6 +163,7 @@ class RemoteSite:
         raise Unreachable("too many redirects", where=target)
 
     def _ask_patiently(self, target: str, max_size: int) -> HttpResponse:
+        """Send a GET request, again after a pause while the server is busy, at most six times."""
         for waits_left in range(_MAX_WAITS, -1, -1):
             response = self._ask(target, max_size)
             if response.status not in _BUSY_STATUSES or not waits_left:
@@ -187,7 +194,11 @@ class RemoteSite:
 
 
 def _resolve_redirect(target: str, location: str) -> str:
-    """Return the address of a redirect, which must be on the same site."""
+    """Return the URL that `location` redirects to from `target`.
+
+    Raises:
+        Unreachable: it is malformed, or on another site.
+    """
     try:
         new, old = urlsplit(urljoin(target, location)), urlsplit(target)
         if (new.scheme, new.hostname, new.port) == (old.scheme, old.hostname, old.port):
@@ -198,7 +209,11 @@ def _resolve_redirect(target: str, location: str) -> str:
 
 
 def _decompress_response(response: HttpResponse, max_size: int, target: str) -> HttpResponse:
-    """Decompress a response, without letting it exceed its maximum size."""
+    """Return a response with its body decompressed, if it is compressed with gzip.
+
+    Raises:
+        Unreachable: the body is malformed, larger than `max_size` or has another encoding.
+    """
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding == "identity":
         return response
@@ -210,13 +225,9 @@ def _decompress_response(response: HttpResponse, max_size: int, target: str) -> 
     except zlib.error as error:
         raise Unreachable(f"cannot decompress the response: {error}", where=target) from error
     if len(inflated) > max_size:
-        raise Unreachable(
-            f"the response exceeds {max_size} bytes",
-            where=target,
-        )
+        raise Unreachable(f"the response exceeds {max_size} bytes", where=target)
     if not inflater.eof or inflater.unused_data:
         raise Unreachable(
-            "cannot decompress the response: it is cut off, or more data follows it",
-            where=target,
+            "cannot decompress the response: it is cut off, or more data follows it", where=target
         )
     return replace(response, body=inflated)

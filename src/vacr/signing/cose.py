@@ -120,37 +120,46 @@ UNDERSTOOD_STATEMENT_HEADERS = frozenset(HEADER_NAMES) - _IGNORED_HEADERS - _REC
 
 @dataclass(frozen=True, slots=True)
 class Sign1:
-    """A signed message. `payload` is None if it is detached: transmitted separately."""
+    """A COSE_Sign1 message: two headers, a payload and a signature."""
 
     protected_bytes: bytes
+    """The protected header as encoded; the signature covers these bytes."""
     protected: dict[Any, Any]
+    """The protected header, decoded: values by label."""
     unprotected: dict[Any, Any]
+    """The header that the signature does not cover."""
     payload: bytes | None
+    """None if the payload is detached: transmitted separately."""
     signature: bytes
     tagged: bool = True
+    """Whether the encoded message starts with the CBOR tag of COSE_Sign1."""
 
     def to_be_signed(self, payload: bytes) -> bytes:
-        """Return the bytes that the signature covers."""
+        """Return the bytes that the signature covers: protected header and `payload`, encoded."""
         return encode_sig_structure(self.protected_bytes, payload)
 
     def encode(self) -> bytes:
-        """Encode the message, tagged if it was read with a tag."""
+        """Encode the message as CBOR, with the COSE_Sign1 tag if `tagged`."""
         parts = [self.protected_bytes, self.unprotected, self.payload, self.signature]
         return encode_deterministic_cbor(cbor2.CBORTag(SIGN1_TAG, parts) if self.tagged else parts)
 
 
 def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS) -> Sign1:
-    """Parse a message, tagged or not; `understood` are the labels that `crit` may name.
+    """Parse a COSE_Sign1 message, tagged or not, without checking its signature.
+
+    `understood` are the labels that its `crit` header may name.
 
     Raises:
-        InvalidStatement: the bytes are not a COSE_Sign1 message, or are ambiguous.
+        InvalidStatement: the bytes are not such a message, implementations may read them
+            differently, or `crit` names another label.
     """
-    value = _decode_sign1_cbor(data, "not CBOR", "cbor")
+    value = _decode_sign1_cbor(data, "not a COSE_Sign1 message: not CBOR", "cbor")
     tagged = isinstance(value, cbor2.CBORTag)
     if isinstance(value, cbor2.CBORTag):
         if value.tag != SIGN1_TAG:
             raise InvalidStatement(
-                f"CBOR tag {value.tag} instead of {SIGN1_TAG} (COSE_Sign1)", reason="tag"
+                f"not a COSE_Sign1 message: the CBOR tag is {value.tag}, expected {SIGN1_TAG}",
+                reason="tag",
             )
         value = value.value
     if not isinstance(value, list | tuple) or len(value) != _SIGN1_PART_COUNT:
@@ -164,8 +173,8 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
         or not isinstance(payload, bytes | None)
     ):
         raise InvalidStatement(
-            "the protected header and the signature must be byte strings, the payload a byte "
-            "string or null",
+            "not a COSE_Sign1 message: the protected header and the signature must be byte "
+            "strings, the payload a byte string or null",
             reason="structure",
         )
     protected: Any = {}
@@ -174,13 +183,16 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
             protected_bytes, "the protected header is not CBOR", "protected"
         )
     if not isinstance(protected, dict) or not isinstance(unprotected, dict):
-        raise InvalidStatement("a header is not a map", reason="structure")
+        raise InvalidStatement(
+            "not a COSE_Sign1 message: a header is not a map", reason="structure"
+        )
     _check_header_labels(protected, unprotected)
     _check_critical_headers(protected, unprotected, understood)
     return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
 
 
 def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
+    """Decode CBOR within the limits of a statement; `problem` and `reason` describe a failure."""
     try:
         return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, max_items=_MAX_SIGN1_ITEMS)
     except UnreadableInput as error:
@@ -188,6 +200,7 @@ def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
 
 
 def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
+    """Refuse labels that are neither integers nor text, and labels in both headers."""
     for label in (*protected, *unprotected):
         if type(label) not in (int, str):
             raise InvalidStatement(
@@ -196,7 +209,7 @@ def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any])
             )
     for label in protected.keys() & unprotected.keys():
         raise InvalidStatement(
-            f"{format_header_label(label)} is in both headers, protected and unprotected",
+            f"the header {format_header_label(label)} occurs both protected and unprotected",
             reason="label-twice",
         )
 
@@ -207,28 +220,32 @@ def _check_critical_headers(
     """Refuse a message whose `crit` names a header we do not act on (RFC 9052, section 3.1)."""
     if HEADER_CRIT in unprotected:
         raise InvalidStatement(
-            "crit is not signed: it is in the unprotected header", reason="crit-unprotected"
+            "the list of critical headers (crit) is not signed: it is in the unprotected header",
+            reason="crit-unprotected",
         )
     if HEADER_CRIT not in protected:
         return
     critical = protected[HEADER_CRIT]
     if not isinstance(critical, list | tuple) or not critical:
-        raise InvalidStatement("crit must be a list of at least one label", reason="crit-malformed")
+        raise InvalidStatement(
+            "the list of critical headers (crit) is empty or not a list", reason="crit-malformed"
+        )
     for label in critical:
+        name = format_header_label(label)
         if type(label) not in (int, str) or label not in understood:
             raise InvalidStatement(
-                f"crit requires {format_header_label(label)}, but vacr does not support it",
+                f"the statement requires the header {name} (in crit), but vacr does not support it",
                 reason="crit-unknown",
             )
         if label not in protected:
             raise InvalidStatement(
-                f"crit requires {format_header_label(label)}, but the protected header lacks it",
+                f"the statement requires the header {name} (in crit), but does not protect it",
                 reason="crit-absent",
             )
 
 
 def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
-    """Encode the `Sig_structure` of RFC 9052, section 4.4.
+    """Encode the bytes that a signature covers: the `Sig_structure` of RFC 9052, section 4.4.
 
     An empty protected header is an empty byte string there, even if the message has an empty map.
     """
@@ -238,29 +255,33 @@ def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
 
 
 def encode_protected_header(headers: dict[Any, Any]) -> bytes:
-    """Encode a protected header; an empty one is an empty byte string."""
+    """Encode a protected header as CBOR; an empty one becomes empty bytes."""
     return encode_deterministic_cbor(headers) if headers else b""
 
 
 def format_header_label(label: object) -> str:
-    """Return the registered name of a header label, or its `repr` if it has none."""
+    """Return the name of a header label, such as `kid` for 4, or its `repr` if it has none."""
     name = HEADER_NAMES.get(label) if type(label) is int else None
     return name or repr(label)
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A signature algorithm; `fits` returns whether a public key can be used with it."""
+    """A signature algorithm."""
 
     number: int
+    """The number in the COSE registry."""
     name: str
     fits: Callable[[PublicKey], bool]
+    """Returns whether the algorithm accepts a public key."""
     verify: Callable[[PublicKey, bytes, bytes], None]
+    """Raises unless a key verifies a signature (second argument) over data (third)."""
     sign: Callable[[PrivateKey, bytes], bytes]
+    """Returns the signature of a key over data, in the form that COSE defines."""
 
 
 def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
-    """Check a signature over data.
+    """Check that a key made a signature over data, with the algorithm of this COSE number.
 
     Raises:
         InvalidStatement: the algorithm is unknown or does not accept the key, or the signature does
@@ -302,7 +323,7 @@ def get_algorithm_number(name: str) -> int:
 
 
 def choose_algorithm_number(key: PublicKey) -> int:
-    """Return the default algorithm for a key: the number that most implementations know.
+    """Return the COSE number of a key's default algorithm, the one most implementations know.
 
     Raises:
         InvalidStatement: no algorithm accepts such a key.
@@ -344,7 +365,7 @@ _SMALL_ORDER_POINTS = {
 
 
 def _has_small_order(key: PublicKey) -> bool:
-    """Return whether a key is a point of small order.
+    """Return whether a key is a point of small order on an Edwards curve.
 
     Anyone can make signatures that verify under such a key, without knowing a secret.
     """
@@ -357,6 +378,7 @@ def _has_small_order(key: PublicKey) -> bool:
 
 
 def _build_simple_algorithm(number: int, name: str, *key_classes: type) -> Algorithm:
+    """Build an algorithm whose keys need no parameters to sign: EdDSA or ML-DSA."""
     return Algorithm(
         number,
         name,
@@ -398,6 +420,7 @@ def _build_ecdsa_algorithm(
 
 
 def _is_pss_key(key: PublicKey) -> bool:
+    """Return whether a key is an RSA key of an accepted size."""
     return (
         isinstance(key, rsa.RSAPublicKey)
         and MIN_RSA_BITS <= key.key_size <= _MAX_RSA_BITS

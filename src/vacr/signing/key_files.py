@@ -93,7 +93,9 @@ _EDDSA_ALGORITHMS = (ALG_EDDSA, ALG_ED25519)
 
 
 def write_key_pair(folder: Path, private: bytes, public: bytes) -> tuple[Path, Path]:
-    """Write a new key pair and return both paths; only the owner can ever read the private key.
+    """Write a new key pair into a folder, and return the paths of the private and public key.
+
+    The folder is created if it is missing. Only the owner can ever read the private key.
 
     Raises:
         UsageError: a key already exists there.
@@ -117,6 +119,7 @@ def write_key_pair(folder: Path, private: bytes, public: bytes) -> tuple[Path, P
 
 
 def _create_file(path: Path, data: bytes, mode: int) -> None:
+    """Write a new file with these permissions from the start; never overwrite a file."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(data)
 
@@ -124,12 +127,16 @@ def _create_file(path: Path, data: bytes, mode: int) -> None:
 def load_signer(
     name: str, *, algorithm: str | None, passphrase: bytes | None, force: bool
 ) -> Signer:
-    """Load a signing key: a PEM file, or a key in a device named by a PKCS#11 URI (RFC 7512).
+    """Load a signing key from a PEM file, or from a device that a PKCS#11 URI names (RFC 7512).
+
+    `algorithm` is a name such as `es256`; None chooses the key's default. `passphrase` decrypts
+    the file, or is the PIN of the device. `force` accepts a file that others can read.
 
     Raises:
-        UsageError: others can read the file and `force` is not set, or the algorithm does not
-            accept the key.
-        UnreadableInput: the file holds no private key.
+        UsageError: others can read the file, or the algorithm is unknown or does not accept the
+            key.
+        UnreadableInput: the file holds no private key, or the passphrase is missing or wrong.
+        Unreachable: the device, token or key is missing, or the PIN is wrong.
     """
     number = get_algorithm_number(algorithm) if algorithm is not None else None
     if name.startswith(PKCS11_PREFIX):
@@ -150,10 +157,10 @@ def load_signer(
 
 
 def read_key_file(name: str) -> bytes:
-    """Read the file of a private key.
+    """Return the bytes of a private key file, up to 1 MiB.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read; the hint names the command that makes a key.
     """
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
@@ -166,7 +173,9 @@ def read_key_file(name: str) -> bytes:
 
 
 def check_key_permissions(name: str, *, otherwise: str = "") -> None:
-    """Refuse a private key file that other users can read; `otherwise` ends the hint.
+    """Refuse a private key file that other users can read.
+
+    `otherwise` continues the hint "chmod 600 FILE". Missing files, and any file on Windows, pass.
 
     Raises:
         UsageError: others can read it.
@@ -184,7 +193,7 @@ def check_key_permissions(name: str, *, otherwise: str = "") -> None:
 
 
 def read_passphrase(name: str) -> bytes:
-    """Read a passphrase: the first line of a file.
+    """Return the first line of a file, without its line end, as a passphrase.
 
     Raises:
         Unreachable: the file cannot be read.
@@ -193,7 +202,7 @@ def read_passphrase(name: str) -> bytes:
 
 
 def read_certificate_file(name: str) -> list[x509.Certificate]:
-    """Read the certificates in a PEM file.
+    """Return the certificates in a PEM file; at least one.
 
     Raises:
         Unreachable: the file cannot be read.
@@ -206,7 +215,7 @@ def read_certificate_file(name: str) -> list[x509.Certificate]:
 
 
 def read_log_keys(name: str) -> list[PublicKey]:
-    """Read the public keys of a log from a file, in PEM or COSE, or from the log's folder.
+    """Return the public keys of a log from a file, in PEM or COSE, or from the log's folder.
 
     Raises:
         Unreachable: the file cannot be read.
@@ -226,7 +235,7 @@ def read_log_keys(name: str) -> list[PublicKey]:
 
 
 def read_trust_file(name: str) -> bytes:
-    """Read a file that verification trusts, such as keys or certificates.
+    """Return the bytes of a file that verification trusts, such as keys; at most 1 MiB.
 
     Raises:
         Unreachable: it cannot be read.
@@ -243,30 +252,36 @@ class HsmSigner:
 
     public_key: PublicKey
     algorithm: int
-    ask: Callable[[bytes], bytes] = field(repr=False)
+    request_signature: Callable[[bytes], bytes] = field(repr=False)
+    """Returns the device's signature over bytes."""
     close: Callable[[], None] = field(repr=False)
     """Closes the session; some devices allow only one at a time."""
 
     def sign(self, data: bytes) -> bytes:
-        """Sign bytes.
+        """Sign bytes, and return the signature in the form COSE has for the algorithm.
 
         Raises:
-            Unreachable: the device does not sign.
+            Unreachable: the device fails to sign.
         """
         from pkcs11.exceptions import PKCS11Error
 
         try:
-            return self.ask(data)
+            return self.request_signature(data)
         except PKCS11Error as error:
-            raise Unreachable(f"the device failed to sign: {type(error).__name__}") from error
+            raise Unreachable(
+                f"the device with the key failed to sign: {type(error).__name__}"
+            ) from error
 
 
 def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
-    """Open a session with a device and find the key that a URI names.
+    """Open a session with a device, and return a signer for the key that a PKCS#11 URI names.
+
+    `number` is the COSE number of an algorithm; None chooses the key's default. `pin` unlocks the
+    device; None takes the PIN from the URI, if it has one. The caller closes the signer.
 
     Raises:
-        UsageError: the URI names no module, the extra is not installed, or the algorithm does not
-            accept the key.
+        UsageError: the URI names no driver, the extra `hsm` is not installed, or the algorithm
+            does not accept the key.
         Unreachable: the device, token or key is missing, or the PIN is wrong.
     """
     try:
@@ -274,12 +289,15 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         from pkcs11.exceptions import PKCS11Error
     except ImportError as error:
         raise UsageError(
-            "keys in devices need the extra hsm, and it is not installed",
+            "signing with a key in a device needs the extra hsm, and it is not installed",
             hint="pip install 'vacr[hsm]'",
         ) from error
     attributes = _parse_pkcs11_uri(uri)
     if "module-path" not in attributes:
-        raise UsageError("the key's URI has no module-path", hint=_KEY_URI_EXAMPLE)
+        raise UsageError(
+            "the key's URI does not name the device's driver: module-path is missing",
+            hint=_KEY_URI_EXAMPLE,
+        )
     session = None
     try:
         token = pkcs11.lib(attributes["module-path"]).get_token(token_label=attributes.get("token"))
@@ -287,7 +305,7 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         session = token.open(user_pin=user_pin)
         private = _find_single_key(session, pkcs11.ObjectClass.PRIVATE_KEY, attributes)
         public = _find_single_key(session, pkcs11.ObjectClass.PUBLIC_KEY, attributes)
-        key = _read_public_key(public)
+        key = _convert_public_key(public)
     except (PKCS11Error, RuntimeError, ValueError) as error:
         if session is not None:
             session.close()
@@ -297,7 +315,7 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
             f"{name}={attributes[name]}" for name in ("token", "object") if name in attributes
         )
         raise Unreachable(
-            f"cannot use the key: {problem}", where=where, hint=_KEY_URI_EXAMPLE
+            f"cannot use the key in the device: {problem}", where=where, hint=_KEY_URI_EXAMPLE
         ) from error
     algorithm = choose_algorithm_number(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
@@ -307,13 +325,14 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
 
 
 def _parse_pkcs11_uri(uri: str) -> dict[str, str]:
-    """Return the attributes in the path and the query of a PKCS#11 URI."""
+    """Return the attributes of a PKCS#11 URI by name, such as token, object and module-path."""
     path, _, query = uri.partition(":")[2].partition("?")
     pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
     return {name: unquote(value) for name, _, value in pairs}
 
 
 def _decode_pin(pin: bytes) -> str:
+    """Decode a PIN; the error must not quote it."""
     try:
         return pin.decode()
     except UnicodeDecodeError:
@@ -321,7 +340,11 @@ def _decode_pin(pin: bytes) -> str:
 
 
 def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]) -> Any:
-    """Return the only key of a class that the URI's attributes name."""
+    """Return the only private or public key of a device with the URI's label.
+
+    Raises:
+        ValueError: no key, or several keys match.
+    """
     from pkcs11 import Attribute
 
     template = {Attribute.CLASS: object_class}
@@ -335,8 +358,8 @@ def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]
     return keys[0]
 
 
-def _read_public_key(public: Any) -> PublicKey:
-    """Convert a public key of the device to one of `cryptography`."""
+def _convert_public_key(public: Any) -> PublicKey:
+    """Convert a public key of the device to a key of the library `cryptography`."""
     from pkcs11 import Attribute, KeyType
     from pkcs11.util.ec import encode_ec_public_key
 
@@ -350,7 +373,11 @@ def _read_public_key(public: Any) -> PublicKey:
 
 
 def _make_sign_function(private: Any, algorithm: int) -> Callable[[bytes], bytes]:
-    """Return a function that asks the device for a signature in the form COSE has."""
+    """Return a function that makes the device sign bytes, in the form COSE has.
+
+    Raises:
+        UsageError: vacr does not support the algorithm in devices.
+    """
     from pkcs11 import MGF, Mechanism
 
     if algorithm in _ECDSA_HASHES:

@@ -1,4 +1,4 @@
-"""Signing keys: how they sign, how PEM and COSE_Key represent them, and what names them.
+"""Signing keys: how they sign, how PEM and COSE_Key represent them, and their names.
 
 A key is named by its thumbprint: the SHA-256 of its COSE_Key parameters (RFC 9679). Statements
 name their signer by it, so two encodings of one key have one name.
@@ -110,7 +110,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True)
 class KeySigner:
-    """A private key that signs, by its default algorithm unless `number` names another."""
+    """A private key in memory that signs, with its default algorithm if `number` is None."""
 
     key: PrivateKey
     number: int | None = None
@@ -119,7 +119,7 @@ class KeySigner:
         """Check that the algorithm accepts the key.
 
         Raises:
-            UsageError: it does not.
+            UsageError: the algorithm is for another kind of key.
         """
         if self.number is not None and not ALGORITHMS[self.number].fits(self.public_key):
             raise UsageError(f"{ALGORITHMS[self.number].name} cannot be used with this kind of key")
@@ -139,12 +139,12 @@ class KeySigner:
         return self.key.public_key()
 
     def sign(self, data: bytes) -> bytes:
-        """Sign bytes."""
+        """Sign bytes, and return the signature in the form COSE has for the algorithm."""
         return ALGORITHMS[self.algorithm].sign(self.key, data)
 
 
 def generate_key(algorithm: str) -> PrivateKey:
-    """Generate a key for an algorithm.
+    """Generate a private key for an algorithm, one of `NEW_KEY_ALGORITHMS`.
 
     Raises:
         UsageError: the algorithm is unknown, or the cryptographic library does not support it.
@@ -159,12 +159,12 @@ def generate_key(algorithm: str) -> PrivateKey:
     except UnsupportedAlgorithm as error:
         raise UsageError(
             f"the installed package cryptography does not support {algorithm}",
-            hint="Update it.",
+            hint="Update it: pip install --upgrade cryptography",
         ) from error
 
 
 def encode_private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
-    """Encode a private key as PKCS#8 in PEM, encrypted if a passphrase is given.
+    """Encode a private key as PKCS#8 in PEM, encrypted unless `passphrase` is None.
 
     Raises:
         UsageError: the passphrase is empty or too long.
@@ -214,16 +214,13 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
             pem, passphrase if is_encrypted_pem(pem) else None
         )
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        problem = (
-            "wrong passphrase, or damaged key"
-            if is_encrypted_pem(pem)
-            else "not a private key in PEM"
-        )
+        is_encrypted = is_encrypted_pem(pem)
+        problem = "wrong passphrase, or damaged key" if is_encrypted else "not a private key in PEM"
         raise UnreadableInput(problem, hint="vacr key generate makes one.") from error
 
 
 def parse_public_keys(data: bytes) -> list[PublicKey]:
-    """Parse public keys: PEM texts, a COSE_Key, or a COSE_KeySet.
+    """Return the public keys in PEM text, in a COSE_Key, or in a COSE_KeySet; at least one.
 
     Raises:
         UnreadableInput: no public key can be read.
@@ -241,12 +238,18 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
             ]
         value = decode_cbor(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
-        raise UnreadableInput("not a public key in PEM, a certificate or a COSE key") from error
+        raise UnreadableInput(
+            "neither a public key in PEM, nor a certificate, nor a COSE key"
+        ) from error
     return _parse_cose_key_set(value) if isinstance(value, list) else [parse_cose_key(value)]
 
 
 def _parse_cose_key_set(items: list[Any]) -> list[PublicKey]:
-    """Parse a COSE_KeySet, ignoring keys of unknown kinds (RFC 9052, section 7)."""
+    """Return the keys of a COSE_KeySet, without keys of unknown kinds (RFC 9052, section 7).
+
+    Raises:
+        UnreadableInput: no key can be read.
+    """
     keys, last_error = [], UnreadableInput("the key set is empty")
     for item in items:
         try:
@@ -259,7 +262,7 @@ def _parse_cose_key_set(items: list[Any]) -> list[PublicKey]:
 
 
 def build_cose_key(key: PublicKey) -> dict[int, Any]:
-    """Return the COSE_Key parameters of a public key that its thumbprint covers.
+    """Return a public key as a COSE_Key, with only the parameters that its thumbprint covers.
 
     Raises:
         UnreadableInput: COSE has no representation for such a key.
@@ -293,14 +296,15 @@ def build_cose_key(key: PublicKey) -> dict[int, Any]:
 
 
 def _encode_minimal_integer(number: int) -> bytes:
+    """Encode an integer in big-endian order, without leading zero bytes."""
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def parse_cose_key(value: Any) -> PublicKey:
-    """Parse the parameters of a COSE_Key.
+    """Return the public key that a decoded COSE_Key represents.
 
     Raises:
-        UnreadableInput: they are not a key of a known kind.
+        UnreadableInput: `value` is not a COSE_Key, or a key of an unknown kind.
     """
     try:
         parameters = dict(value)
@@ -345,10 +349,10 @@ def compute_thumbprint(key: PublicKey) -> bytes:
 
 
 def compute_thumbprint_uri(key: PublicKey) -> str:
-    """Return the thumbprint of a key as a URI."""
+    """Return the thumbprint of a key as a URI, such as `urn:ietf:params:oauth:ckt:sha-256:…`."""
     return format_thumbprint_uri(compute_thumbprint(key))
 
 
 def format_thumbprint_uri(thumbprint: bytes) -> str:
-    """Format a thumbprint as a URI."""
+    """Format a thumbprint as a URI, in base64url after `THUMBPRINT_URI_PREFIX`."""
     return THUMBPRINT_URI_PREFIX + base64.urlsafe_b64encode(thumbprint).rstrip(b"=").decode()

@@ -94,11 +94,12 @@ _CERTIFICATE_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class StatementClaims:
-    """The signer's claims: issuer, subject, and the time of signing in seconds since 1970."""
+    """The signer's claims in a statement; None leaves the default of `sign`."""
 
     issuer: str | None = None
     subject: str | None = None
     issued_at: int | None = None
+    """The time of signing in seconds since 1970; None omits the time."""
 
 
 def sign(
@@ -113,21 +114,23 @@ def sign(
     unprotected: Mapping[int, Any] | None = None,
     protected: Mapping[int, Any] | None = None,
 ) -> bytes:
-    """Sign a payload and return the statement.
+    """Sign a payload, and return the encoded statement.
 
     A hash envelope needs only the payload's SHA-256, `digest`, so a large file need not be in
     memory. Unless `claims` say otherwise, the issuer is the key's thumbprint and the subject is
-    the payload's digest. The statement carries the key, by itself or in the certificate chain.
+    the payload's digest. The statement carries the key, by itself or in the certificate `chain`.
+    `protected` and `unprotected` are more headers, by label.
 
     Raises:
-        UsageError: the profile is unknown, or an argument that it needs is missing.
+        UsageError: the profile is unknown, an argument that it needs is missing, or the chain does
+            not fit the key or the issuer.
     """
     if profile not in STATEMENT_PROFILES:
         raise UsageError(
             f"unknown profile {profile!r}", hint=f"Known: {', '.join(STATEMENT_PROFILES)}."
         )
     if payload is None and (profile != HASH_ENVELOPE or digest is None):
-        raise UsageError("no payload to sign")
+        raise UsageError("the payload to sign is missing")
     digest = hashlib.sha256(payload).digest() if payload is not None else digest
     headers = _build_protected_header(signer, claims or StatementClaims(), digest or b"", chain)
     if profile == HASH_ENVELOPE:
@@ -153,6 +156,11 @@ def sign(
 def _build_protected_header(
     signer: Signer, claims: StatementClaims, digest: bytes, chain: Sequence[x509.Certificate]
 ) -> dict[int, Any]:
+    """Return the protected headers of all profiles: algorithm, key id, claims and certificates.
+
+    Raises:
+        UsageError: the first certificate is for another key, or the issuer is not a URI.
+    """
     cwt_claims: dict[int, Any] = {
         CLAIM_ISS: claims.issuer or compute_thumbprint_uri(signer.public_key),
         CLAIM_SUB: claims.subject or f"urn:sha-256:{digest.hex()}",
@@ -167,7 +175,7 @@ def _build_protected_header(
     if chain:
         if compute_thumbprint(chain[0].public_key()) != compute_thumbprint(signer.public_key):
             raise UsageError(
-                "the first certificate is not for this key",
+                "the first certificate of the chain is not for the signing key",
                 hint="The chain must start with the signer's certificate.",
             )
         if not is_issuer_uri(cwt_claims[CLAIM_ISS]):
@@ -183,7 +191,10 @@ def _build_protected_header(
 
 
 def build_trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str, Any] | None:
-    """Summarise a record, or return None for a session without an id or a start."""
+    """Return the header `trace-metadata` of a record: its session's id, vendor, format and times.
+
+    Return None if the record has no session, or the session has no id or no start time.
+    """
     session = record.get("session")
     if not isinstance(session, dict) or not _is_timestamp(session.get("session-start")):
         return None
@@ -203,17 +214,19 @@ def build_trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str,
 
 
 def _is_timestamp(value: Any) -> bool:
-    """Return whether a value can be a time; an invalid record may hold anything there."""
+    """Return whether a value is text or epoch milliseconds; text is not parsed."""
     return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
 
 
 def get_trace_format(version: Any) -> str:
-    """Return the trace format id of a record, by its version; "unknown" for any other value."""
+    """Return the trace format id for a schema version, or "unknown" if the version is unknown."""
     return TRACE_FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"
 
 
 def find_carried_key(message: Sign1) -> PublicKey | None:
-    """Return the key that a message carries, in `kccs` or in its first certificate, if any.
+    """Return the key that a message carries, in `kccs` or in its first certificate.
+
+    Return None if it carries no key. The key may belong to anybody.
 
     Raises:
         InvalidStatement: it cannot be read, or the protected header names another key.
@@ -223,17 +236,23 @@ def find_carried_key(message: Sign1) -> PublicKey | None:
         return certified_key
     if message.protected.get(HEADER_KID) != compute_thumbprint(key):
         raise InvalidStatement(
-            "kccs contains a different key than kid names", reason="kccs-mismatch"
+            "the statement carries a different key (kccs) than it names as its signer's (kid)",
+            reason="kccs-mismatch",
         )
     if certified_key is not None and compute_thumbprint(certified_key) != compute_thumbprint(key):
         raise InvalidStatement(
-            "kccs contains a different key than the certificate", reason="kccs-mismatch"
+            "the statement carries two keys: the one in kccs is not the certificate's",
+            reason="kccs-mismatch",
         )
     return key
 
 
 def _find_certified_key(message: Sign1) -> PublicKey | None:
-    """Return the key of the first certificate; a protected header has to bind that certificate."""
+    """Return the key of the first certificate in `x5chain`, or None without a chain.
+
+    Raises:
+        InvalidStatement: no protected header names the certificate or its key.
+    """
     if HEADER_X5CHAIN in message.protected:
         return parse_x5chain(message.protected[HEADER_X5CHAIN])[0].public_key()
     if HEADER_X5CHAIN not in message.unprotected:
@@ -243,16 +262,17 @@ def _find_certified_key(message: Sign1) -> PublicKey | None:
         check_x5t(message.protected[HEADER_X5T], certificate)
     elif message.protected.get(HEADER_KID) != compute_thumbprint(certificate.public_key()):
         raise InvalidStatement(
-            "the protected header does not name the certificate's key", reason="x5chain-unprotected"
+            "the certificate is not signed: no protected header names it or its key",
+            reason="x5chain-unprotected",
         )
     return certificate.public_key()
 
 
 def find_kccs_key(message: Sign1) -> PublicKey | None:
-    """Return the key that a message carries in `kccs`, if any.
+    """Return the key in a message's `kccs` header, or None if it has no such header.
 
     Raises:
-        InvalidStatement: `kccs` holds no key that can be read.
+        InvalidStatement: the header holds no readable key.
     """
     for headers in (message.protected, message.unprotected):
         if HEADER_KCCS in headers:
@@ -261,32 +281,32 @@ def find_kccs_key(message: Sign1) -> PublicKey | None:
 
 
 def parse_kccs(value: Any) -> PublicKey:
-    """Parse the key in a `kccs` header value.
+    """Return the key in the value of a `kccs` header.
 
     Raises:
-        InvalidStatement: it holds no key that can be read.
+        InvalidStatement: the value holds no readable key.
     """
     confirmation = value.get(CLAIM_CNF) if isinstance(value, dict) else None
     parameters = confirmation.get(CNF_COSE_KEY) if isinstance(confirmation, dict) else None
     if not isinstance(parameters, dict):
-        raise InvalidStatement("kccs contains no key", reason="kccs-malformed")
+        raise InvalidStatement("the header kccs contains no key", reason="kccs-malformed")
     try:
         key = parse_cose_key(parameters)
         build_cose_key(key)
     except UnreadableInput as error:
         raise InvalidStatement(
-            f"cannot read the key in kccs: {error.message}", reason="kccs-malformed"
+            f"cannot read the key in the header kccs: {error.message}", reason="kccs-malformed"
         ) from error
     return key
 
 
 def build_kccs(key: PublicKey) -> dict[int, Any]:
-    """Build the `kccs` header value: a claims set that holds a key."""
+    """Return the value of a `kccs` header: a claims set that contains a key."""
     return {CLAIM_CNF: {CNF_COSE_KEY: build_cose_key(key)}}
 
 
 def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
-    """Parse the certificates in a PEM text.
+    """Return the certificates in a PEM text; at least one.
 
     Raises:
         UnreadableInput: it holds no certificate, or an unreadable one.
@@ -297,7 +317,7 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UnreadableInput(
             "contains no PEM certificates",
-            hint="The chain must start with the signer's certificate.",
+            hint="A certificate starts with -----BEGIN CERTIFICATE-----",
         ) from error
     try:
         with _suppress_warnings():
@@ -309,10 +329,10 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
 
 
 def parse_x5chain(value: Any) -> list[x509.Certificate]:
-    """Parse the `x5chain` header value.
+    """Return the certificates in the value of an `x5chain` header, the signer's first.
 
     Raises:
-        InvalidStatement: it is not a list of certificates, or one cannot be read.
+        InvalidStatement: it is not a list of 1 to 16 certificates, or one cannot be read.
     """
     encoded = [value] if isinstance(value, bytes) else value
     if (
@@ -320,11 +340,15 @@ def parse_x5chain(value: Any) -> list[x509.Certificate]:
         or not 0 < len(encoded) <= _MAX_CHAIN_LENGTH
         or not all(isinstance(der, bytes) for der in encoded)
     ):
-        raise InvalidStatement("x5chain is not a list of certificates", reason="x5chain-malformed")
+        raise InvalidStatement(
+            f"the header x5chain is not a list of 1 to {_MAX_CHAIN_LENGTH} certificates",
+            reason="x5chain-malformed",
+        )
     return [_parse_der_certificate(der) for der in encoded]
 
 
 def _parse_der_certificate(der: bytes) -> x509.Certificate:
+    """Parse a certificate, and check that every field and the key can be read."""
     try:
         with _suppress_warnings():
             certificate = x509.load_der_x509_certificate(der)
@@ -332,24 +356,24 @@ def _parse_der_certificate(der: bytes) -> x509.Certificate:
         build_cose_key(certificate.public_key())
     except (*_CERTIFICATE_ERRORS, UnreadableInput) as error:
         raise InvalidStatement(
-            f"cannot read a certificate: {error}", reason="x5chain-malformed"
+            f"cannot read a certificate in x5chain: {error}", reason="x5chain-malformed"
         ) from error
     return certificate
 
 
 def build_x5chain(chain: Sequence[x509.Certificate]) -> Any:
-    """Build the `x5chain` header value: bytes for one certificate, a list for several."""
+    """Return the value of an `x5chain` header: bytes for one certificate, a list for several."""
     encoded = [certificate.public_bytes(Encoding.DER) for certificate in chain]
     return encoded[0] if len(encoded) == 1 else encoded
 
 
 def build_x5t(certificate: x509.Certificate) -> list[Any]:
-    """Build the `x5t` header value: the hash of a certificate."""
+    """Return the value of an `x5t` header: a certificate's hash, after the hash's COSE number."""
     return [ALG_SHA256, hashlib.sha256(certificate.public_bytes(Encoding.DER)).digest()]
 
 
 def check_x5t(value: Any, certificate: x509.Certificate) -> None:
-    """Check that an `x5t` header value is the hash of a certificate.
+    """Check that the value of an `x5t` header is the hash of a certificate.
 
     Raises:
         InvalidStatement: it is malformed, or the hash of another certificate.
@@ -357,17 +381,22 @@ def check_x5t(value: Any, certificate: x509.Certificate) -> None:
     is_pair = isinstance(value, list | tuple) and len(value) == _X5T_PART_COUNT
     if not is_pair or not isinstance(value[0], int) or value[0] not in HASH_FUNCTIONS:
         raise InvalidStatement(
-            "x5t is malformed, or its hash algorithm is not supported", reason="x5t-malformed"
+            "the certificate hash (x5t) is malformed, or its algorithm is not supported",
+            reason="x5t-malformed",
         )
     algorithm, digest = value
     if HASH_FUNCTIONS[algorithm](certificate.public_bytes(Encoding.DER)).digest() != digest:
         raise InvalidStatement(
-            "x5t is not the hash of the signer's certificate", reason="x5t-mismatch"
+            "the certificate was replaced: its hash is not the signed one (x5t)",
+            reason="x5t-mismatch",
         )
 
 
 def _check_certificate_fields(certificate: x509.Certificate) -> None:
-    """Read every field that verification uses, because the library parses them on first access."""
+    """Read every field that verification uses, so that errors appear now.
+
+    The library parses a field only when it is first read.
+    """
     _ = (
         certificate.subject,
         certificate.issuer,
@@ -387,7 +416,10 @@ def _suppress_warnings() -> Iterator[None]:
 
 
 def is_issuer_uri(issuer: Any) -> bool:
-    """Return whether an issuer is a URI, as RFC 9943 requires next to certificates."""
+    """Return whether an issuer is a printable ASCII URI with a scheme, at most 8192 long.
+
+    RFC 9943 requires a URI next to certificates.
+    """
     try:
         scheme = urlsplit(issuer).scheme if isinstance(issuer, str) else ""
     except ValueError:

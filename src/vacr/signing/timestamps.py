@@ -50,21 +50,21 @@ _OPENSSL_ERROR_PATTERN = re.compile(r'data: "([^"]*)"')
 
 
 def encode_stamped_signature(signature: bytes) -> bytes:
-    """Encode a signature as a CBOR byte string: its timestamp covers these bytes."""
+    """Return the bytes that a timestamp of a signature covers: a CBOR byte string of it."""
     return cbor2.dumps(signature)
 
 
 def build_timestamp_request(signature: bytes) -> bytes:
-    """Build the request for a timestamp of a signature."""
+    """Return the encoded request (RFC 3161) for a timestamp of a signature."""
     return TimestampRequestBuilder().data(encode_stamped_signature(signature)).build().as_bytes()
 
 
 def ask_time_authority(url: str, request: bytes) -> bytes:
-    """Send a timestamp request to an authority and return its reply.
+    """Send a timestamp request to the authority at a URL, and return the body of its reply.
 
     Raises:
         UsageError: the address is invalid.
-        Unreachable: the authority does not reply.
+        Unreachable: the authority does not reply, or with another status than 200.
     """
     # Imported here, because verification uses this module without a network.
     import http.client
@@ -94,7 +94,9 @@ def ask_time_authority(url: str, request: bytes) -> bytes:
 
 
 def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
-    """Return the timestamp token in an authority's reply.
+    """Return the encoded timestamp token in an authority's reply to a request for `signature`.
+
+    The token's own signature is not checked: that needs trusted roots.
 
     Raises:
         InvalidStatement: the reply is malformed, refuses the request, or covers other data.
@@ -111,7 +113,9 @@ def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
 
 
 def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> datetime:
-    """Check a timestamp token over data, and return its time.
+    """Check a timestamp token over data, and return the time that it proves.
+
+    `roots` are the root certificates of trusted authorities.
 
     Raises:
         InvalidStatement: it is malformed, covers other data, or no trusted authority signed it.
@@ -136,15 +140,15 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
 
 
 def _check_imprint(response: Any, data: bytes) -> None:
-    """Check that a token covers the data, by the hash in it."""
+    """Check that a token covers `data`: it must contain the hash of `data`."""
     imprint = response.tst_info.message_imprint
     algorithm = _HASHES_BY_OID.get(imprint.hash_algorithm.dotted_string)
     if algorithm is None or algorithm(data).digest() != imprint.message:
-        raise InvalidStatement("the timestamp covers different data", reason="timestamp-mismatch")
+        raise InvalidStatement("the timestamp is for different data", reason="timestamp-mismatch")
 
 
 def _encode_der_sequence(content: bytes) -> bytes:
-    """Wrap bytes in a DER sequence."""
+    """Return `content`, encoded DER values, as one DER sequence."""
     size = len(content)
     if size < _DER_LONG_FORM:
         return bytes((_DER_SEQUENCE, size)) + content

@@ -66,10 +66,10 @@ class VerifierKey:
     public: bytes
 
     def __post_init__(self) -> None:
-        """Check the parts of the key.
+        """Check the name, the signature type and the length of the key.
 
         Raises:
-            UsageError: one is invalid.
+            UsageError: one of them is invalid.
         """
         check_key_name(self.name)
         if self.kind not in NOTE_KEY_KINDS or len(self.public) != _PUBLIC_KEY_SIZE:
@@ -79,20 +79,20 @@ class VerifierKey:
 
     @cached_property
     def id(self) -> bytes:
-        """The short hash that signature lines have next to the name."""
+        """The id of the key in signature lines: four bytes of the hash of name, type and bytes."""
         signed = self.name.encode() + b"\n" + bytes([self.kind]) + self.public
         return hashlib.sha256(signed).digest()[:_KEY_ID_SIZE]
 
     def __str__(self) -> str:
-        """Format the key as it is published: name, id and key, with plus signs between."""
+        """Format the key as it is published, for example `example.org/log+0123abcd+AQ…`."""
         encoded_key = base64.b64encode(bytes([self.kind]) + self.public).decode()
         return f"{self.name}+{self.id.hex()}+{encoded_key}"
 
     def check(self, signature: bytes, data: bytes) -> None:
-        """Check a signature over data.
+        """Check that this key signed `data`.
 
         Raises:
-            InvalidStatement: this key did not make it.
+            InvalidStatement: it did not make this signature.
         """
         try:
             ed25519.Ed25519PublicKey.from_public_bytes(self.public).verify(signature, data)
@@ -102,7 +102,9 @@ class VerifierKey:
 
 
 def parse_verifier_key(text: str) -> VerifierKey:
-    """Parse a key as it is published: name, id in hexadecimal, and type and bytes in base64.
+    """Parse a key as it is published, for example `example.org/log+0123abcd+AQ…`.
+
+    The parts are its name, its id in hexadecimal, and its type and bytes in base64.
 
     Raises:
         UsageError: it is malformed, or of an unknown type.
@@ -127,7 +129,9 @@ def parse_verifier_key(text: str) -> VerifierKey:
 def build_verifier_key(
     name: str, key: ed25519.Ed25519PublicKey, kind: int = NOTE_KEY_ED25519
 ) -> VerifierKey:
-    """Return a public key and a name as a `VerifierKey`.
+    """Return the `VerifierKey` with this name and public key.
+
+    It verifies signatures of a log or, if `kind` is `NOTE_KEY_COSIGNATURE`, of a witness.
 
     Raises:
         UsageError: the name is invalid.
@@ -139,7 +143,7 @@ def check_key_name(name: str) -> None:
     """Check that a text can be the name of a key.
 
     Raises:
-        UsageError: it is empty, or contains spaces or a plus sign.
+        UsageError: it is empty, or contains spaces, control characters or a plus sign.
     """
     if _KEY_NAME_PATTERN.fullmatch(name) is None:
         raise UsageError(
@@ -150,7 +154,7 @@ def check_key_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NoteSignature:
-    """A signature line of a note: a key's name and id, and the signature it claims."""
+    """A signature line of a note: the name and id of a key, and a signature, not verified yet."""
 
     name: str
     key_id: bytes
@@ -158,7 +162,7 @@ class NoteSignature:
 
     @property
     def line(self) -> str:
-        """The line, as it is in a note."""
+        """The line as it appears in a note, with its newline."""
         encoded_signature = base64.b64encode(self.key_id + self.blob).decode()
         return f"{_SIGNATURE_LINE_PREFIX}{self.name} {encoded_signature}\n"
 
@@ -171,13 +175,12 @@ class SignedNote:
     signatures: tuple[NoteSignature, ...]
 
     def encode(self) -> bytes:
-        """Encode the note."""
-        return (
-            self.text + "\n" + "".join(signature.line for signature in self.signatures)
-        ).encode()
+        """Return the note as bytes: the text, an empty line, and the signature lines."""
+        lines = "".join(signature.line for signature in self.signatures)
+        return f"{self.text}\n{lines}".encode()
 
     def blobs(self, key: VerifierKey) -> list[bytes]:
-        """Return the signatures that claim to be of a key."""
+        """Return the signatures in lines with the name and id of a key, without verifying them."""
         return [
             signature.blob
             for signature in self.signatures
@@ -185,10 +188,12 @@ class SignedNote:
         ]
 
     def verify(self, *keys: VerifierKey) -> None:
-        """Check that one of the keys signed the note, and that none of their signatures is false.
+        """Check that one of the keys signed the note, and that none of their signatures is forged.
+
+        Keys of witnesses do not count; `verify_cosignature` is for them.
 
         Raises:
-            InvalidStatement: no key signed it, or a signature is false.
+            InvalidStatement: no key signed the note, or a signature in the name of one is forged.
         """
         data = self.text.encode()
         claimed = [
@@ -205,7 +210,7 @@ class SignedNote:
 
 
 def sign_note_text(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> NoteSignature:
-    """Sign the text of a note with a named key.
+    """Sign the text of a note, and return the signature line with the key's name.
 
     Raises:
         UsageError: the name is invalid, or the text does not end with a newline or contains control
@@ -223,7 +228,7 @@ def sign_note_text(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> Note
 
 
 def parse_signed_note(data: bytes) -> SignedNote:
-    """Parse a note.
+    """Split a note into its text and its signatures, without verifying them.
 
     Raises:
         InvalidStatement: it is malformed or too large.
@@ -255,7 +260,7 @@ def parse_signed_note(data: bytes) -> SignedNote:
 
 
 def parse_signature_line(line: str) -> NoteSignature:
-    """Parse a signature line without its newline.
+    """Parse a signature line of a note, without its newline: `— NAME BASE64`.
 
     Raises:
         InvalidStatement: it is malformed.
@@ -275,10 +280,10 @@ def parse_signature_line(line: str) -> NoteSignature:
 
 
 def decode_exact_base64(text: str) -> bytes:
-    """Decode base64, accepting only the one encoding that each value has.
+    """Decode base64, but accept only the text that encoding the result gives again.
 
     Raises:
-        ValueError: the text is not that encoding.
+        ValueError: the text is not base64, lacks padding, or sets unused bits.
     """
     data = base64.b64decode(text, validate=True)
     if base64.b64encode(data).decode() != text:
@@ -288,7 +293,10 @@ def decode_exact_base64(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The size and root of a log at a moment; `origin` is the log's name."""
+    """The size and root of a log at a moment; `origin` is the log's name.
+
+    `extensions` are further lines of the text, which vacr keeps but does not interpret.
+    """
 
     origin: str
     size: int
@@ -297,7 +305,7 @@ class Checkpoint:
 
     @property
     def text(self) -> str:
-        """The text that is signed."""
+        """The text to sign: origin, size, root in base64, and extensions, one per line."""
         lines = (
             self.origin,
             str(self.size),
@@ -308,7 +316,7 @@ class Checkpoint:
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
-    """Parse the text of a checkpoint, regardless of who signed it.
+    """Parse the text of a checkpoint: the part of the note before the signatures.
 
     Raises:
         InvalidStatement: it is malformed.
@@ -328,7 +336,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
 
 
 def parse_tree_size(text: str) -> int:
-    """Parse the size of a tree.
+    """Parse the size of a tree from decimal digits.
 
     Raises:
         InvalidStatement: it is not a decimal number in its shortest form, or too large.
@@ -339,10 +347,10 @@ def parse_tree_size(text: str) -> int:
 
 
 def parse_base64_hash(text: str) -> bytes:
-    """Parse a hash in base64.
+    """Return the 32 bytes of a SHA-256 hash in base64.
 
     Raises:
-        InvalidStatement: it is malformed.
+        InvalidStatement: the text is not such a hash.
     """
     try:
         digest = decode_exact_base64(text)
@@ -356,7 +364,7 @@ def parse_base64_hash(text: str) -> bytes:
 
 
 def sign_checkpoint(checkpoint: Checkpoint, key: ed25519.Ed25519PrivateKey) -> bytes:
-    """Sign a checkpoint in the name of its log.
+    """Sign a checkpoint in the name of its log, and return the encoded note.
 
     Raises:
         UsageError: its text would not parse to the same checkpoint, or its origin is not a valid
@@ -367,17 +375,17 @@ def sign_checkpoint(checkpoint: Checkpoint, key: ed25519.Ed25519PrivateKey) -> b
         note = SignedNote(checkpoint.text, (signature,)).encode()
         is_same = parse_checkpoint(parse_signed_note(note).text) == checkpoint
     except InvalidStatement as error:
-        raise UsageError(f"cannot be written as a checkpoint: {error}") from error
+        raise UsageError(f"the checkpoint cannot be encoded: {error}") from error
     if not is_same:
-        raise UsageError("cannot be written as a checkpoint: a line contains a newline")
+        raise UsageError("the checkpoint cannot be encoded: a line contains a newline")
     return note
 
 
 def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
-    """Return the checkpoint in a note, after checking that one of a log's keys signed it.
+    """Check that one of a log's keys signed a note, and return the checkpoint in it.
 
     Raises:
-        InvalidStatement: no key signed it, or it is of another log.
+        InvalidStatement: the note is malformed, no key signed it, or it is from another log.
     """
     note = parse_signed_note(data)
     note.verify(*keys)
@@ -392,7 +400,9 @@ def verify_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
 def cosign_checkpoint(
     text: str, time: int, name: str, key: ed25519.Ed25519PrivateKey
 ) -> NoteSignature:
-    """Cosign a checkpoint as a witness that saw no larger one at `time`, in seconds since 1970.
+    """Return the cosignature of a witness for the text of a checkpoint.
+
+    It asserts that the witness saw no larger checkpoint by `time`, in seconds since 1970.
 
     Raises:
         UsageError: the name is invalid.
@@ -406,10 +416,12 @@ def cosign_checkpoint(
 
 
 def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
-    """Return the time at which a witness cosigned a checkpoint; the latest of several.
+    """Verify the cosignatures of a witness in a note, and return the time of the latest.
+
+    The time is in seconds since 1970.
 
     Raises:
-        InvalidStatement: the witness did not, or a signature in its name is false.
+        InvalidStatement: the witness did not cosign, or a signature in its name is forged.
     """
     blobs = note.blobs(key) if key.kind == NOTE_KEY_COSIGNATURE else []
     for blob in blobs:
@@ -425,10 +437,12 @@ def verify_cosignature(note: SignedNote, key: VerifierKey) -> int:
 
 
 def _decode_cosignature_time(blob: bytes) -> int:
+    """Return the time at the start of a cosignature, in seconds since 1970."""
     return int.from_bytes(blob[:_TIMESTAMP_SIZE], "big")
 
 
 def _encode_cosigned_message(text: str, time: int) -> bytes:
+    """Return the bytes that a witness signs: the time, then the text of the checkpoint."""
     return f"cosignature/v1\ntime {time}\n{text}".encode()
 
 
@@ -441,7 +455,7 @@ class CheckpointSubmission:
     note: bytes
 
     def encode(self) -> bytes:
-        """Encode the submission."""
+        """Return the submission as bytes: old size, proof hashes, an empty line, the note."""
         lines = (
             f"{_OLD_SIZE_PREFIX}{self.old}",
             *(base64.b64encode(node).decode() for node in self.proof),
@@ -452,7 +466,7 @@ class CheckpointSubmission:
 
 
 def parse_checkpoint_submission(data: bytes) -> CheckpointSubmission:
-    """Parse a submission, except for the checkpoint in it.
+    """Parse the old size and the proof of a submission; its note stays encoded and unchecked.
 
     Raises:
         InvalidStatement: it is malformed.

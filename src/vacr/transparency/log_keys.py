@@ -51,7 +51,7 @@ TREE_ALGORITHM = "RFC9162_SHA256"
 
 @dataclass(frozen=True, slots=True)
 class LogDescription:
-    """A log's description of itself."""
+    """A log's description of itself: its name, its keys and its rules."""
 
     origin: str
     """The log's name: the origin of its checkpoints and the subject of its receipts."""
@@ -63,7 +63,11 @@ class LogDescription:
     """The log's identity; the first description cannot contain it."""
 
     def statement(self, signer: Signer) -> bytes:
-        """Sign the description as an entry, with its own key or, later, the previous key."""
+        """Sign the description, and return it as a log entry.
+
+        `signer` has the receipt key of this description if it is the log's first, and otherwise
+        the receipt key of the previous description.
+        """
         content = {
             "origin": self.origin,
             "receipt-key": build_cose_key(self.receipt_key),
@@ -120,9 +124,10 @@ def parse_description(entry: bytes) -> LogDescription:
 
 
 def parse_next_description(entry: bytes, before: LogDescription, log: str) -> LogDescription | None:
-    """Return the next description of a log in an entry, or `None` if the entry is not one.
+    """Return the description in an entry if it announces a log's next keys, and otherwise `None`.
 
-    It must be of this log, and signed with the key before.
+    It must have the origin of `before`, name `log` as the log's identity, and be signed with the
+    receipt key of `before`.
     """
     try:
         parsed = _parse_description_entry(entry)
@@ -147,7 +152,13 @@ def _check_description_signature(message: Sign1, key: PublicKey) -> None:
 
 
 def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | None:
-    """Return the message and the description in an entry, or None if it is something else."""
+    """Return an entry parsed as COSE_Sign1, and the log description in it.
+
+    Return None if the entry has another content type. The signature is not checked.
+
+    Raises:
+        InvalidStatement: the description is malformed.
+    """
     if DESCRIPTION_CONTENT_TYPE.encode() not in entry:
         return None
     message = parse_sign1(entry)
@@ -157,9 +168,8 @@ def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | Non
     ):
         return None
     try:
-        return message, _parse_description_payload(
-            decode_cbor(message.payload or b""), message.protected
-        )
+        content = decode_cbor(message.payload or b"")
+        return message, _parse_description_payload(content, message.protected)
     except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
         raise InvalidStatement(
             f"cannot read the description of the log: {error}", reason="log-description"
@@ -175,10 +185,10 @@ def _parse_description_payload(content: Any, protected: dict[Any, Any]) -> LogDe
         or content["entry"] not in ENTRY_RULES
         or not isinstance(content["origin"], str)
     ):
-        raise ValueError("unknown tree or entry rule")
+        raise ValueError("the type of tree, the entry rule or the origin is invalid")
     created = protected[HEADER_CWT_CLAIMS][CLAIM_IAT]
     if type(created) is not int:
-        raise TypeError("the time is missing")
+        raise TypeError("the time of signing is not a whole number")
     receipt_key = parse_cose_key(content["receipt-key"])
     return LogDescription(
         content["origin"],
@@ -191,7 +201,10 @@ def _parse_description_payload(content: Any, protected: dict[Any, Any]) -> LogDe
 
 
 class LogKeyChain:
-    """Follow the descriptions among the entries of a log, from any entry on."""
+    """The keys of a log, followed through the descriptions among its entries.
+
+    `current` is the checkpoint key after the entries read so far, `previous` the one before it.
+    """
 
     def __init__(
         self,
@@ -202,8 +215,8 @@ class LogKeyChain:
     ) -> None:
         """Start with the known keys: `current` for checkpoints, `receipt_key` to announce the next.
 
-        Without an identity, the chain starts at the first entry. Without a current key, the first
-        entry must be the log's description.
+        To start after the first entry, pass the log's `identity`; otherwise the first entry sets
+        it. Without `current`, the first entry must be the log's description.
         """
         self.origin = origin
         self.current = self.previous = current
@@ -216,10 +229,13 @@ class LogKeyChain:
             self.description = LogDescription(origin, receipt_key, key, 0, log=identity)
 
     def read(self, index: int, entry: bytes) -> None:
-        """Read an entry; entries come in order.
+        """Take over the keys if the entry at `index` is a valid description of this log.
+
+        Call it for every entry, in order. Other entries change nothing.
 
         Raises:
-            InvalidStatement: it is the first entry, and not a valid description of the log.
+            InvalidStatement: the first entry describes a log of another name; or it is not a
+                description, and no key is known.
         """
         if index == 0:
             self._read_first(entry)
@@ -235,13 +251,14 @@ class LogKeyChain:
             self.rotations += 1
 
     def _read_first(self, entry: bytes) -> None:
+        """Set the log's identity from its first entry, and its keys if that is a description."""
         self.identity = compute_log_identity(entry)
         try:
             description = parse_first_description(entry)
         except InvalidStatement:
             if self.current is None:
                 raise
-            return  # Another kind of log, whose key was given. It cannot announce new keys.
+            return  # Another kind of log, with a known key. It cannot announce new keys.
         if description.origin != self.origin:
             raise InvalidStatement(
                 f"the log signs as {self.origin}, but its description names {description.origin}",
@@ -257,9 +274,10 @@ class LogKeyChain:
         self.description = description
 
     def keys_at(self, size: int) -> tuple[VerifierKey, ...]:
-        """Return the keys that may sign a checkpoint of a size; the last one signs all larger ones.
+        """Return the keys that may sign the checkpoint over the `size` entries read so far.
 
-        If the last entry announces a key, either that key or the one before may have signed.
+        If the last of these entries announces a key, the previous key may have signed as well, and
+        comes first. The last key in the result signs all larger checkpoints.
         """
         keys = (self.previous, self.current) if self.changed_at == size - 1 else (self.current,)
         return tuple(dict.fromkeys(key for key in keys if key is not None))

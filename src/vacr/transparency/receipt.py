@@ -86,10 +86,11 @@ _CBOR_EMPTY_MAP, _CBOR_NULL = b"\xa0", b"\xf6"
 
 
 def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
-    """Return the entry of a statement.
+    """Return the bytes that a log stores for a statement.
 
-    Parsing accepts only the shortest encodings, so these are the bytes as received, except for the
-    unprotected header.
+    By the rule `statement`, that is the statement with an empty unprotected header; by `digest`,
+    the SHA-256 of that. Parsing accepts only the shortest encodings, so all other bytes are as
+    received.
 
     Raises:
         UsageError: the rule is unknown.
@@ -119,11 +120,14 @@ class TreeHead:
     signature: bytes
 
     def inclusion(self, index: int, path: Sequence[bytes]) -> bytes:
-        """Encode the receipt for an entry."""
+        """Return the encoded receipt for the entry at `index`; `path` is its inclusion proof."""
         return self._encode_receipt(VDP_INCLUSION, [self.size, index, list(path)])
 
     def consistency(self, older: int, path: Sequence[bytes]) -> bytes:
-        """Encode the receipt that proves that an older tree is the beginning of this one."""
+        """Return the encoded receipt that proves that an older tree is the beginning of this one.
+
+        `older` is the size of that tree, and `path` the consistency proof.
+        """
         return self._encode_receipt(VDP_CONSISTENCY, [older, self.size, list(path)])
 
     def _encode_receipt(self, proof_type: int, proof: list[Any]) -> bytes:
@@ -140,7 +144,10 @@ class TreeHead:
 
 
 def encode_receipt_header(signer: Signer, issuer: str, subject: str, issued_at: int) -> bytes:
-    """Encode the protected header that all receipts of a batch share."""
+    """Return the encoded protected header that all receipts of a batch share.
+
+    `issuer` is the identity of the log, `subject` its origin, and `issued_at` is in Unix seconds.
+    """
     claims = {CLAIM_ISS: issuer, CLAIM_SUB: subject, CLAIM_IAT: issued_at}
     kid = compute_thumbprint(signer.public_key)
     return encode_protected_header(
@@ -154,7 +161,7 @@ def encode_receipt_header(signer: Signer, issuer: str, subject: str, issued_at: 
 
 
 def sign_tree_head(signer: Signer, protected: bytes, size: int, root: bytes) -> TreeHead:
-    """Sign the root of a tree."""
+    """Sign the root of a tree; `protected` is the result of `encode_receipt_header`."""
     return TreeHead(size, root, protected, signer.sign(encode_sig_structure(protected, root)))
 
 
@@ -167,7 +174,7 @@ class InclusionProof:
     path: list[bytes]
 
     def root(self, leaf: bytes) -> bytes:
-        """Return the root that the proof leads to.
+        """Return the root that the proof leads to from a leaf hash.
 
         Raises:
             InvalidStatement: the proof does not fit a tree of this size.
@@ -184,10 +191,10 @@ class ConsistencyProof:
     path: list[bytes]
 
     def root(self, older_root: bytes) -> bytes:
-        """Return the root of the newer tree.
+        """Return the root of the newer tree that the proof leads to.
 
         Raises:
-            InvalidStatement: the older tree is not its beginning.
+            InvalidStatement: the proof is malformed, or does not lead to `older_root` as well.
         """
         return compute_consistency_root(self.older, self.newer, self.path, older_root)
 
@@ -202,20 +209,23 @@ class Receipt:
 
     @property
     def kid(self) -> Any:
-        """The id of the log's key, as the receipt names it."""
+        """The id of the log's key in the protected header, or None."""
         return self.message.protected.get(HEADER_KID)
 
     @property
     def claims(self) -> dict[Any, Any]:
-        """The log's claims, as good as the signature."""
+        """The log's claims in the protected header, or an empty dictionary.
+
+        They are verified only after `check`.
+        """
         claims = self.message.protected.get(HEADER_CWT_CLAIMS)
         return dict(claims) if isinstance(claims, dict) else {}
 
     def check(self, root: bytes, key: PublicKey) -> None:
-        """Check that a key signed a root.
+        """Check that a key signed this receipt for a root.
 
         Raises:
-            InvalidStatement: it did not.
+            InvalidStatement: it did not, or the receipt contains another root.
         """
         if self.message.payload is not None and self.message.payload != root:
             raise InvalidStatement(
@@ -233,7 +243,7 @@ class Receipt:
 
 
 def parse_receipt(data: Any) -> Receipt:
-    """Parse a receipt.
+    """Parse an encoded receipt and its proofs, without verifying them.
 
     Raises:
         InvalidStatement: it is malformed, or for another kind of tree.
@@ -274,17 +284,19 @@ def parse_receipt(data: Any) -> Receipt:
 
 
 def _list_proofs(proofs: Any) -> list[Any]:
+    """Return the encoded proofs of one kind, or an empty list if `proofs` is None."""
     if proofs is None:
         return []
     if not isinstance(proofs, list | tuple) or not 0 < len(proofs) <= _MAX_PROOFS:
         raise InvalidStatement(
-            "the receipt has no list of proofs, or too many", reason="receipt-malformed"
+            f"the proofs of the receipt are not a list of 1 to {_MAX_PROOFS}",
+            reason="receipt-malformed",
         )
     return list(proofs)
 
 
 def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
-    """Decode a proof: two numbers and a path."""
+    """Decode a proof into two numbers (size and index, or two sizes) and a path of hashes."""
     try:
         value = (
             decode_shortest_cbor(data, max_depth=2, max_items=_PROOF_MEMBER_COUNT + 100)
@@ -310,10 +322,10 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
 def add_receipt(
     statement: bytes, receipt: bytes, key: PublicKey | None = None, rule: str = ENTRY_RULE_STATEMENT
 ) -> bytes:
-    """Add a receipt to a statement, replacing the ones signed with the same log's key.
+    """Return a statement with one more receipt, and without older receipts signed with `key`.
 
-    Only a signature proves which log a receipt is from. If names counted, one log could have the
-    receipts of another removed. So without `key`, all other receipts stay.
+    `key` is the log's key. Only a signature proves which log a receipt is from: if names counted,
+    one log could have the receipts of another removed. So without `key`, all other receipts stay.
 
     Raises:
         InvalidStatement: a receipt cannot be read, or the statement has too many.
@@ -336,24 +348,30 @@ def add_receipt(
 
 
 def _is_receipt_signed_by(encoded: Any, leaf: bytes, key: PublicKey | None) -> bool:
-    """Return whether a key signed a receipt for an entry."""
+    """Return whether `key` signed a receipt for the entry with this leaf hash.
+
+    Return False without a key, and for a receipt with an unknown type of tree.
+
+    Raises:
+        InvalidStatement: the receipt is malformed.
+    """
     try:
         receipt = parse_receipt(encoded)
     except InvalidStatement as error:
         if error.reason == UNKNOWN_TREE_REASON:
             return False
         raise
+    if key is None or not receipt.inclusions:
+        return False
     try:
-        for proof in receipt.inclusions if key is not None else ():
-            receipt.check(proof.root(leaf), key)
-            return True
+        receipt.check(receipt.inclusions[0].root(leaf), key)
     except InvalidStatement:
-        pass  # Signed with another key, or for another entry.
-    return False
+        return False  # Signed with another key, or for another entry.
+    return True
 
 
 def parse_receipts(message: Sign1) -> list[Receipt]:
-    """Parse the receipts in a statement.
+    """Parse the receipts in a statement; return an empty list if it has none.
 
     Raises:
         InvalidStatement: one cannot be read.
@@ -362,10 +380,10 @@ def parse_receipts(message: Sign1) -> list[Receipt]:
 
 
 def list_encoded_receipts(message: Sign1) -> list[Any]:
-    """Return the receipts in a statement, still encoded.
+    """Return the receipts in a statement, still encoded, or an empty list if it has none.
 
     Raises:
-        InvalidStatement: they are not a list, or in the protected header.
+        InvalidStatement: they are not a list of 1 to 64, or in the protected header.
     """
     if HEADER_RECEIPTS in message.protected:
         raise InvalidStatement(
@@ -383,7 +401,7 @@ def list_encoded_receipts(message: Sign1) -> list[Any]:
 
 
 def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
-    """Encode entries as a bundle.
+    """Encode 1 to 256 entries as a bundle: each entry after its length in two bytes.
 
     Raises:
         UsageError: there are too many or none, or one is too large.
@@ -399,7 +417,7 @@ def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
 
 
 def decode_entry_bundle(data: bytes, count: int) -> list[bytes]:
-    """Decode a bundle of `count` entries.
+    """Return the `count` entries in an encoded bundle.
 
     Raises:
         InvalidStatement: it holds more or fewer entries, or the last one is cut off.

@@ -42,20 +42,20 @@ _TILE_PATH_PATTERN = re.compile(r"(?:x([0-9]{3})/){0,6}([0-9]{3})(?:\.p/([1-9][0
 
 
 def hash_leaf(entry: bytes) -> bytes:
-    """Return the hash of an entry."""
+    """Return the leaf hash of an entry: the SHA-256 of a zero byte and the entry."""
     return hashlib.sha256(b"\x00" + entry).digest()
 
 
 def hash_children(left: bytes, right: bytes) -> bytes:
-    """Return the hash of a subtree, from the hashes of its two halves."""
+    """Return the hash of a subtree: the SHA-256 of byte 1 and the hashes of its two halves."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 def compute_right_edge(node: NodeLookup, size: int) -> list[bytes | None]:
-    """Return for each height the hash of the last subtree, or None if it is complete or empty.
+    """Return for each height, from 0 to the root's, the hash of the incomplete last subtree.
 
-    All proofs for a tree of one size share these hashes. The last one is the root, unless the
-    size is a power of two.
+    It is None for a height where every subtree is complete. All proofs for a tree of one size share
+    these hashes. The last one is the root, but None if the size is a power of two.
     """
     hashes: list[bytes | None] = [None]
     for height in range(1, (size - 1).bit_length() + 1):
@@ -73,7 +73,7 @@ def compute_right_edge(node: NodeLookup, size: int) -> list[bytes | None]:
 
 
 def compute_root(node: NodeLookup, size: int) -> bytes:
-    """Return the root of a tree; the root of an empty tree is the hash of no bytes."""
+    """Return the root hash of the first `size` leaves; for size 0, the SHA-256 of no bytes."""
     if not size:
         return hashlib.sha256().digest()
     hashes = compute_right_edge(node, size)
@@ -83,14 +83,20 @@ def compute_root(node: NodeLookup, size: int) -> bytes:
 def build_inclusion_path(
     node: NodeLookup, edges: Sequence[bytes | None], index: int, size: int
 ) -> list[bytes]:
-    """Build the proof that a leaf is in a tree; `edges` is the tree's right edge."""
+    """Return the inclusion proof of the leaf at `index`: its sibling hashes, from the leaf up.
+
+    `edges` is the result of `compute_right_edge` for a tree of this size.
+    """
     return _collect_siblings(node, edges, 0, index, size)
 
 
 def _collect_siblings(
     node: NodeLookup, edges: Sequence[bytes | None], height: int, index: int, size: int
 ) -> list[bytes]:
-    """Return the sibling of a complete subtree, and of each subtree above it."""
+    """Return the sibling hash of a complete subtree, and of each subtree above it, lowest first.
+
+    A subtree without a sibling is skipped.
+    """
     path = []
     last = size - 1
     for level in range(height, len(edges) - 1):
@@ -105,10 +111,11 @@ def _collect_siblings(
 
 
 def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Return the root that a proof leads to from a leaf (RFC 9162, section 2.1.3.2).
+    """Return the root that an inclusion proof leads to from a leaf hash (RFC 9162, 2.1.3.2).
 
     Raises:
-        InvalidStatement: the tree has no such leaf, or the path has the wrong length.
+        InvalidStatement: the tree has no leaf at `index`, or the path has the wrong length or is
+            not a list of hashes.
     """
     _check_proof_path(path)
     if not 0 <= index < size:
@@ -138,7 +145,10 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
 
 
 def build_consistency_path(node: NodeLookup, older: int, newer: int) -> list[bytes]:
-    """Build the proof that the tree of an older size is the beginning of the newer tree."""
+    """Return the proof that the tree of size `older` is the beginning of the tree of size `newer`.
+
+    It is empty if `older` is 0, or not smaller than `newer`.
+    """
     if not 0 < older < newer:
         return []
     # The last complete subtree of the older tree: from there, the proof goes up like an inclusion
@@ -152,10 +162,12 @@ def build_consistency_path(node: NodeLookup, older: int, newer: int) -> list[byt
 def compute_consistency_root(
     older: int, newer: int, path: Sequence[bytes], older_root: bytes
 ) -> bytes:
-    """Return the newer root that a proof leads to from the older root (RFC 9162, section 2.1.4.2).
+    """Return the newer root that a consistency proof leads to (RFC 9162, section 2.1.4.2).
+
+    `older` and `newer` are the sizes of both trees. With equal sizes, the result is `older_root`.
 
     Raises:
-        InvalidStatement: the older tree is not the beginning of the newer one.
+        InvalidStatement: the proof is malformed, or does not lead to `older_root` as well.
     """
     _check_proof_path(path)
     if not 0 < older <= newer:
@@ -203,19 +215,27 @@ def compute_consistency_root(
 
 
 def _check_proof_path(path: Sequence[bytes]) -> None:
+    """Check that a proof has at most 64 items, each a hash of 32 bytes."""
     if len(path) > _MAX_PATH_LENGTH or any(
         type(node) is not bytes or len(node) != HASH_SIZE for node in path
     ):
-        raise InvalidStatement("the proof is not a list of hashes", reason="receipt-malformed")
+        raise InvalidStatement(
+            f"the proof is not a list of at most {_MAX_PATH_LENGTH} hashes",
+            reason="receipt-malformed",
+        )
 
 
 class Tile:
-    """The hashes of a tile, and the hashes of the complete subtrees above them."""
+    """The hashes of a tile, and the hashes of the complete subtrees above them.
+
+    `rows[0]` has up to 256 hashes of the tile itself, `rows[1]` the hashes of pairs of them, and so
+    on up to `rows[8]`.
+    """
 
     __slots__ = ("rows",)
 
     def __init__(self, hashes: bytes = b"") -> None:
-        """Read concatenated hashes."""
+        """Fill the tile from concatenated hashes of 32 bytes."""
         self.rows: list[list[bytes]] = [[] for _ in range(TILE_HEIGHT + 1)]
         for start in range(0, len(hashes), HASH_SIZE):
             self.add(hashes[start : start + HASH_SIZE])
@@ -236,16 +256,16 @@ class Tile:
 
     @property
     def is_full(self) -> bool:
-        """Whether the tile has all its hashes."""
+        """Whether the tile has all its 256 hashes."""
         return len(self.rows[0]) == TILE_WIDTH
 
     @property
     def top(self) -> bytes:
-        """The hash over a full tile."""
+        """The hash of the subtree over all 256 hashes; only a full tile has it."""
         return self.rows[TILE_HEIGHT][0]
 
     def encode(self) -> bytes:
-        """Concatenate the hashes."""
+        """Return the tile's hashes, concatenated."""
         return b"".join(self.rows[0])
 
 
@@ -254,7 +274,10 @@ TileLookup = Callable[[int, int], Tile]
 
 
 def make_node_lookup(fetch: TileLookup) -> NodeLookup:
-    """Return a function that looks up nodes in tiles."""
+    """Return a function that returns the hash at a height and index of a tree.
+
+    It calls `fetch` for the tile that contains the hash.
+    """
 
     def node(height: int, index: int) -> bytes:
         level, row = divmod(height, TILE_HEIGHT)
@@ -268,7 +291,11 @@ class GrowingTree:
     """A tree that leaves can be added to; it needs only the last tile of each level."""
 
     def __init__(self, size: int, last: list[Tile], older: TileLookup) -> None:
-        """Start with a tree and its last tiles; `older` returns the other, full tiles."""
+        """Start with a tree of `size` leaves, and extend `last` as it grows.
+
+        `last` has the last tile of each level, the lowest level first. `older` returns any other
+        tile by level and number; these are full.
+        """
         self.size = size
         self.last = last
         self.numbers = [size >> (TILE_HEIGHT * (level + 1)) for level in range(len(last))]
@@ -277,7 +304,7 @@ class GrowingTree:
         self.changed: dict[tuple[int, int], Tile] = {}
 
     def tile(self, level: int, number: int) -> Tile:
-        """Return a tile."""
+        """Return a tile of the tree; call `older` for a tile that is not in memory."""
         if level < len(self.last) and number == self.numbers[level]:
             return self.last[level]
         return self.changed.get((level, number)) or self.older(level, number)
@@ -302,17 +329,21 @@ class GrowingTree:
         return position
 
     def settle(self) -> dict[tuple[int, int], Tile]:
-        """Return the tiles that changed since the last call."""
+        """Return the tiles that changed since the last call, by level and number."""
         changed, self.changed = self.changed, {}
         return changed
 
     def root(self) -> bytes:
-        """Return the root."""
+        """Return the root hash of the tree with all leaves added so far."""
         return compute_root(self.node, self.size)
 
 
 def list_last_tiles(size: int) -> Iterator[tuple[int, int, int]]:
-    """Yield level, number and width of the last tile of each level; an empty tile has width 0."""
+    """Yield level, number and width (hash count) of the last tile of each level of a tree.
+
+    The width is 0 after a full tile: a tree of 256 leaves yields (0, 1, 0) and (1, 0, 1). An empty
+    tree yields no tiles.
+    """
     for level in range(MAX_TILE_LEVELS):
         hashes = size >> (TILE_HEIGHT * level)
         if not hashes:
@@ -321,7 +352,10 @@ def list_last_tiles(size: int) -> Iterator[tuple[int, int, int]]:
 
 
 def format_tile_path(number: int, width: int = TILE_WIDTH) -> str:
-    """Format the path of a tile: three digits per folder, then the width if it is not full."""
+    """Format the path of a tile: three digits per folder, then the width if it is not full.
+
+    For example, number 1234 becomes `x001/234`; with width 5, it becomes `x001/234.p/5`.
+    """
     groups = [f"{number % 1000:03}"]
     while number := number // 1000:
         groups.append(f"x{number % 1000:03}")
@@ -329,7 +363,7 @@ def format_tile_path(number: int, width: int = TILE_WIDTH) -> str:
 
 
 def parse_tile_path(path: str) -> tuple[int, int]:
-    """Parse the number and the width of a tile from its path.
+    """Parse the number and the width of a tile from its path; the reverse of `format_tile_path`.
 
     Raises:
         UsageError: no tile has that path.

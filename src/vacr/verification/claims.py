@@ -43,7 +43,9 @@ from vacr.signing import (
     format_header_label,
     is_issuer_uri,
 )
-from vacr.verification.trust import Policy, TrustedSigner, format_time, matches_claimed_issuer
+from vacr.verification.certificates import matches_claimed_issuer
+from vacr.verification.policy import Policy, format_time
+from vacr.verification.trust import TrustedSigner
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
@@ -61,15 +63,15 @@ _ENVELOPE_HEADERS = (HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION)
 
 
 def detect_profile(message: Sign1) -> str:
-    """Return the profile of a statement, and check that its headers fit the profile.
+    """Return the profile of a statement: HASH_ENVELOPE, DETACHED or ATTACHED.
 
     Raises:
-        InvalidStatement: the headers contradict each other.
+        InvalidStatement: the headers or the payload do not fit the profile.
     """
     for label in (HEADER_PAYLOAD_HASH_ALG, *_ENVELOPE_HEADERS):
         if label in message.unprotected:
             raise InvalidStatement(
-                f"{format_header_label(label)} is not signed: it is in the unprotected header",
+                f"the header {format_header_label(label)} is not signed: it is unprotected",
                 reason="envelope-unprotected",
             )
     if HEADER_PAYLOAD_HASH_ALG in message.protected:
@@ -78,7 +80,7 @@ def detect_profile(message: Sign1) -> str:
     for label in _ENVELOPE_HEADERS:
         if label in message.protected:
             raise InvalidStatement(
-                f"{format_header_label(label)} needs a hash algorithm, and there is none",
+                f"the header {format_header_label(label)} needs a hash algorithm, but has none",
                 reason="hash-alg-missing",
             )
     if message.payload is None:
@@ -89,6 +91,7 @@ def detect_profile(message: Sign1) -> str:
 
 
 def _check_hash_envelope(message: Sign1) -> None:
+    """Check that the payload of a hash envelope is a hash of the length its algorithm has."""
     if HEADER_CONTENT_TYPE in message.protected or HEADER_CONTENT_TYPE in message.unprotected:
         raise InvalidStatement(
             "a hash envelope must not have a content type", reason="envelope-content-type"
@@ -105,26 +108,30 @@ def _check_hash_envelope(message: Sign1) -> None:
 
 
 def get_signed_payload(message: Sign1, payload: bytes | None) -> bytes:
-    """Return the payload that the signature covers: the attached one, or the given one.
+    """Return the bytes that the signature covers: the attached payload, or else `payload`.
+
+    In a hash envelope, the attached payload is a hash of the file, not the file.
 
     Raises:
-        InvalidStatement: neither is available.
+        InvalidStatement: the statement has no payload, and `payload` is None or empty.
     """
     signed = message.payload if message.payload is not None else payload
     if not signed:
         raise InvalidStatement(
             "the signed file is missing",
             reason="payload-missing",
-            hint="The statement is detached: name the file that it signs.",
+            hint="The statement does not contain the file. Name the file, too.",
         )
     return signed
 
 
 def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
-    """Check that a payload is the one the statement covers, and return it.
+    """Return the signed file: the attached payload, or `payload` after comparing it.
+
+    A hash envelope contains only a hash, which `payload` must match.
 
     Raises:
-        InvalidStatement: it is another payload, or it is missing.
+        InvalidStatement: `payload` differs from the signed file, or the file is missing.
     """
     if profile != HASH_ENVELOPE:
         signed = get_signed_payload(message, payload)
@@ -146,7 +153,11 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
 
 
 def parse_signed_record(data: bytes) -> tuple[dict[str, Any], RecordEncoding] | None:
-    """Return the record in a payload and its encoding, or None if the payload is not a record."""
+    """Decode a signed file as a record, and return the record and its encoding.
+
+    Return None if the file is neither JSON nor CBOR, or does not look like a record. The record is
+    not validated.
+    """
     try:
         value, encoding = detect_and_decode(data)
     except UnreadableInput:
@@ -160,12 +171,13 @@ def parse_signed_record(data: bytes) -> tuple[dict[str, Any], RecordEncoding] | 
 def check_claims(
     message: Sign1, policy: Policy, signer: TrustedSigner, now: datetime
 ) -> dict[Any, Any]:
-    """Check the signer's claims against the policy and the signer, and return them.
+    """Return the claims of a statement by label, after checking them.
 
     A statement without claims is valid, unless the policy requires an issuer or a subject.
 
     Raises:
-        InvalidStatement: a claim is malformed, does not hold now, or contradicts the policy.
+        InvalidStatement: a claim is malformed, not valid at `now`, or contradicts the policy or the
+            signer's certificate.
     """
     if HEADER_CWT_CLAIMS in message.unprotected:
         raise InvalidStatement(
@@ -177,13 +189,17 @@ def check_claims(
     subject = claims.get(CLAIM_SUB)
     if policy.subject is not None and subject != policy.subject:
         raise InvalidStatement(
-            f"the subject is {subject!r}, expected {policy.subject!r}", reason="subject"
+            f"the claimed subject is {subject!r}, expected {policy.subject!r}", reason="subject"
         )
     return claims
 
 
 def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSigner) -> None:
-    """Check the issuer's name; only a certificate or a thumbprint binds it to the signer."""
+    """Check the claimed issuer, or None, against the policy and the signer.
+
+    A thumbprint URI must name the signer's key. Any other issuer must be the policy's, and one of
+    the names in the signer's certificate, but only if the policy requires an issuer.
+    """
     has_certificate = HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
     if has_certificate and not is_issuer_uri(issuer):
         raise InvalidStatement(
@@ -192,7 +208,7 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
     if policy.issuer is not None:
         if issuer != policy.issuer:
             raise InvalidStatement(
-                f"the issuer is {issuer!r}, expected {policy.issuer!r}", reason="issuer"
+                f"the claimed issuer is {issuer!r}, expected {policy.issuer!r}", reason="issuer"
             )
         if (
             signer.path
@@ -200,19 +216,19 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
             and not matches_claimed_issuer(signer.path[0], issuer)
         ):
             raise InvalidStatement(
-                "the signer's certificate names a different issuer", reason="issuer-unbound"
+                "the signer's certificate does not name the claimed issuer", reason="issuer-unbound"
             )
     if _is_thumbprint_uri(issuer) and issuer != signer.uri:
         raise InvalidStatement(
-            "the issuer is a different key than the signer's", reason="issuer-unbound"
+            "the claimed issuer is not the key that signed", reason="issuer-unbound"
         )
 
 
 def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
-    """Check the types and the times of claims, and return a copy.
+    """Return a copy of CWT claims by label, after checking their types and times.
 
     Raises:
-        InvalidStatement: they are malformed, or do not hold at the time `now`.
+        InvalidStatement: they are malformed, or their times do not include `now`.
     """
     if not isinstance(claims, dict):
         raise InvalidStatement("the claims are not a map", reason="claims-malformed")
@@ -223,13 +239,15 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
         )
     for label, types in _CLAIM_TYPES.items():
         if label in claims and type(claims[label]) not in types:
-            raise InvalidStatement(f"claim {label} has the wrong type", reason="claims-malformed")
+            raise InvalidStatement(
+                f"the claim with label {label} has the wrong type", reason="claims-malformed"
+            )
     _check_claim_times(claims, now)
     return dict(claims)
 
 
 def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
-    """Check the times of issue, start and expiry (RFC 8392, section 3.1)."""
+    """Check that `now` is neither before the times of issue and start, nor after the expiry."""
     times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):
         raise InvalidStatement(
@@ -260,17 +278,17 @@ def _format_seconds(seconds: float) -> str:
 
 
 def _is_thumbprint_uri(issuer: Any) -> bool:
-    """Return whether an issuer is a key's thumbprint; it must then be the signer's key."""
+    """Return whether an issuer is the thumbprint of a key."""
     return isinstance(issuer, str) and issuer.startswith(THUMBPRINT_URI_PREFIX)
 
 
 def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
-    """Describe the issuer, and whether anything but the signer's word supports the name."""
+    """Describe the issuer of a statement, such as `by https://example.org (claimed)`.
+
+    "(claimed)" marks an issuer that neither the policy nor the signer's thumbprint confirms.
+    """
     issuer = claims.get(CLAIM_ISS)
     if issuer is None:
         return "no issuer"
-    return (
-        f"by {issuer}"
-        if policy.issuer is not None or _is_thumbprint_uri(issuer)
-        else f"by {issuer} (claimed)"
-    )
+    is_confirmed = policy.issuer is not None or _is_thumbprint_uri(issuer)
+    return f"by {issuer}" if is_confirmed else f"by {issuer} (claimed)"

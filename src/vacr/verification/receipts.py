@@ -40,37 +40,43 @@ from vacr.transparency import (
     parse_receipt,
 )
 from vacr.verification.claims import parse_claims
-from vacr.verification.trust import Checks, Policy, matches_key_id
+from vacr.verification.policy import Checks, Policy, format_time
+from vacr.verification.trust import matches_key_id
 
 _NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "an unnamed log", 200
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedReceipt:
-    """The facts that a receipt proves: the log, the entry's position, and the latest time."""
+    """A checked receipt: `key` signed that a log contains a statement as its entry `index`."""
 
     issuer: str
+    """The identity of the log, as it claims."""
     subject: str
+    """The origin (name) of the log, as it claims."""
     size: int
+    """The number of entries of the log when it signed."""
     index: int
     time: datetime | None
+    """When the log signed, or None if the receipt does not claim a time."""
     key: PublicKey
 
     def __str__(self) -> str:
-        """Describe the receipt in a line."""
-        time = f", {self.time:%Y-%m-%dT%H:%M:%SZ}" if self.time is not None else ""
+        """Describe the log, the entry's position and the time, if known, in one line."""
+        time = f", {format_time(self.time)}" if self.time is not None else ""
         return f"in {self.issuer}, entry {self.index} of {self.size}{time}"
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedConsistency:
-    """The facts that a consistency receipt proves: a log only grew, from one size to another."""
+    """A checked consistency receipt: a log only grew, from `older` to `newer` entries."""
 
     issuer: str
     subject: str
     older: int
     newer: int
     root: bytes
+    """The root hash of the newer tree, which `key` signed."""
     time: datetime | None
     key: PublicKey
 
@@ -78,11 +84,13 @@ class VerifiedConsistency:
 def check_receipts(
     message: Sign1, policy: Policy, now: datetime, checks: Checks
 ) -> tuple[VerifiedReceipt, ...]:
-    """Check the receipts in a statement, and return the ones of trusted logs.
+    """Return the valid receipts of trusted logs in a statement, and add the results to `checks`.
+
+    Return an empty tuple if the policy has no log keys: then receipts are not required.
 
     Raises:
-        InvalidStatement: no receipt is of a trusted log, or a receipt that names a trusted log is
-            invalid.
+        InvalidStatement: the policy has log keys, but no receipt is of one of these logs, or a
+            receipt that names one of these keys is invalid.
     """
     encoded_receipts = list_encoded_receipts(message)
     if not policy.log_keys:
@@ -116,10 +124,11 @@ def check_receipts(
 def _check_trusted_receipt(
     encoded: Any, leaf: bytes, policy: Policy, now: datetime
 ) -> VerifiedReceipt | None:
-    """Check a receipt in a statement, or return None for a log that is not trusted.
+    """Check and return a receipt in a statement, or return None if its log is not trusted.
 
-    An invalid receipt is an error only if it names a trusted log's key. Anybody can add other
-    receipts to a statement, so they must not make it fail.
+    `leaf` is the hash of the statement's log entry. An invalid receipt is an error only if it names
+    a trusted log's key. Anybody can add other receipts to a statement, so they must not make it
+    fail.
     """
     try:
         receipt = parse_receipt(encoded)
@@ -143,7 +152,7 @@ def _is_trusted_log_key(key_id: Any, policy: Policy) -> bool:
 
 
 def _describe_receipt_log(encoded: Any) -> str:
-    """Describe the log that a receipt claims to be of."""
+    """Describe the log and the key that a receipt names, without checking the receipt."""
     message = parse_sign1(encoded, RECEIPT_CRIT_LABELS)
     claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
     issuer = claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME
@@ -159,7 +168,10 @@ def check_receipt(
     *,
     rule: str = ENTRY_RULE_STATEMENT,
 ) -> VerifiedReceipt:
-    """Check a receipt for a statement, whether or not the statement contains it.
+    """Check a receipt for a statement, and return its facts.
+
+    The statement need not contain the receipt. `rule` is how the log derives an entry from the
+    statement.
 
     Raises:
         InvalidStatement: it is malformed, covers another entry, or none of the keys signed it.
@@ -173,6 +185,7 @@ def check_receipt(
 def _check_inclusion_receipt(
     receipt: Receipt, leaf: bytes, policy: Policy, now: datetime
 ) -> VerifiedReceipt:
+    """Check that a trusted log signed a tree that contains `leaf`, and return the facts."""
     root = _compute_receipt_root(receipt, leaf, lenient=policy.lenient_receipts)
     key = _find_receipt_signer(receipt, root, policy.log_keys)
     issuer, subject, time = _parse_log_claims(receipt, now)
@@ -181,7 +194,7 @@ def _check_inclusion_receipt(
 
 
 def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
-    """Return the root that all proofs of a receipt lead to."""
+    """Return the root hash of the tree, which all inclusion proofs must compute from `leaf`."""
     if not receipt.inclusions or receipt.consistencies:
         raise InvalidStatement(
             "the receipt does not prove that a log contains the statement",
@@ -199,7 +212,7 @@ def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> by
     roots = {proof.root(leaf) for proof in receipt.inclusions}
     if len(roots) > 1:
         raise InvalidStatement(
-            "the receipt's proofs lead to different roots", reason="receipt-root"
+            "the receipt's proofs lead to different tree roots", reason="receipt-root"
         )
     return roots.pop()
 
@@ -207,7 +220,9 @@ def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> by
 def check_consistency_receipt(
     receipt: bytes, older_root: bytes, log_keys: Sequence[PublicKey], now: datetime
 ) -> VerifiedConsistency:
-    """Check a receipt that proves that a tree with a known root is the beginning of a newer one.
+    """Check a receipt that proves that a log only grew since its root was `older_root`.
+
+    Return the sizes of both trees, and the newer root.
 
     Raises:
         InvalidStatement: it is malformed, the older tree is not the beginning of the newer one, or
@@ -226,7 +241,11 @@ def check_consistency_receipt(
 
 
 def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[PublicKey]) -> PublicKey:
-    """Return the key that signed a root; `kid` is only a hint about which to try first."""
+    """Return the log key that signed a tree root; the header `kid` only decides the order.
+
+    Raises:
+        InvalidStatement: none of the keys signed it.
+    """
     first_error = None
     for key in sorted(log_keys, key=lambda key: not matches_key_id(key, receipt.kid)):
         try:
@@ -241,7 +260,11 @@ def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[Publi
 
 
 def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
-    """Return a receipt's issuer, subject and time of signing, if it has one."""
+    """Return a receipt's issuer and subject, and its time of signing or None.
+
+    Raises:
+        InvalidStatement: the claims are malformed or in the future, or name no issuer or subject.
+    """
     try:
         claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
     except InvalidStatement as error:

@@ -60,7 +60,7 @@ from vacr.signing import (
     get_trace_format,
 )
 from vacr.verification.claims import parse_signed_record
-from vacr.verification.trust import Checks, Policy
+from vacr.verification.policy import Checks, Policy
 from vacr.version import __version__
 
 _REQUIRED_METADATA = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
@@ -72,19 +72,27 @@ _DIGEST_URN_PREFIX = "urn:sha-256:"
 
 @dataclass(frozen=True, slots=True)
 class VerificationInputs:
-    """The inputs of a verifier besides the statement: native session, base files, joint records."""
+    """Optional inputs of a verifier, besides the statement and the payload."""
 
     sources: tuple[Source, ...]
+    """The native sessions that the record was converted from."""
     base: BaseFiles | None
+    """The files before the session; the attribution was computed with them."""
     joint: Callable[[], JointRecords]
+    """Returns the records that were attributed together with this one."""
     checked_record: dict[str, Any] | None = None
-    """The payload as the caller has just validated, attributed and encoded it."""
+    """The record in the payload, if the caller has just validated, attributed and encoded it.
+
+    Its validity and attribution are not checked again.
+    """
 
 
 def check_signed_record(
     message: Sign1, payload: bytes, policy: Policy, inputs: VerificationInputs, checks: Checks
 ) -> dict[str, Any] | None:
-    """Check the record in a signed payload, and return it, or None if it is not one.
+    """Check and return the record in a signed file, or return None if the file is not a record.
+
+    The results are added to `checks`.
 
     Raises:
         VerificationFailed: a check failed.
@@ -117,7 +125,7 @@ def check_signed_record(
 def _check_described_record(
     message: Sign1, payload: bytes, record: dict[str, Any], checks: Checks
 ) -> dict[str, Any]:
-    """Check that a statement describes a record whose content is known to be right."""
+    """Check only that the headers of a statement describe the record; return the record."""
     with checks.run("metadata"):
         _check_trace_metadata(message, payload, record, checks)
     with checks.run("record"):
@@ -130,7 +138,10 @@ def _check_described_record(
 def _check_trace_metadata(
     message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks
 ) -> None:
-    """Build the summary in the header again, because it is rarely signed, and compare."""
+    """Compare the header `trace-metadata`, which is rarely signed, with the signed file.
+
+    A statement without the header passes, and adds no result.
+    """
     headers = (
         message.protected if HEADER_TRACE_METADATA in message.protected else message.unprotected
     )
@@ -169,7 +180,10 @@ def _check_trace_metadata(
 
 
 def _rebuild_trace_metadata(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Build the summary of a record, or of the native session in the payload, if it is one."""
+    """Build the trace metadata of the record, or of a native session in the payload.
+
+    Return None if the payload is neither.
+    """
     if record is not None:
         return build_trace_metadata(record, get_trace_format(record.get("version")))
     source = Source((SourcePart("session", payload),))
@@ -188,6 +202,7 @@ def _compute_digest(payload: bytes) -> str:
 
 
 def _check_subject_digest(message: Sign1, payload: bytes) -> None:
+    """Check the hash in a subject such as `urn:sha-256:…`; ignore other subjects."""
     subject = _get_subject(message)
     expected = f"{_DIGEST_URN_PREFIX}{_compute_digest(payload)}"
     if subject.startswith(_DIGEST_URN_PREFIX) and subject != expected:
@@ -195,7 +210,7 @@ def _check_subject_digest(message: Sign1, payload: bytes) -> None:
 
 
 def _get_subject(message: Sign1) -> str:
-    """Return the subject of a statement in lower case; our URNs are not case-sensitive."""
+    """Return the claimed subject in lower case, because URNs ignore case; empty if none."""
     return str(message.protected.get(HEADER_CWT_CLAIMS, {}).get(CLAIM_SUB, "")).lower()
 
 
@@ -207,7 +222,10 @@ def _check_valid_record(
     policy: Policy,
     checks: Checks,
 ) -> None:
-    """Check a record's schema, version and id; `original` is in the version vacr recorded it."""
+    """Check that a record follows its schema and the policy, and that its id is right.
+
+    `original` is the record in the format version that vacr wrote; its id covers that version.
+    """
     version = record.get("version")
     # The signer alone claims which agent wrote the session. Where that agent is not installed,
     # accepting their word would let them add entries that the content of a message does not have.
@@ -226,7 +244,7 @@ def _check_valid_record(
         )
     if policy.schema_version is not None and parse_major_version(version) != policy.schema_version:
         raise InvalidStatement(
-            f"the record has version {version}, expected {policy.schema_version}",
+            f"the record has schema version {version}, expected {policy.schema_version}",
             reason="schema-version",
         )
     if is_made_by_vacr(original) and original.get("id") != compute_record_id(
@@ -240,6 +258,7 @@ def _check_valid_record(
 
 
 def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
+    """Check the record id in a subject such as `urn:uuid:…`; ignore other subjects."""
     subject = _get_subject(message)
     expected = f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
     if subject.startswith(_RECORD_URN_PREFIX) and subject != expected:
@@ -249,7 +268,7 @@ def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
 
 
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
-    """Compute the attribution again, and compare."""
+    """Compute the file attribution of a record again, and compare."""
     joint = inputs.joint() if is_jointly_attributed(record) else JointRecords([record])
     try:
         outcome, finding = compare_attribution(record, joint, inputs.base)
@@ -269,7 +288,7 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
 
 
 def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
-    """Convert the native session again, and compare."""
+    """Convert the native sessions again, and check that one gives this record."""
     agent = record.get("recording-agent")
     version = None
     if isinstance(agent, dict) and agent.get("name") == "vacr":
@@ -281,9 +300,9 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
             f"vacr {version}, and this is vacr {__version__}" if version else "another program"
         )
         raise InvalidStatement(
-            f"cannot convert the source again: the record was recorded by {recorder}",
+            f"cannot convert the native session again: the record was made by {recorder}",
             reason="source-undecided",
-            hint="Verify with the program that recorded it, or without --source.",
+            hint="Verify with the program that made the record, or without --source.",
         )
     variants = list_unattributed_variants(record) if "file-attribution" in record else [record]
     expected = {_encode_without_id(variant) for variant in variants}
@@ -300,13 +319,14 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         ) from error
     if not any(_encode_without_id(candidate) in expected for candidate in converted):
         raise InvalidStatement(
-            "converting the source again gives a different record", reason="source-mismatch"
+            "the record does not match the native session given with --source",
+            reason="source-mismatch",
         )
     checks.add_passed("source", "converting it again gives the same record")
 
 
 def _encode_without_id(record: Any) -> bytes:
-    """Encode a record without its id, a short hash of the other members."""
+    """Encode a record without its id; the id is only a hash of the other members."""
     return encode({name: value for name, value in record.items() if name != "id"})
 
 
@@ -319,11 +339,12 @@ def check_evidence(
     now: datetime,
     checks: Checks,
 ) -> None:
-    """Check that evidence about a recording, or a verifier's result, satisfies the policy.
+    """Check that evidence about a recording satisfies the policy, and add the result.
 
-    The evidence is given, or in the unprotected header. Anybody can put it there: it counts because
-    it names the digest of the payload, under a signature of its own. It must also name the journal
-    that the record names.
+    `evidence` is the evidence, or a verifier's result about it; None takes it from the statement's
+    unprotected header. Anybody can put it there: it counts because it names the digest of the
+    payload, under a signature of its own. It must also name the journal that the record names.
+    Nothing is checked if the policy requires no evidence.
 
     Raises:
         InvalidStatement: the evidence is missing or insufficient.

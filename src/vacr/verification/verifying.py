@@ -1,7 +1,7 @@
 """Verify a statement against a policy: return the verified content, or raise.
 
-The checks run in a fixed order, see `CHECK_NAMES`. A caller cannot forget to look at the verdict:
-a failed check raises, and the return value holds only checked content.
+The checks run in a fixed order, and the first failed check raises. So a caller cannot forget to
+look at the verdict, and the return value holds only checked content.
 
     >>> from datetime import UTC, datetime
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -14,7 +14,7 @@ a failed check raises, and the return value holds only checked content.
     >>> verify(sign(b"data", signer), policy, payload=b"other data", now=now)
     Traceback (most recent call last):
     ...
-    vacr.verification.trust.VerificationFailed: the file changed after it was signed
+    vacr.verification.policy.VerificationFailed: the file changed after it was signed
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from vacr.signing import (
     encode_stamped_signature,
     parse_sign1,
 )
+from vacr.verification.certificates import check_validity_period
 from vacr.verification.claims import (
     check_claims,
     check_content,
@@ -46,37 +47,39 @@ from vacr.verification.claims import (
     detect_profile,
     get_signed_payload,
 )
+from vacr.verification.policy import Check, Checks, Policy, format_time
 from vacr.verification.receipts import VerifiedReceipt, check_receipts
 from vacr.verification.record import VerificationInputs, check_evidence, check_signed_record
 from vacr.verification.trust import (
-    Check,
-    Checks,
-    Policy,
     TrustedSigner,
     check_algorithm,
     check_carried_key,
     check_signature,
-    check_validity_period,
-    format_time,
     list_candidate_signers,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedStatement:
-    """A verified statement: its payload, its signer, the signer's claims, and the latest times."""
+    """A statement that passed all checks, and the facts that the checks established."""
 
     message: Sign1
     profile: str
+    """HASH_ENVELOPE, DETACHED or ATTACHED."""
     payload: bytes
+    """The signed file; for a hash envelope, the file and not its hash."""
     record: dict[str, Any] | None
+    """The record in the payload, or None if the payload is not a record."""
     signer: TrustedSigner
     issuer: str | None
+    """The issuer that the signer claims, or None; so are `subject` and `issued_at`."""
     subject: str | None
     issued_at: float | None
+    """The claimed time of signing, in seconds since 1970."""
     timestamp: datetime | None
+    """A time at which the signature existed, proven by a trusted timestamp authority, or None."""
     logged_at: datetime | None
-    """The earliest time at which a trusted log is known to contain the statement."""
+    """The earliest time at which a trusted log contained the statement, or None if unknown."""
     receipts: tuple[VerifiedReceipt, ...]
     checks: tuple[Check, ...]
 
@@ -92,12 +95,13 @@ def verify(
     evidence: bytes | None = None,
     now: datetime,
 ) -> VerifiedStatement:
-    """Verify a signed statement; `payload` is the content it covers, unless that is attached.
+    """Verify a signed statement, and return its content and signer.
 
+    `payload` is the signed file; None if the statement contains it.
     More inputs allow more checks: `source`, the native session, to convert it again; `base`, the
     repository that an attribution was computed with; `joint`, which returns the records that were
-    attributed together, in the order they were named; `evidence`, or a verifier's result, unless it
-    is in the statement's header.
+    attributed together, in the same order as then; `evidence`, or a verifier's result, unless
+    it is in the statement's header.
 
     Raises:
         VerificationFailed: a check failed; the exception has the checks up to it.
@@ -111,8 +115,8 @@ def verify_new_statement(
 ) -> VerifiedStatement:
     """Verify a statement that this process just made about a record that it just checked.
 
-    The caller vouches that `payload` encodes `record`, and that the record is valid and attributed:
-    that is not checked again.
+    This spares the slow checks: `payload` must encode `record`, and the record must be valid and
+    rightly attributed.
 
     Raises:
         VerificationFailed: a check failed; the exception has the checks up to it.
@@ -129,6 +133,7 @@ def _run_checks(
     evidence: bytes | None,
     now: datetime,
 ) -> VerifiedStatement:
+    """Run all checks in their order, and return the verified facts."""
     checks = Checks()
     with checks.run("structure"):
         message = parse_sign1(statement)
@@ -172,7 +177,7 @@ def _run_checks(
 def _find_signer(
     message: Sign1, policy: Policy, payload: bytes | None, checks: Checks
 ) -> TrustedSigner:
-    """Return the trusted signer of a message, after checking the signature."""
+    """Return the trusted key that signed a statement; check algorithm, trust and signature."""
     with checks.run("algorithm"):
         algorithm = check_algorithm(message, policy)
         checks.add_passed("algorithm", ALGORITHMS[algorithm].name)
@@ -193,7 +198,7 @@ def _check_timestamps(
 ) -> datetime | None:
     """Check the timestamps of a statement, and return a time at which its signature existed.
 
-    Return `None` if no trusted timestamp proves one.
+    Return None if no timestamp of a trusted authority covers the signature.
     """
     if (
         HEADER_COSE_THEN_TIMESTAMP in message.protected
@@ -237,8 +242,8 @@ def _check_certificate_validity(
     """Check that the certificates were valid at the time of signing.
 
     `proven_times` are times at which the signature provably existed, by the name of the proof; the
-    earliest counts. Without a proof, the certificates have to be valid now and at the time that the
-    signer claims.
+    earliest counts. Without a proof, the certificates have to be valid at `now` and at `issued_at`,
+    the time that the signer claims or None. A signer without certificates passes.
     """
     if not signer.path:
         return

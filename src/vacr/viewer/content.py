@@ -57,7 +57,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image: its bytes in base64, or the address of them."""
+    """An image: its bytes in base64 in `data`, or its `address`; unknown members are empty."""
 
     media_type: str = ""
     data: str = ""
@@ -67,7 +67,7 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class OtherPart:
-    """Any other value, and the agent's name for it."""
+    """A value that is neither text nor image; `kind` is the agent's name for it, or its type."""
 
     kind: str
     value: Any
@@ -77,7 +77,7 @@ ContentPart = TextPart | ImagePart | OtherPart
 
 
 def list_content_parts(content: Any) -> list[ContentPart]:
-    """Return the parts of an entry's content."""
+    """Return the parts of an entry's content, without blocks that have entries of their own."""
     return [
         part
         for block in _list_blocks(content)
@@ -87,22 +87,24 @@ def list_content_parts(content: Any) -> list[ContentPart]:
 
 
 def list_output_parts(output: Any) -> list[ContentPart]:
-    """Return the parts of a tool's output."""
+    """Return the parts of a tool's output; empty if there is no output."""
     return [part for block in _list_blocks(output) for part in _parse_block(block)]
 
 
 def join_texts(parts: list[ContentPart]) -> str:
-    """Return the texts of parts, without images and other values."""
+    """Return the texts of parts, one per line, without images and other values."""
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def _list_blocks(content: Any) -> list[Any]:
+    """Return a list as it is, a single value as a list of one, and `None` as an empty list."""
     if content is None:
         return []
     return content if isinstance(content, list) else [content]
 
 
 def _has_own_entry(block: Any) -> bool:
+    """Return whether a block is a tool call, a result or a thought: these are entries, too."""
     if not isinstance(block, dict):
         return False
     kind = block.get("type")
@@ -114,6 +116,7 @@ def _has_own_entry(block: Any) -> bool:
 
 
 def _parse_block(block: Any) -> Iterator[ContentPart]:
+    """Yield the parts of a block; nothing for an empty text."""
     if isinstance(block, str):
         if block:
             yield TextPart(block)
@@ -134,6 +137,7 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
 
 
 def _find_part_response(block: dict[str, Any]) -> Any:
+    """Return the response in a block without a type; `None` if it has none."""
     for name in UNTYPED_PART_VIEWS:
         if isinstance(block.get(name), dict):
             return block[name].get("response")
@@ -141,7 +145,7 @@ def _find_part_response(block: dict[str, Any]) -> Any:
 
 
 def _get_block_text(block: dict[str, Any]) -> str | None:
-    """Return the text of a block; `None` if the block has more than its text to show."""
+    """Return the text of a block; `None` if it has none, or other members worth showing."""
     text = block.get("text", block.get("refusal"))
     if not isinstance(text, str):
         return None
@@ -151,7 +155,10 @@ def _get_block_text(block: dict[str, Any]) -> str | None:
 
 
 def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
-    """Yield the parts of an object that has the output of a tool under a usual name."""
+    """Yield the parts of a tool's output, such as `{"stdout": "a", "exitCode": 0}`.
+
+    An object with any other members is one part.
+    """
     if not isinstance(value, dict):
         yield from list_output_parts(value)
         return
@@ -167,7 +174,7 @@ def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
 
 
 def _parse_image(block: dict[str, Any]) -> ImagePart | None:
-    """Parse a block as an image, in each of the agents' notations; `None` if it is not one."""
+    """Return the image in a block, in the notation of any agent; `None` if it is not an image."""
     kind = block.get("type")
     source = block.get("source")
     if kind == "image" and isinstance(source, dict):
@@ -188,6 +195,7 @@ def _parse_image(block: dict[str, Any]) -> ImagePart | None:
 
 
 def _parse_image_address(address: str, media_type: str = "", name: str = "") -> ImagePart:
+    """Return the image at an address; the bytes of a base64 `data:` address are extracted."""
     head, comma, data = address.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         stated_type = head.removeprefix("data:").removesuffix(";base64")
@@ -196,6 +204,7 @@ def _parse_image_address(address: str, media_type: str = "", name: str = "") -> 
 
 
 def _get_text_member(block: dict[str, Any], name: str) -> str:
+    """Return a member of a block; an empty text if it is missing or not a text."""
     value = block.get(name)
     return value if isinstance(value, str) else ""
 
@@ -204,7 +213,7 @@ def _get_text_member(block: dict[str, Any], name: str) -> str:
 
 
 def format_json(value: Any) -> str:
-    """Return a value as a line of JSON for reading; values that only CBOR has get a notation."""
+    """Return a value as a line of JSON, for display; bytes become `h'01ff'`, tags an object."""
     try:
         return encode_canonical_json(value).decode()
     except InvalidRecord:
@@ -212,6 +221,7 @@ def format_json(value: Any) -> str:
 
 
 def _make_json_safe(value: Any) -> Any:
+    """Return a value with JSON types only; an unknown type becomes `None`."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, bytes):
@@ -234,7 +244,7 @@ def format_value(value: Any) -> str:
 
 
 def make_visible(text: str) -> str:
-    """Return a text with every control character escaped; line ends stay, tabs become blanks."""
+    """Return a text with control characters escaped; line ends stay, and tabs become blanks."""
     if text.isascii() and text.isprintable():
         return text
     lines = text.replace("\r\n", "\n").expandtabs(_TAB_WIDTH).split("\n")
@@ -249,6 +259,7 @@ def make_visible_line(text: str) -> str:
 
 
 def _escape_character(character: str) -> str:
+    r"""Return a control character as an escape such as `\x1b`; other characters stay."""
     if character.isprintable() or character == _ZERO_WIDTH_JOINER:
         return character
     is_space = unicodedata.category(character) == "Zs"

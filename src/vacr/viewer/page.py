@@ -4,6 +4,12 @@ The page consists of the viewer (`page.html`, built from `web/`), the bytes of t
 compressed, and a description. It builds its rows from those bytes, and verifies them again: it does
 not believe any verdict made here. Its content security policy allows no script but the
 viewer's, and no request.
+
+    >>> from vacr.viewer import Page, PageRecord
+    >>> page = Page("Fix the tests", [PageRecord("a.acr.json", b"{}")])
+    >>> html = b"".join(page.pieces("<title>vacr</title><!--vacr:data-->")).decode()
+    >>> html.startswith("<title>Fix the tests</title>"), 'id="record-0"' in html
+    (True, True)
 """
 
 from __future__ import annotations
@@ -61,7 +67,7 @@ class Page:
     """The address of the index, if the page is part of an archive."""
 
     def pieces(self, template: str) -> Iterator[bytes]:
-        """Yield the HTML, piece by piece."""
+        """Yield the HTML of the page, piece by piece, from the template `page.html`."""
         description = {
             "title": make_visible(self.title),
             "producer": f"vacr {__version__}",
@@ -88,7 +94,10 @@ class Page:
 def render_site_index(
     template: str, title: str, pages: Sequence[Mapping[str, Any]]
 ) -> Iterator[bytes]:
-    """Yield the HTML of the index of an archive, piece by piece."""
+    """Yield the HTML of the index of an archive, piece by piece.
+
+    `pages` are the cards of `build_index_card`.
+    """
     description = {
         "title": make_visible(title),
         "producer": f"vacr {__version__}",
@@ -99,6 +108,11 @@ def render_site_index(
 
 
 def _fill_template(template: str, title: str, islands: list[bytes]) -> Iterator[bytes]:
+    """Yield the template with its title set, and the data elements at the placeholder.
+
+    Raises:
+        ValueError: the template has no placeholder.
+    """
     head, placeholder, tail = template.partition(DATA_PLACEHOLDER)
     if not placeholder:
         raise ValueError(f"the template of the page lacks {DATA_PLACEHOLDER}")
@@ -109,6 +123,7 @@ def _fill_template(template: str, title: str, islands: list[bytes]) -> Iterator[
 
 
 def _encode_description(description: dict[str, Any]) -> bytes:
+    """Return the element with the description of the page, as JSON."""
     # JSON escapes keep the text from ending the element, or from beginning a comment in it.
     text = (
         encode_canonical_json(description)
@@ -120,6 +135,7 @@ def _encode_description(description: dict[str, Any]) -> bytes:
 
 
 def _encode_island(name: str, data: bytes) -> bytes:
+    """Return an element with this id that contains data in base64."""
     return b'<script type="application/octet-stream" id="%s">%s</script>\n' % (
         name.encode(),
         base64.b64encode(data),
@@ -127,10 +143,12 @@ def _encode_island(name: str, data: bytes) -> bytes:
 
 
 def _encode_key(key: PublicKey) -> str:
+    """Return a public key as COSE_Key in base64."""
     return base64.b64encode(encode_deterministic_cbor(build_cose_key(key))).decode()
 
 
 def _describe_filter(chosen: RowFilter) -> dict[str, Any]:
+    """Return a filter for the description of the page, with the names that the page expects."""
     return {
         "kinds": sorted(chosen.kinds),
         "tools": sorted(chosen.tools),

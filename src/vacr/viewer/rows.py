@@ -139,7 +139,11 @@ class _PlacedEntry(NamedTuple):
 
 
 def build_rows(record: JsonObject) -> Iterator[Row]:
-    """Yield the rows of a record."""
+    """Yield the rows of a record, in the order of its entries.
+
+    A result is part of the row of its call. A message whose children have all its content has no
+    row.
+    """
     session = record["session"]
     agent = str(session.get("agent-meta", {}).get("cli-name", ""))
     entries = list(_flatten_entries(session.get("entries"), "/session/entries", 0, None))
@@ -169,7 +173,10 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
 def _flatten_entries(
     entries: Any, place: str, depth: int, parent: JsonObject | None
 ) -> Iterator[_PlacedEntry]:
-    """Yield entries, each before its children."""
+    """Yield entries with their JSON Pointers, each before its children.
+
+    `place` is the pointer of the list. Values that are not objects are left out.
+    """
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
             yield _PlacedEntry(f"{place}/{number}", entry, depth, parent)
@@ -204,6 +211,7 @@ def _pair_results(entries: Iterable[_PlacedEntry]) -> dict[str, _PlacedEntry]:
 
 
 def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None) -> Row:
+    """Return the row of a tool call, with its summary, diffs and result."""
     row = _make_row(TOOL_ROW, placed, placed.depth)
     row.tool, arguments = str(placed.entry.get("name", "")), placed.entry.get("input")
     row.summary = summarise_tool_call(row.tool, arguments)
@@ -215,6 +223,7 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
 
 
 def _make_result_row(placed: _PlacedEntry, depth: int) -> Row:
+    """Return the row of a tool result: its output, and whether the call failed."""
     row = _make_row(TOOL_ROW, placed, depth)
     row.parts = list_output_parts(placed.entry.get("output"))
     status = placed.entry.get("status")
@@ -223,7 +232,10 @@ def _make_result_row(placed: _PlacedEntry, depth: int) -> Row:
 
 
 def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
-    """Start a row; members that the entry lacks come from its parent."""
+    """Return a row with the members that all kinds share.
+
+    The time, the model and the sub-agent come from the parent entry if the entry lacks them.
+    """
     entry, parent = placed.entry, placed.parent or {}
     metadata = entry.get("vacr")
     marks = metadata if isinstance(metadata, dict) else {}
@@ -245,13 +257,13 @@ def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
 
 
 def _get_sub_agent(entry: JsonObject) -> str:
-    """Return the name of the sub-agent that made an entry of its parent's session, or nothing."""
+    """Return the id of the sub-agent that made an entry; empty if the main agent made it."""
     return str(entry.get("agentId") or "sub-agent") if entry.get("isSidechain") is True else ""
 
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """The rows to show; an empty criterion accepts every row."""
+    """A filter for rows: each criterion that is not empty must be met."""
 
     kinds: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
@@ -282,12 +294,15 @@ class RowFilter:
 
 
 def make_text_matcher(text: str) -> Callable[[str], object] | None:
-    """Return a function that finds a text, ignoring case; `None` for an empty text."""
+    """Return a function that searches a string for the text, ignoring case.
+
+    Its result is true if the string contains the text. Return `None` for an empty text.
+    """
     return re.compile(re.escape(text), re.IGNORECASE).search if text else None
 
 
 def _list_row_texts(row: Row) -> Iterator[str]:
-    """Yield the texts to search in a row.
+    """Yield all texts of a row that `--grep` searches.
 
     The whole input of a call is among them, because the summary may be cut.
     """
@@ -300,7 +315,7 @@ def _list_row_texts(row: Row) -> Iterator[str]:
 
 
 def list_row_bodies(row: Row) -> Iterator[str]:
-    """Yield the texts of a message, or of a call's input and result."""
+    """Yield the texts of a message, or the inputs of a call and the texts of its result."""
     if row.kind == TOOL_ROW:
         for _, text in list_input_texts(row.entry.get("input")):
             yield text
@@ -310,6 +325,7 @@ def list_row_bodies(row: Row) -> Iterator[str]:
 
 
 def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
+    """Yield the text of each part; other values as Python prints them, and images not at all."""
     for part in parts:
         if isinstance(part, TextPart):
             yield part.text
@@ -321,12 +337,16 @@ def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
 
 
 def summarise_tool_call(tool: str, arguments: Any) -> str:
-    """Return one line about a call: its command, file or pattern, or else its arguments."""
+    """Return a line of at most 200 characters about a tool call.
+
+    It is the command, the pattern or the file of the call, or else all its arguments.
+    """
     line = " ".join(_choose_summary(tool, arguments).split())
     return line if len(line) <= _MAX_SUMMARY_LENGTH else f"{line[: _MAX_SUMMARY_LENGTH - 1]}…"
 
 
 def _choose_summary(tool: str, arguments: Any) -> str:
+    """Return the most telling argument of a call in full; empty if it has no arguments."""
     if "patch" in tool.lower():
         text = _get_patch_text(arguments)
         return ", ".join(file.to or file.path for file in parse_apply_patch(text)) or text
@@ -345,13 +365,17 @@ def _choose_summary(tool: str, arguments: Any) -> str:
 
 
 def _get_patch_text(arguments: Any) -> str:
+    """Return the patch in the arguments of a call, or an empty text."""
     if isinstance(arguments, str):
         return arguments
     return get_text_argument(arguments, PATCH_ARGUMENTS) or ""
 
 
 def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each argument of a call; a single value has an empty name."""
+    """Yield name and text of each argument of a call.
+
+    Arguments that are one value, not an object, have an empty name.
+    """
     if isinstance(arguments, dict):
         for name, value in arguments.items():
             yield format_value(name), format_value(value)
@@ -378,10 +402,12 @@ def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
 
 
 def _mark_added(text: str) -> list[str]:
+    """Return the lines of a text, each with a `+` before it."""
     return [f"+{line}" for line in text.splitlines()]
 
 
 def _build_patch_diff(file: FilePatch) -> FileDiff:
+    """Return the diff of one file in a patch; a moved file has the path `old → new`."""
     if file.kind == "add":
         return FileDiff(file.path, "add", _mark_added(file.text))
     lines = []
@@ -397,7 +423,10 @@ def _build_patch_diff(file: FilePatch) -> FileDiff:
 
 
 def _diff_texts(old: str, new: str) -> Iterator[str]:
-    """Yield `@@` and then the lines of a diff of two texts."""
+    """Yield `@@`, then the lines of a diff of two texts, each with its mark.
+
+    For very long texts, all old lines come first, then all new ones.
+    """
     yield "@@"
     before, after = old.splitlines(), new.splitlines()
     if len(before) * len(after) > _MAX_COMPARED_PAIRS:
@@ -413,7 +442,10 @@ def _diff_texts(old: str, new: str) -> Iterator[str]:
 
 
 def _trim_common_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Leave out the common lines at both ends, except for the context of the difference."""
+    """Return two lists of lines without the lines that both have at the start and the end.
+
+    Three common lines next to the difference stay, as its context.
+    """
     shortest = min(len(before), len(after))
     prefix = next((i for i in range(shortest) if before[i] != after[i]), shortest)
     rest = shortest - prefix

@@ -80,7 +80,7 @@ class RowFormatter:
     """Whether to show where in the record each row is."""
 
     def lines(self, row: Row) -> Iterator[TerminalLine]:
-        """Yield the lines of a row, unless this level of detail leaves it out."""
+        """Yield the lines of a row; nothing if this level of detail leaves the row out."""
         if row.kind == EVENT_ROW:
             if self.events or (row.is_error and self.detail != BRIEF_DETAIL):
                 yield from self._format_event(row)
@@ -94,6 +94,7 @@ class RowFormatter:
             yield from self._format_message(row, "text")
 
     def _format_event(self, row: Row) -> Iterator[TerminalLine]:
+        """Yield a line about an event, and at full detail a line with its data."""
         look = "error" if row.is_error else "dim"
         text = f"· {make_visible_line(row.summary)}{_format_row_time(row)}{self._format_place(row)}"
         yield TerminalLine(text, look)
@@ -102,6 +103,7 @@ class RowFormatter:
             yield TerminalLine(f"  {make_visible_line(format_json(data))}", "dim")
 
     def _format_message(self, row: Row, look: str) -> Iterator[TerminalLine]:
+        """Yield an empty line, the heading and the lines of a message or a thought."""
         is_thought = row.kind == REASONING_ROW
         yield TerminalLine("")
         yield TerminalLine(self._format_heading(row), "dim" if is_thought else "head")
@@ -112,6 +114,7 @@ class RowFormatter:
             yield from (TerminalLine(f"  {line}", look) for line in lines)
 
     def _format_heading(self, row: Row) -> str:
+        """Return a heading: who speaks, the sub-agent, the model, marks, the time, the place."""
         words = [_ROW_HEADINGS[row.kind]]
         if row.agent:
             words.append(f"[{make_visible_line(row.agent)}]")
@@ -124,6 +127,7 @@ class RowFormatter:
         return f"{' '.join(words)}{_format_row_time(row)}{self._format_place(row)}"
 
     def _format_tool_call(self, row: Row) -> Iterator[TerminalLine]:
+        """Yield the line of a call, then its input, diffs and output as the detail requires."""
         yield _format_call_line(row)
         if self.places:
             when_and_where = f"{_format_row_time(row)}{self._format_place(row)}".strip()
@@ -141,7 +145,10 @@ class RowFormatter:
             yield from self._limit_lines(list(_format_parts(output)), _CALL_INDENT, "dim")
 
     def _format_matches(self, row: Row) -> Iterator[TerminalLine]:
-        """Yield the lines with the text sought, unless the line of the call has it."""
+        """Yield up to three lines of a call's input and output that contain the text sought.
+
+        Yield nothing if no text is sought, or if the line of the call contains it.
+        """
         matches = make_text_matcher(self.sought)
         if matches is None or matches(f"{row.tool} {row.summary}"):
             return
@@ -154,6 +161,7 @@ class RowFormatter:
         yield from _format_hidden_lines(len(lines), _MAX_MATCH_LINES, _CALL_INDENT)
 
     def _format_diff(self, diff: FileDiff, *, named: bool) -> Iterator[TerminalLine]:
+        """Yield the lines of a diff, after the path of the file if `named`."""
         if named:
             path = make_visible_line(diff.path)
             yield TerminalLine(f"{_CALL_INDENT}{path}{_format_diff_counts(diff)}", "dim")
@@ -165,16 +173,22 @@ class RowFormatter:
         yield from _format_hidden_lines(len(lines), limit, _CALL_INDENT)
 
     def _limit_lines(self, lines: list[str], indent: str, look: str) -> Iterator[TerminalLine]:
+        """Yield as many lines as the detail allows, and how many more there are."""
         limit = _MAX_SHOWN_LINES[self.detail]
         for line in lines[:limit]:
             yield TerminalLine(f"{indent}{line}", look)
         yield from _format_hidden_lines(len(lines), limit, indent)
 
     def _format_place(self, row: Row) -> str:
+        """Return two blanks and the JSON Pointer of a row; empty if places are not shown."""
         return f"  {make_visible_line(row.place)}" if self.places else ""
 
 
 def _format_call_line(row: Row) -> TerminalLine:
+    """Return the line of a call, such as `→ Edit total.py (+6 -1)`.
+
+    `✗` marks a failed call, and `…` a call without a result.
+    """
     agent = f"[{make_visible_line(row.agent)}] " if row.agent else ""
     if row.tool:
         call = f"{make_visible_line(row.tool)} {make_visible_line(row.summary)}".strip()
@@ -188,11 +202,12 @@ def _format_call_line(row: Row) -> TerminalLine:
 
 
 def _format_diff_counts(diff: FileDiff) -> str:
+    """Return the numbers of added and removed lines, such as ` (+6 -1)`."""
     return f" (+{diff.added} -{diff.removed})"
 
 
 def _format_input(row: Row) -> Iterator[TerminalLine]:
-    """Yield the arguments of a call, unless its line or its diffs show them."""
+    """Yield the arguments of a call, except for arguments that its line or diffs show."""
     if row.diffs:
         return
     for name, text in list_input_texts(row.entry.get("input")):
@@ -205,6 +220,7 @@ def _format_input(row: Row) -> Iterator[TerminalLine]:
 
 
 def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
+    """Yield the lines of texts, and a line in brackets about each image and other value."""
     for part in parts:
         if isinstance(part, TextPart):
             yield from make_visible(part.text).strip("\n").split("\n")
@@ -218,7 +234,7 @@ def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
 
 
 def _cut_around_match(line: str, sought: str) -> str:
-    """Cut a line to the text sought and its surroundings."""
+    """Return the text sought with 60 characters of the line on both sides of it."""
     match = max(0, line.lower().find(sought.lower()))
     start = max(0, match - _MATCH_CONTEXT_LENGTH)
     end = match + len(sought) + _MATCH_CONTEXT_LENGTH
@@ -228,10 +244,12 @@ def _cut_around_match(line: str, sought: str) -> str:
 
 
 def _format_hidden_lines(count: int, limit: int | None, indent: str) -> Iterator[TerminalLine]:
+    """Yield a line about the lines beyond the limit; nothing if there are none, or no limit."""
     if limit and count > limit:
         yield TerminalLine(f"{indent}… {count - limit} more lines", "dim")
 
 
 def _format_row_time(row: Row) -> str:
+    """Return two blanks and the time of a row; empty if it is unknown."""
     time = format_timestamp(row.time) if row.time is not None else None
     return f"  {time[:19].replace('T', ' ')}" if time else ""

@@ -69,14 +69,14 @@ class Totals:
     """How many changes calls requested of each file."""
 
     def __add__(self, other: Totals) -> Totals:
-        """Return the sum of both."""
+        """Return new totals with each count added up."""
         return Totals(
             *(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__)
         )
 
 
 def count_totals(record: JsonObject, shown: Iterable[Row] | None = None) -> Totals:
-    """Count a record, or some of its rows."""
+    """Return the totals of a record; with `shown`, prompts, calls and edits of these rows only."""
     totals = Totals(sessions=1)
     for _ in count_passing_rows(build_rows(record) if shown is None else shown, totals):
         pass
@@ -85,13 +85,14 @@ def count_totals(record: JsonObject, shown: Iterable[Row] | None = None) -> Tota
 
 
 def count_passing_rows(shown: Iterable[Row], totals: Totals) -> Iterator[Row]:
-    """Yield rows unchanged, and count each of them."""
+    """Yield rows unchanged, and add each of them to the totals as it passes."""
     for row in shown:
         _count_row(row, totals)
         yield row
 
 
 def _count_row(row: Row, totals: Totals) -> None:
+    """Add a row to totals, unless it is inherited from another session or repeats an entry."""
     if row.is_inherited or row.is_repeated:
         return
     totals.prompts += row.kind == USER_ROW and not row.is_injected
@@ -108,7 +109,10 @@ def _count_row(row: Row, totals: Totals) -> None:
 
 
 def add_usage(record: JsonObject, totals: Totals) -> None:
-    """Add the tokens, cost and duration that a record states."""
+    """Add the entries, tokens and cost of a record to totals, and set its duration.
+
+    Tokens of entries inherited from another session are not counted.
+    """
     session = record["session"]
     default_model = session.get("agent-meta", {}).get("model-id", _UNKNOWN)
     for entry in walk_entries(session.get("entries", ())):
@@ -128,11 +132,13 @@ def add_usage(record: JsonObject, totals: Totals) -> None:
 
 
 def _is_inherited(entry: JsonObject) -> bool:
+    """Return whether an entry comes from the session that this one was forked from."""
     marks = entry.get("vacr")
     return isinstance(marks, dict) and bool(marks.get("inherited"))
 
 
 def _get_duration(session: JsonObject) -> int:
+    """Return the time from start to end of a session in milliseconds; 0 if unknown."""
     if "session-start" not in session or "session-end" not in session:
         return 0
     start = get_epoch_milliseconds(session["session-start"])
@@ -149,7 +155,10 @@ def sum_tokens(totals: Totals) -> int:
 
 
 def format_record_title(record: JsonObject, otherwise: str) -> str:
-    """Return the title of a conversation as in `vacr list`: the agent's, or its first prompt."""
+    """Return the title of a conversation, as in `vacr list`, in at most 100 characters.
+
+    It is the agent's title, or the first prompt, or `otherwise` if there is neither.
+    """
     line = make_visible(find_session_title(record["session"]) or otherwise)
     return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
 
@@ -157,7 +166,10 @@ def format_record_title(record: JsonObject, otherwise: str) -> str:
 def build_index_card(
     record: JsonObject, name: str, href: str, verdict: str, reason: str
 ) -> dict[str, Any]:
-    """Build the card of a record in the index of an archive."""
+    """Return the card of a record for the index of an archive: link, title, totals, verdict.
+
+    `href` is the address of its page, and `reason` explains the verdict.
+    """
     session = record["session"]
     meta = session.get("agent-meta", {})
     totals = count_totals(record)
@@ -198,7 +210,7 @@ class SessionGroups:
     repeated: int = 0
 
     def add(self, record: JsonObject) -> None:
-        """Count a record."""
+        """Add a record; of two recordings of the same session, keep only the longer one."""
         key = _get_group(record, BY_AGENT), str(record["session"]["session-id"])
         parts = _split_totals(record, self.by)
         other = self.sessions.get(key)
@@ -209,7 +221,7 @@ class SessionGroups:
         self.sessions[key] = parts
 
     def groups(self) -> dict[str, Totals]:
-        """Return the totals of each group: days in their order, others by tokens."""
+        """Return the totals of each group: days in their order, others by tokens, most first."""
         groups: dict[str, Totals] = {}
         for parts in self.sessions.values():
             for group, totals in parts.items():
@@ -226,21 +238,25 @@ class SessionGroups:
 
 
 def _rank_group(item: tuple[str, Totals]) -> tuple[int, int, str]:
+    """Return the sort key of a group: most tokens first, then most entries, then the name."""
     group, totals = item
     return -sum_tokens(totals), -totals.entries, group
 
 
 def _count_entries(parts: dict[str, Totals]) -> int:
+    """Return the number of entries of a session, added up over its groups."""
     return sum(totals.entries for totals in parts.values())
 
 
 def _split_totals(record: JsonObject, by: str) -> dict[str, Totals]:
+    """Return the totals of a record by group; only grouping by model makes several groups."""
     if by == BY_MODEL:
         return _split_by_model(record)
     return {_get_group(record, by): count_totals(record)}
 
 
 def _get_group(record: JsonObject, by: str) -> str:
+    """Return the agent, the project or the day of a record; `unknown` if it has none."""
     session = record["session"]
     if by == BY_AGENT:
         return str(session.get("agent-meta", {}).get("cli-name", _UNKNOWN))
@@ -255,7 +271,10 @@ def _get_group(record: JsonObject, by: str) -> str:
 
 
 def _split_by_model(record: JsonObject) -> dict[str, Totals]:
-    """Split a session by model; rows and entries without one belong to the session's default."""
+    """Return the totals of a record by model.
+
+    Rows and entries without a model count for the default model of the session.
+    """
     session = record["session"]
     default_model = str(session.get("agent-meta", {}).get("model-id", _UNKNOWN))
     rows: dict[str, list[Row]] = {}

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from vacr.workflows.record_files import RECORD_SUFFIXES as RECORD_SUFFIXES
     from vacr.workflows.record_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
     from vacr.workflows.record_files import StatementPair as StatementPair
-    from vacr.workflows.record_files import build_sealed_source_path as build_sealed_source_path
     from vacr.workflows.record_files import check_single_output as check_single_output
     from vacr.workflows.record_files import find_statement_pairs as find_statement_pairs
     from vacr.workflows.record_files import format_count as format_count
@@ -53,10 +52,8 @@ if TYPE_CHECKING:
     from vacr.workflows.record_files import is_output_folder as is_output_folder
     from vacr.workflows.record_files import read_json_or_cbor as read_json_or_cbor
     from vacr.workflows.record_files import reserve_unused_name as reserve_unused_name
-    from vacr.workflows.record_files import unseal_source as unseal_source
     from vacr.workflows.record_files import write_output_file as write_output_file
     from vacr.workflows.record_many import RecordingRun as RecordingRun
-    from vacr.workflows.record_many import RunJournal as RunJournal
     from vacr.workflows.record_many import assign_output_folders as assign_output_folders
     from vacr.workflows.record_many import count_cores as count_cores
     from vacr.workflows.record_many import plan_file_task as plan_file_task
@@ -68,6 +65,7 @@ if TYPE_CHECKING:
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
+    from vacr.workflows.run_journal import RunJournal as RunJournal
     from vacr.workflows.seal import PlannedSession as PlannedSession
     from vacr.workflows.seal import SealedSession as SealedSession
     from vacr.workflows.seal import Sealer as Sealer
@@ -75,6 +73,8 @@ if TYPE_CHECKING:
     from vacr.workflows.seal import build_failure_documents as build_failure_documents
     from vacr.workflows.seal import plan_sealing as plan_sealing
     from vacr.workflows.seal import seal_sessions as seal_sessions
+    from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
+    from vacr.workflows.sealed_source import unseal_source as unseal_source
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
     from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
     from vacr.workflows.sign import SignableFile as SignableFile
@@ -150,7 +150,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RECORD_SUFFIXES",
             "STATEMENT_SUFFIX",
             "StatementPair",
-            "build_sealed_source_path",
             "check_single_output",
             "find_statement_pairs",
             "format_count",
@@ -158,12 +157,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_output_folder",
             "read_json_or_cbor",
             "reserve_unused_name",
-            "unseal_source",
             "write_output_file",
         ),
         "record_many": (
             "RecordingRun",
-            "RunJournal",
             "assign_output_folders",
             "count_cores",
             "plan_file_task",
@@ -178,6 +175,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "combine_exit_codes",
             "register_pair",
         ),
+        "run_journal": ("RunJournal",),
         "seal": (
             "PlannedSession",
             "SealResult",
@@ -186,6 +184,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_failure_documents",
             "plan_sealing",
             "seal_sessions",
+        ),
+        "sealed_source": (
+            "build_sealed_source_path",
+            "unseal_source",
         ),
         "sign": (
             "LARGE_FILE_SIZE",

@@ -173,28 +173,6 @@ def build_commit_document(added: AddedLines) -> dict[str, Any]:
     }
 
 
-def build_line_counts(counts: Counter[str]) -> dict[str, int]:
-    """Return the number of lines of each type, and of all."""
-    return {kind: counts[kind] for kind in CONTRIBUTOR_TYPES} | {"lines": sum(counts.values())}
-
-
-def count_lines_by_model(blames: Iterable[LineBlame | None]) -> dict[str, int]:
-    """Count lines by the model that wrote them."""
-    return dict(
-        Counter(
-            blame.claim.model
-            for blame in blames
-            if blame is not None and blame.type in ("ai", "mixed") and blame.claim.model
-        )
-    )
-
-
-def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> str:
-    """Return the beginning of the prompt that a line was written for."""
-    first_line = claim.prompt.strip().split("\n")[0]
-    return first_line if len(first_line) <= max_length else first_line[: max_length - 1] + "…"
-
-
 def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
     """Join consecutive lines with the same contributor and proof."""
     ranges: list[dict[str, Any]] = []
@@ -234,3 +212,25 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     if prompt := shorten_prompt(claim):
         proof["prompt"] = prompt
     return proof
+
+
+def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> str:
+    """Return the beginning of the prompt that a line was written for."""
+    first_line = claim.prompt.strip().split("\n")[0]
+    return first_line if len(first_line) <= max_length else first_line[: max_length - 1] + "…"
+
+
+def build_line_counts(counts: Counter[str]) -> dict[str, int]:
+    """Return the number of lines of each type, and of all."""
+    return {kind: counts[kind] for kind in CONTRIBUTOR_TYPES} | {"lines": sum(counts.values())}
+
+
+def count_lines_by_model(blames: Iterable[LineBlame | None]) -> dict[str, int]:
+    """Count lines by the model that wrote them."""
+    return dict(
+        Counter(
+            blame.claim.model
+            for blame in blames
+            if blame is not None and blame.type in ("ai", "mixed") and blame.claim.model
+        )
+    )

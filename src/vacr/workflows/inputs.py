@@ -72,17 +72,6 @@ class InputRecord:
         return read_bytes(self.path) if self.data is None else self.data
 
 
-@contextmanager
-def name_failed_input(inputs: Iterable[InputRecord]) -> Iterator[None]:
-    """Add the input's path to the error of a plugin that failed to describe its record."""
-    try:
-        yield
-    except PluginError as error:
-        paths = (recording.path for recording in inputs if recording.record is error.record)
-        error.where = error.where or next(paths, "")
-        raise
-
-
 def read_input_records(
     path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None
 ) -> Iterator[InputRecord]:
@@ -130,26 +119,6 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
             yield error
     for place in find_places(path):
         yield from _read_folder_sessions(place)
-
-
-def drop_duplicate_recordings(
-    inputs: list[InputRecord], notify: Callable[[str], None]
-) -> list[InputRecord]:
-    """Return one recording of each session, the longest or the first, and report the others."""
-    longest: dict[str, InputRecord] = {}
-    for recording in inputs:
-        best = longest.setdefault(_get_session_id(recording), recording)
-        if _count_entries(recording) > _count_entries(best):
-            longest[_get_session_id(recording)] = recording
-    kept = []
-    for recording in inputs:
-        best = longest[_get_session_id(recording)]
-        if recording is best:
-            kept.append(recording)
-            continue
-        which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
-        notify(f"{recording.path}: skipped, because it is {which} recording of {best.path}")
-    return kept
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
@@ -218,25 +187,6 @@ def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRe
         raise first_error
 
 
-def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
-    """Yield the sessions of a place found in a folder, under the names of their records.
-
-    Errors are yielded, not raised.
-    """
-    folder, slash, name = place.name.rpartition("/")
-    try:
-        for session in read_sessions(place.path, session=place.session, sub_agents=False):
-            if isinstance(session, VacrError):
-                yield session
-                continue
-            record = session.reading.record
-            assign_record_id(record)
-            stem = f"{folder}{slash}{make_record_name(name, place.joint, session.label)}"
-            yield InputRecord(place.path, stem, "json", record)
-    except VacrError as error:
-        yield error
-
-
 def _read_record_file(path: str, stem: str, *, changed: bool) -> InputRecord:
     try:
         decoded = read_json_or_cbor(path)
@@ -287,6 +237,45 @@ def _derive_file_stem(path: str) -> str:
     return name
 
 
+def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
+    """Yield the sessions of a place found in a folder, under the names of their records.
+
+    Errors are yielded, not raised.
+    """
+    folder, slash, name = place.name.rpartition("/")
+    try:
+        for session in read_sessions(place.path, session=place.session, sub_agents=False):
+            if isinstance(session, VacrError):
+                yield session
+                continue
+            record = session.reading.record
+            assign_record_id(record)
+            stem = f"{folder}{slash}{make_record_name(name, place.joint, session.label)}"
+            yield InputRecord(place.path, stem, "json", record)
+    except VacrError as error:
+        yield error
+
+
+def drop_duplicate_recordings(
+    inputs: list[InputRecord], notify: Callable[[str], None]
+) -> list[InputRecord]:
+    """Return one recording of each session, the longest or the first, and report the others."""
+    longest: dict[str, InputRecord] = {}
+    for recording in inputs:
+        best = longest.setdefault(_get_session_id(recording), recording)
+        if _count_entries(recording) > _count_entries(best):
+            longest[_get_session_id(recording)] = recording
+    kept = []
+    for recording in inputs:
+        best = longest[_get_session_id(recording)]
+        if recording is best:
+            kept.append(recording)
+            continue
+        which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
+        notify(f"{recording.path}: skipped, because it is {which} recording of {best.path}")
+    return kept
+
+
 def _get_session_id(recording: InputRecord) -> str:
     session_id: str = recording.record["session"]["session-id"]
     return session_id
@@ -294,3 +283,14 @@ def _get_session_id(recording: InputRecord) -> str:
 
 def _count_entries(recording: InputRecord) -> int:
     return len(recording.record["session"]["entries"])
+
+
+@contextmanager
+def name_failed_input(inputs: Iterable[InputRecord]) -> Iterator[None]:
+    """Add the input's path to the error of a plugin that failed to describe its record."""
+    try:
+        yield
+    except PluginError as error:
+        paths = (recording.path for recording in inputs if recording.record is error.record)
+        error.where = error.where or next(paths, "")
+        raise

@@ -82,28 +82,6 @@ def _start_answering_pool(jobs: int) -> Executor:
     return pool
 
 
-def check_pool_alive(pool: Executor) -> None:
-    """Make a pool look at its processes: one may have died unseen while it was started.
-
-    Raises:
-        NoProcesses: the thread that hands out the work is dead.
-    """
-    _check_threads_alive()
-    with suppress(*PROCESS_START_ERRORS):
-        pool.submit(_do_nothing)
-
-
-def _check_threads_alive() -> None:
-    if _thread_errors:
-        raise NoProcesses(str(_thread_errors[0]))
-
-
-def end_processes() -> None:
-    """End the processes of a pool at once."""
-    for process in multiprocessing.active_children():
-        process.terminate()
-
-
 def _create_pool(jobs: int) -> Executor:
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
@@ -125,10 +103,6 @@ def _create_pool(jobs: int) -> Executor:
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
 
 
-def _do_nothing() -> None:
-    """Do nothing: the answer shows that a process runs."""
-
-
 def _prepare_worker() -> None:
     """Leave Ctrl-C to the parent, and end with it without leaving anything behind."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -148,6 +122,32 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait_for([parent.sentinel])
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _do_nothing() -> None:
+    """Do nothing: the answer shows that a process runs."""
+
+
+def check_pool_alive(pool: Executor) -> None:
+    """Make a pool look at its processes: one may have died unseen while it was started.
+
+    Raises:
+        NoProcesses: the thread that hands out the work is dead.
+    """
+    _check_threads_alive()
+    with suppress(*PROCESS_START_ERRORS):
+        pool.submit(_do_nothing)
+
+
+def _check_threads_alive() -> None:
+    if _thread_errors:
+        raise NoProcesses(str(_thread_errors[0]))
+
+
+def end_processes() -> None:
+    """End the processes of a pool at once."""
+    for process in multiprocessing.active_children():
+        process.terminate()
 
 
 class DaskCluster:

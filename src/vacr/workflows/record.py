@@ -39,7 +39,7 @@ from vacr.files import (
     write_files_atomically,
 )
 from vacr.record import assign_record_id, compute_record_id, decode, encode, is_made_by_vacr
-from vacr.workflows.record_files import (
+from vacr.workflows.sealed_source import (
     build_sealed_source_path,
     encode_sealed_source,
     matches_source,
@@ -131,8 +131,11 @@ class RecordingOutcome:
 
 
 RecordPieces = list[bytes | memoryview]
+"""An encoded record, cut into pieces."""
 RecordSink = Callable[[RecordPieces], None]
+"""Takes each encoded record."""
 SessionSink = Callable[[Path, OpenedSession], None]
+"""Takes each session, with the path of its record."""
 
 
 def record_place(task: RecordingTask, emit: RecordSink | None = None) -> RecordingOutcome:
@@ -236,6 +239,33 @@ def _check_output_clash(task: RecordingTask) -> None:
         )
 
 
+def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: set[Path]) -> Path:
+    """Return the file of a session's record, and reserve it.
+
+    Raises:
+        UsageError: the current folder is an agent's store, or two records have the same name.
+    """
+    if task.options.not_in_stores and is_in_agent_store(Path(), session.agent):
+        raise UsageError(
+            "cannot write into the session folder of the agent", hint="Name another folder: -o DIR/"
+        )
+    path = _choose_record_path(task, session.label)
+    if path in reserved:
+        raise UsageError(f"{path} is already the record of another session", hint=_SEPARATE_HINT)
+    reserved.add(path)
+    return path
+
+
+def _choose_record_path(task: RecordingTask, label: str) -> Path:
+    """Name a record after its source, and after the session or sub-agent if there are several."""
+    if task.chosen and not label:
+        return Path(task.chosen)
+    output = Path(task.output)
+    return output.with_name(
+        f"{make_record_name(output.name, task.joint, label)}{task.options.suffix}"
+    )
+
+
 def _emit_record(
     task: RecordingTask, session: OpenedSession, outcome: RecordingOutcome, emit: RecordSink
 ) -> None:
@@ -256,33 +286,6 @@ def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordP
     record = session.reading.record
     pieces = assign_record_id(record)
     return [encode(record, "cbor")] if options.cbor else pieces
-
-
-def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: set[Path]) -> Path:
-    """Return the file of a session's record, and reserve it.
-
-    Raises:
-        UsageError: the current folder is an agent's store, or two records have the same name.
-    """
-    if task.options.not_in_stores and is_in_agent_store(Path(), session.reader):
-        raise UsageError(
-            "cannot write into the session folder of the agent", hint="Name another folder: -o DIR/"
-        )
-    path = _choose_record_path(task, session.label)
-    if path in reserved:
-        raise UsageError(f"{path} is already the record of another session", hint=_SEPARATE_HINT)
-    reserved.add(path)
-    return path
-
-
-def _choose_record_path(task: RecordingTask, label: str) -> Path:
-    """Name a record after its source, and after the session or sub-agent if there are several."""
-    if task.chosen and not label:
-        return Path(task.chosen)
-    output = Path(task.output)
-    return output.with_name(
-        f"{make_record_name(output.name, task.joint, label)}{task.options.suffix}"
-    )
 
 
 def _write_record(

@@ -16,23 +16,17 @@ An output that ends in a slash, or that exists as a folder, takes one file for e
     (True, False, False)
     >>> format_count(2, "entry"), format_size(12_218)
     ('2 entries', '12.2 kB')
-
-The sealed source of a record holds its native bytes for `vacr restore`. It is a zip file, because
-everybody can open one. Its own bytes may differ between versions of the zip library, so the
-manifest in the record decides: it has the size and the digest of every part.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from vacr.errors import InvalidRecord, UnreadableInput, UsageError, VacrError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.files import (
     STDIN,
     check_not_input,
@@ -46,17 +40,10 @@ from vacr.files import (
 )
 from vacr.record import RecordEncoding, detect_and_decode
 
-if TYPE_CHECKING:
-    # Most verbs need neither, and both take long to load.
-    from zipfile import ZipFile
-
-    from vacr.agents import Source
-
 STATEMENT_SUFFIX = ".cose"
 RECORD_SUFFIXES = (".acr.json", ".acr.cbor")
 _SIZE_UNITS = ("kB", "MB", "GB")
 _UNIT_FACTOR = 1000
-_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,96 +195,3 @@ def format_count(count: int, noun: str) -> str:
     """Return a count with its noun in the singular or plural."""
     plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural_noun}"
-
-
-def build_sealed_source_path(record: Path) -> Path:
-    """Return the path of a record's sealed source."""
-    name = record.name
-    for suffix in (".json", ".cbor"):
-        name = name.removesuffix(suffix)
-    return record.with_name(f"{name}.source.zip")
-
-
-def encode_sealed_source(source: Source) -> memoryview:
-    """Encode the parts of a source as a zip file."""
-    import io
-    import zipfile
-
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in source.parts:
-            archive.writestr(
-                zipfile.ZipInfo(part.name, _ZIP_EPOCH), part.data, zipfile.ZIP_DEFLATED
-            )
-    return buffer.getbuffer()
-
-
-def matches_source(path: Path, source: Source) -> bool:
-    """Return whether a sealed source holds the parts of a source."""
-    try:
-        return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
-    except VacrError:
-        return False
-
-
-def unseal_source(
-    path: Path, manifest: list[dict[str, Any]]
-) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Yield each part in the manifest, after checking its bytes against the digest.
-
-    Raises:
-        UnreadableInput: the sealed source is missing, or is not a zip file.
-        InvalidRecord: a part is missing, differs, or has a name that leads out of the folder.
-    """
-    import zipfile
-    import zlib
-
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for part in manifest:
-                yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
-    except FileNotFoundError as error:
-        hint = "Record with --seal-source to create one, or name it with --source."
-        raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
-    except OSError as error:
-        raise UnreadableInput(
-            f"cannot read the sealed source: {describe_file_error(error)}", where=str(path)
-        ) from error
-    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
-        raise UnreadableInput(
-            f"not a sealed source (a zip file): {error}", where=str(path)
-        ) from error
-
-
-def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:
-    """Read one part, and no more of it than the manifest allows."""
-    from zipfile import ZIP_DEFLATED, ZIP_STORED
-
-    name, where = part["name"], str(path)
-    try:
-        if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise InvalidRecord(f"{name} is compressed by a method vacr never uses", where=where)
-        with archive.open(name) as opened:
-            data = opened.read(part["size"] + 1)
-    except KeyError as error:
-        raise InvalidRecord(f"the sealed source lacks {name}", where=where) from error
-    except RuntimeError as error:
-        raise InvalidRecord(f"{name} cannot be unpacked: {error}", where=where) from error
-    if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:
-        raise InvalidRecord(f"{name} does not match the digest in the record", where=where)
-    return data
-
-
-def _check_part_name(name: Any) -> PurePosixPath:
-    path = PurePosixPath(str(name))
-    if (
-        path.is_absolute()
-        or ".." in path.parts
-        or "\0" in str(name)
-        or not path.parts
-        or (os.sep in str(name) and os.sep != "/")
-    ):
-        raise InvalidRecord(
-            f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts"
-        )
-    return path

@@ -68,8 +68,6 @@ from vacr.workflows.attribute import (
 from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask, read_place
 from vacr.workflows.record_files import (
     STATEMENT_SUFFIX,
-    build_sealed_source_path,
-    encode_sealed_source,
     write_output_file,
 )
 from vacr.workflows.record_many import (
@@ -78,6 +76,7 @@ from vacr.workflows.record_many import (
     plan_folder_tasks,
 )
 from vacr.workflows.register import build_registration_document
+from vacr.workflows.sealed_source import build_sealed_source_path, encode_sealed_source
 from vacr.workflows.sign import SigningSettings, make_signable_record
 
 _MAX_HELD_BYTES = 1 << 28
@@ -134,6 +133,51 @@ def seal_sessions(
     return sealed
 
 
+def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSession]:
+    """Read the sessions at a path.
+
+    Raises:
+        UnreadableInput: something cannot be read.
+    """
+    for place in find_places(path):
+        try:
+            for session in read_sessions(
+                place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
+            ):
+                if isinstance(session, VacrError):
+                    raise session
+                record = cast("dict[str, Any]", session.reading.record)
+                name = make_record_name(
+                    strip_native_suffix(session.name), NAME_JOINT, session.label
+                )
+                yield UnsealedSession(name, record, files=session.files)
+        except NotASession:
+            if not place.in_folder:
+                raise
+
+
+def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSession]]:
+    keys = _GroupKeys()
+    groups: dict[tuple[str, int], list[UnsealedSession]] = {}
+    for session in sessions:
+        key = keys.assign(session.record["session"]["session-id"])
+        groups.setdefault(key, []).append(session)
+    return list(groups.values())
+
+
+class _GroupKeys:
+    """Assigns sessions to groups: a session and its sub-agents, whose ids begin with its own."""
+
+    def __init__(self) -> None:
+        self._copies: Counter[str] = Counter()
+
+    def assign(self, session_id: str) -> tuple[str, int]:
+        """Return the key of a session's group; copies of a session are groups of their own."""
+        key = (session_id.partition("/")[0], self._copies[session_id])
+        self._copies[session_id] += 1
+        return key
+
+
 @dataclass(frozen=True)
 class UnsealedSession:
     """A session that was read, and the file that its record goes to."""
@@ -178,51 +222,6 @@ def attribute_and_check(
         validate_record(record).raise_for_errors()
         checked.append(CheckedRecord(record, data))
     return checked
-
-
-def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSession]:
-    """Read the sessions at a path.
-
-    Raises:
-        UnreadableInput: something cannot be read.
-    """
-    for place in find_places(path):
-        try:
-            for session in read_sessions(
-                place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
-            ):
-                if isinstance(session, VacrError):
-                    raise session
-                record = cast("dict[str, Any]", session.reading.record)
-                name = make_record_name(
-                    strip_native_suffix(session.name), NAME_JOINT, session.label
-                )
-                yield UnsealedSession(name, record, files=session.files)
-        except NotASession:
-            if not place.in_folder:
-                raise
-
-
-def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSession]]:
-    keys = _GroupKeys()
-    groups: dict[tuple[str, int], list[UnsealedSession]] = {}
-    for session in sessions:
-        key = keys.assign(session.record["session"]["session-id"])
-        groups.setdefault(key, []).append(session)
-    return list(groups.values())
-
-
-class _GroupKeys:
-    """Assigns sessions to groups: a session and its sub-agents, whose ids begin with its own."""
-
-    def __init__(self) -> None:
-        self._copies: Counter[str] = Counter()
-
-    def assign(self, session_id: str) -> tuple[str, int]:
-        """Return the key of a session's group; copies of a session are groups of their own."""
-        key = (session_id.partition("/")[0], self._copies[session_id])
-        self._copies[session_id] += 1
-        return key
 
 
 @dataclass(frozen=True)
@@ -315,58 +314,6 @@ def _add_unnameable(outcome: RecordingOutcome, source: str) -> None:
 def _measure_source(session: OpenedSession) -> int:
     parts = session.reading.record["vacr"]["source"]["parts"]
     return sum(part["size"] for part in parts)
-
-
-@dataclass(frozen=True)
-class SealResult:
-    """A session that was sealed into files."""
-
-    session: UnsealedSession
-    target: Path
-    record: dict[str, Any]
-    signed: bool
-    """Whether it was signed now; otherwise the statement from before still holds."""
-    outcome: RegistrationOutcome | None
-    """The outcome of its registration, if there is a log."""
-    verified: VerifiedStatement
-
-    def describe(self) -> str:
-        """Return the line about the session that the terminal shows."""
-        signed = "signed" if self.signed else "already signed"
-        summary = format_attribution_summary(self.record)
-        return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
-
-    def build_document(self, service: str | None) -> dict[str, Any]:
-        """Return the facts about a sealed session for JSON output."""
-        document = {
-            "source": self.session.name,
-            "record": str(self.target),
-            "statement": f"{self.target}{STATEMENT_SUFFIX}",
-            "id": self.record["id"],
-            "signed": self.signed,
-            "thumbprint": compute_thumbprint_uri(self.verified.signer.key),
-            **count_attributed_lines(self.record),
-        }
-        if self.outcome is None or service is None:
-            return document | {"state": "signed", "exit": 0}
-        return document | build_registration_document(self.outcome, service)
-
-
-def build_failure_documents(
-    group: Sequence[PlannedSession], error: VacrError
-) -> list[dict[str, Any]]:
-    """Return the sessions that could not be sealed, with the error, for JSON output."""
-    return [
-        {
-            "source": session.task.path,
-            "record": str(session.target),
-            "state": "failed",
-            "error": str(error),
-            "hint": error.hint,
-            "exit": error.exit_code,
-        }
-        for session in group
-    ]
 
 
 def _keep_target(target: Path, data: bytes) -> Path:
@@ -494,3 +441,55 @@ class Sealer:
             record=checked.record,
             now=datetime.now(UTC),
         )
+
+
+@dataclass(frozen=True)
+class SealResult:
+    """A session that was sealed into files."""
+
+    session: UnsealedSession
+    target: Path
+    record: dict[str, Any]
+    signed: bool
+    """Whether it was signed now; otherwise the statement from before still holds."""
+    outcome: RegistrationOutcome | None
+    """The outcome of its registration, if there is a log."""
+    verified: VerifiedStatement
+
+    def describe(self) -> str:
+        """Return the line about the session that the terminal shows."""
+        signed = "signed" if self.signed else "already signed"
+        summary = format_attribution_summary(self.record)
+        return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
+
+    def build_document(self, service: str | None) -> dict[str, Any]:
+        """Return the facts about a sealed session for JSON output."""
+        document = {
+            "source": self.session.name,
+            "record": str(self.target),
+            "statement": f"{self.target}{STATEMENT_SUFFIX}",
+            "id": self.record["id"],
+            "signed": self.signed,
+            "thumbprint": compute_thumbprint_uri(self.verified.signer.key),
+            **count_attributed_lines(self.record),
+        }
+        if self.outcome is None or service is None:
+            return document | {"state": "signed", "exit": 0}
+        return document | build_registration_document(self.outcome, service)
+
+
+def build_failure_documents(
+    group: Sequence[PlannedSession], error: VacrError
+) -> list[dict[str, Any]]:
+    """Return the sessions that could not be sealed, with the error, for JSON output."""
+    return [
+        {
+            "source": session.task.path,
+            "record": str(session.target),
+            "state": "failed",
+            "error": str(error),
+            "hint": error.hint,
+            "exit": error.exit_code,
+        }
+        for session in group
+    ]

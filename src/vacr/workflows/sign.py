@@ -117,6 +117,80 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     return SignableFile(digests[0], data, content_type, record_id, metadata)
 
 
+def _hash_file(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a user's path
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise UnreadableInput(describe_file_error(error), where=path) from error
+
+
+def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
+    """Return the id and the metadata of a record.
+
+    A native session has metadata only; anything else has neither.
+    """
+    record = _parse_record_head(data)
+    if record is not None:
+        return record.get("id"), build_trace_metadata(record, get_trace_format(record["version"]))
+    source = Source((SourcePart("session", data),))
+    try:
+        reading = next(iter(recognise_agent(source).read(source)), None)
+    except VacrError:
+        return None, None
+    if reading is None:
+        return None, None
+    native: dict[str, Any] = dict(reading.record)
+    return None, build_trace_metadata(native, native["vacr"]["source"]["format"])
+
+
+class _SessionHead(msgspec.Struct, rename="kebab"):
+    session_id: Any
+    session_start: Any = None
+    session_end: Any = None
+    agent_meta: Any = None
+
+
+class _RecordHead(msgspec.Struct):
+    """The members that a statement names; the decoder skips the rest, most of a record."""
+
+    version: str
+    session: _SessionHead
+    id: str | None = None
+
+
+_head_decoder = msgspec.json.Decoder(_RecordHead)
+
+
+def _parse_record_head(data: bytes) -> dict[str, Any] | None:
+    if data[:1] != b"{":
+        return _parse_cbor_record(data)
+    try:
+        head = _head_decoder.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    session = {
+        "session-id": head.session.session_id,
+        "session-start": head.session.session_start,
+        "session-end": head.session.session_end,
+        "agent-meta": head.session.agent_meta,
+    }
+    return {"version": head.version, "id": head.id, "session": session}
+
+
+def _parse_cbor_record(data: bytes) -> dict[str, Any] | None:
+    from vacr.record import decode
+
+    try:
+        value = decode(data, "cbor")
+    except VacrError:
+        return None
+    is_record = (
+        isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value
+    )
+    return value if is_record else None
+
+
 def make_signable_record(record: dict[str, Any], data: bytes) -> SignableFile:
     """Describe a record in memory and its JSON, as reading its file would."""
     metadata = build_trace_metadata(record, get_trace_format(record["version"]))
@@ -199,6 +273,19 @@ class SigningSettings:
         return {HEADER_TRACE_METADATA: metadata}
 
 
+def _add_timestamp(statement: bytes, url: str) -> bytes:
+    """Ask a timestamp authority about a signature, and put its token into the statement."""
+    from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
+
+    message = parse_sign1(statement)
+    request = build_timestamp_request(message.signature)
+    token = parse_timestamp_reply(ask_time_authority(url, request), message.signature)
+    unprotected = {**message.unprotected, HEADER_COSE_THEN_TIMESTAMP: token}
+    return Sign1(
+        message.protected_bytes, message.protected, unprotected, message.payload, message.signature
+    ).encode()
+
+
 def load_named_signer(
     *,
     key: str,
@@ -248,90 +335,3 @@ def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     except OSError as error:
         raise UnreadableInput(describe_file_error(error), where=str(private.parent)) from error
     return str(private)
-
-
-class _SessionHead(msgspec.Struct, rename="kebab"):
-    session_id: Any
-    session_start: Any = None
-    session_end: Any = None
-    agent_meta: Any = None
-
-
-class _RecordHead(msgspec.Struct):
-    """The members that a statement names; the decoder skips the rest, most of a record."""
-
-    version: str
-    session: _SessionHead
-    id: str | None = None
-
-
-_head_decoder = msgspec.json.Decoder(_RecordHead)
-
-
-def _hash_file(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a user's path
-            return hashlib.file_digest(file, "sha256").digest()
-    except OSError as error:
-        raise UnreadableInput(describe_file_error(error), where=path) from error
-
-
-def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Return the id and the metadata of a record.
-
-    A native session has metadata only; anything else has neither.
-    """
-    record = _parse_record_head(data)
-    if record is not None:
-        return record.get("id"), build_trace_metadata(record, get_trace_format(record["version"]))
-    source = Source((SourcePart("session", data),))
-    try:
-        reading = next(iter(recognise_agent(source).read(source)), None)
-    except VacrError:
-        return None, None
-    if reading is None:
-        return None, None
-    native: dict[str, Any] = dict(reading.record)
-    return None, build_trace_metadata(native, native["vacr"]["source"]["format"])
-
-
-def _parse_record_head(data: bytes) -> dict[str, Any] | None:
-    if data[:1] != b"{":
-        return _parse_cbor_record(data)
-    try:
-        head = _head_decoder.decode(data)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    session = {
-        "session-id": head.session.session_id,
-        "session-start": head.session.session_start,
-        "session-end": head.session.session_end,
-        "agent-meta": head.session.agent_meta,
-    }
-    return {"version": head.version, "id": head.id, "session": session}
-
-
-def _parse_cbor_record(data: bytes) -> dict[str, Any] | None:
-    from vacr.record import decode
-
-    try:
-        value = decode(data, "cbor")
-    except VacrError:
-        return None
-    is_record = (
-        isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value
-    )
-    return value if is_record else None
-
-
-def _add_timestamp(statement: bytes, url: str) -> bytes:
-    """Ask a timestamp authority about a signature, and put its token into the statement."""
-    from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
-
-    message = parse_sign1(statement)
-    request = build_timestamp_request(message.signature)
-    token = parse_timestamp_reply(ask_time_authority(url, request), message.signature)
-    unprotected = {**message.unprotected, HEADER_COSE_THEN_TIMESTAMP: token}
-    return Sign1(
-        message.protected_bytes, message.protected, unprotected, message.payload, message.signature
-    ).encode()

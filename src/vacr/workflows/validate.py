@@ -104,6 +104,15 @@ class FileVerdict:
         }
 
 
+def _build_finding_document(finding: Finding) -> dict[str, str]:
+    return {
+        "pointer": finding.pointer,
+        "rule": finding.rule,
+        "found": finding.found,
+        "expected": finding.expected,
+    }
+
+
 def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterator[FileVerdict]:
     """Check a file, or all records in a folder; report folders that cannot be listed."""
     if not is_folder(path):
@@ -120,63 +129,6 @@ def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterato
     if not records and not failed:
         hint = f"Records end in {' or '.join(_CHECKED_SUFFIXES)}. Name other files one by one."
         yield FileVerdict(path, UnreadableInput("no records found", where=path, hint=hint))
-
-
-def load_schema(name: str) -> Schema:
-    """Return a compiled schema: one of ours, or a CDDL file.
-
-    Raises:
-        UnreadableInput: the file does not exist.
-        InvalidSchema: it is not CDDL.
-    """
-    if name in BUNDLED_SCHEMAS:
-        return load_record_schema(BUNDLED_SCHEMAS[name])
-    text = load_schema_text(name)
-    with report_schema_errors():
-        return compile_cddl(text, name=name)
-
-
-def load_schema_text(name: str) -> str:
-    """Return the text of a schema.
-
-    Raises:
-        UnreadableInput: the file does not exist.
-        InvalidSchema: it is not text.
-    """
-    if name in BUNDLED_SCHEMAS:
-        return read_schema_text(BUNDLED_SCHEMAS[name])
-    try:
-        return read_bytes(name).decode()
-    except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=error.where, hint=_SCHEMA_HINT) from error
-    except UnicodeDecodeError as error:
-        raise InvalidSchema(
-            f"not UTF-8 text: {error.reason}", where=name, hint=_SCHEMA_HINT
-        ) from error
-
-
-def check_rule_exists(rule: str, schema: Schema | None) -> None:
-    """Refuse a rule that is neither in the schema nor in a bundled one.
-
-    Raises:
-        UsageError: with the problem.
-    """
-    schemas = [schema] if schema else list(map(load_record_schema, BUNDLED_SCHEMAS.values()))
-    problems = []
-    for candidate in schemas:
-        try:
-            candidate.checker(rule)
-        except CddlError as error:
-            problems.append(error)
-        else:
-            return
-    listing = "vacr schema show"
-    if schema is not None and schema.name.removesuffix(".cddl") not in BUNDLED_SCHEMAS:
-        listing += f" --schema {schema.name}"
-    raise UsageError(
-        f"--rule {rule}: {problems[0].message}",
-        hint=problems[0].hint or f"See {listing} for the rules.",
-    )
 
 
 def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVerdict:
@@ -274,10 +226,58 @@ def _summarize_record(value: Any) -> dict[str, Any]:
     return texts | {"entries": len(session["entries"])}
 
 
-def _build_finding_document(finding: Finding) -> dict[str, str]:
-    return {
-        "pointer": finding.pointer,
-        "rule": finding.rule,
-        "found": finding.found,
-        "expected": finding.expected,
-    }
+def load_schema(name: str) -> Schema:
+    """Return a compiled schema: one of ours, or a CDDL file.
+
+    Raises:
+        UnreadableInput: the file does not exist.
+        InvalidSchema: it is not CDDL.
+    """
+    if name in BUNDLED_SCHEMAS:
+        return load_record_schema(BUNDLED_SCHEMAS[name])
+    text = load_schema_text(name)
+    with report_schema_errors():
+        return compile_cddl(text, name=name)
+
+
+def load_schema_text(name: str) -> str:
+    """Return the text of a schema.
+
+    Raises:
+        UnreadableInput: the file does not exist.
+        InvalidSchema: it is not text.
+    """
+    if name in BUNDLED_SCHEMAS:
+        return read_schema_text(BUNDLED_SCHEMAS[name])
+    try:
+        return read_bytes(name).decode()
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=error.where, hint=_SCHEMA_HINT) from error
+    except UnicodeDecodeError as error:
+        raise InvalidSchema(
+            f"not UTF-8 text: {error.reason}", where=name, hint=_SCHEMA_HINT
+        ) from error
+
+
+def check_rule_exists(rule: str, schema: Schema | None) -> None:
+    """Refuse a rule that is neither in the schema nor in a bundled one.
+
+    Raises:
+        UsageError: with the problem.
+    """
+    schemas = [schema] if schema else list(map(load_record_schema, BUNDLED_SCHEMAS.values()))
+    problems = []
+    for candidate in schemas:
+        try:
+            candidate.checker(rule)
+        except CddlError as error:
+            problems.append(error)
+        else:
+            return
+    listing = "vacr schema show"
+    if schema is not None and schema.name.removesuffix(".cddl") not in BUNDLED_SCHEMAS:
+        listing += f" --schema {schema.name}"
+    raise UsageError(
+        f"--rule {rule}: {problems[0].message}",
+        hint=problems[0].hint or f"See {listing} for the rules.",
+    )

@@ -177,6 +177,35 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
     return InvalidStatement("not signed: no statement next to it", reason="not-signed", hint=hint)
 
 
+@cache
+def _load_base(name: str) -> BaseFiles:
+    return load_git_base(name)
+
+
+@cache
+def _read_native_sources(path: str) -> tuple[Source, ...]:
+    """Return the native sessions at a path."""
+    sources = []
+    for session in read_sessions(path, keep_source=True):
+        if isinstance(session, VacrError):
+            raise session
+        if session.source is not None:
+            sources.append(session.source)
+    return tuple(sources)
+
+
+@cache
+def load_joint_records(names: tuple[str, ...]) -> JointRecords:
+    """Return the records among some files, each of them once."""
+    parsed = (parse_signed_record(read_bytes(name)) for name in names)
+    records = [
+        convert_to_original_version(signed[0], json=signed[1] == "json")
+        for signed in parsed
+        if signed is not None
+    ]
+    return JointRecords(list({str(record.get("id")): record for record in records}.values()))
+
+
 def _find_evidence_hint(
     pair: StatementPair, options: VerificationOptions, error: VerificationFailed
 ) -> str | None:
@@ -185,6 +214,49 @@ def _find_evidence_hint(
     from vacr.workflows.evidence import describe_evidence_mismatch
 
     return describe_evidence_mismatch(pair, options.evidence)
+
+
+def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
+    issued_at = None
+    if verified.issued_at is not None:
+        issued_at = datetime.fromtimestamp(verified.issued_at, UTC)
+    return {
+        "profile": verified.profile,
+        "algorithm": ALGORITHMS[verified.message.protected[HEADER_ALG]].name,
+        "signer": str(verified.signer),
+        "thumbprint": compute_thumbprint_uri(verified.signer.key),
+        "issuer": verified.issuer,
+        "subject": verified.subject,
+        "issued-at": _format_utc_time(issued_at),
+        "timestamp": _format_utc_time(verified.timestamp),
+        "logged-at": _format_utc_time(verified.logged_at),
+        "receipts": [build_receipt_document(receipt) for receipt in verified.receipts],
+        "record": verified.record.get("id") if verified.record is not None else None,
+        "checks": [_build_check_document(check) for check in verified.checks],
+    }
+
+
+def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
+    """Return the claims of a receipt for JSON output."""
+    return {
+        "log": receipt.issuer,
+        "subject": receipt.subject,
+        "index": receipt.index,
+        "size": receipt.size,
+        "time": _format_utc_time(receipt.time),
+        "key": compute_thumbprint_uri(receipt.key),
+    }
+
+
+def _build_check_document(check: Check) -> dict[str, str]:
+    document = {"name": check.name, "outcome": check.outcome, "told": check.finding}
+    if check.reason:
+        document["reason"] = check.reason
+    return document
+
+
+def _format_utc_time(when: datetime | None) -> str | None:
+    return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None
 
 
 @cache
@@ -231,35 +303,6 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
     )
 
 
-@cache
-def _load_base(name: str) -> BaseFiles:
-    return load_git_base(name)
-
-
-@cache
-def load_joint_records(names: tuple[str, ...]) -> JointRecords:
-    """Return the records among some files, each of them once."""
-    parsed = (parse_signed_record(read_bytes(name)) for name in names)
-    records = [
-        convert_to_original_version(signed[0], json=signed[1] == "json")
-        for signed in parsed
-        if signed is not None
-    ]
-    return JointRecords(list({str(record.get("id")): record for record in records}.values()))
-
-
-@cache
-def _read_native_sources(path: str) -> tuple[Source, ...]:
-    """Return the native sessions at a path."""
-    sources = []
-    for session in read_sessions(path, keep_source=True):
-        if isinstance(session, VacrError):
-            raise session
-        if session.source is not None:
-            sources.append(session.source)
-    return tuple(sources)
-
-
 def find_proven_time(verdict: dict[str, Any]) -> str | None:
     """Return the earliest time proven for a signature by a timestamp or a receipt, or `None`."""
     times = [verdict[name] for name in ("timestamp", "logged-at") if verdict.get(name)]
@@ -282,46 +325,3 @@ def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
     verified = sum(verdict["verified"] for verdict in verdicts)
     failed = len(verdicts) - verified
     return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} failed"
-
-
-def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
-    """Return the claims of a receipt for JSON output."""
-    return {
-        "log": receipt.issuer,
-        "subject": receipt.subject,
-        "index": receipt.index,
-        "size": receipt.size,
-        "time": _format_utc_time(receipt.time),
-        "key": compute_thumbprint_uri(receipt.key),
-    }
-
-
-def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
-    issued_at = None
-    if verified.issued_at is not None:
-        issued_at = datetime.fromtimestamp(verified.issued_at, UTC)
-    return {
-        "profile": verified.profile,
-        "algorithm": ALGORITHMS[verified.message.protected[HEADER_ALG]].name,
-        "signer": str(verified.signer),
-        "thumbprint": compute_thumbprint_uri(verified.signer.key),
-        "issuer": verified.issuer,
-        "subject": verified.subject,
-        "issued-at": _format_utc_time(issued_at),
-        "timestamp": _format_utc_time(verified.timestamp),
-        "logged-at": _format_utc_time(verified.logged_at),
-        "receipts": [build_receipt_document(receipt) for receipt in verified.receipts],
-        "record": verified.record.get("id") if verified.record is not None else None,
-        "checks": [_build_check_document(check) for check in verified.checks],
-    }
-
-
-def _build_check_document(check: Check) -> dict[str, str]:
-    document = {"name": check.name, "outcome": check.outcome, "told": check.finding}
-    if check.reason:
-        document["reason"] = check.reason
-    return document
-
-
-def _format_utc_time(when: datetime | None) -> str | None:
-    return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None

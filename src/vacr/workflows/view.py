@@ -113,6 +113,15 @@ class Conversation:
         return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.failure)
 
 
+def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
+    """Return the word that the page shows for a verdict."""
+    if verdict is None:
+        return VERDICT_UNSIGNED
+    if not verdict["verified"]:
+        return VERDICT_FAILED
+    return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED
+
+
 @dataclass(frozen=True)
 class WrittenPage:
     """A page that was written."""
@@ -467,12 +476,3 @@ def _build_check_document(check: Check) -> dict[str, str]:
     if check.name == "trust" and check.outcome == CHECK_PASSED:
         return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
     return {"name": check.name, "outcome": check.outcome, "told": check.finding}
-
-
-def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
-    """Return the word that the page shows for a verdict."""
-    if verdict is None:
-        return VERDICT_UNSIGNED
-    if not verdict["verified"]:
-        return VERDICT_FAILED
-    return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED

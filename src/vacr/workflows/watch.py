@@ -85,24 +85,6 @@ def make_copy_sealer(
     return seal
 
 
-def make_pending_registration(
-    services: ServiceSettings, url: str, tell: Callable[[str], None]
-) -> Callable[[], None]:
-    """Return the function that registers the items of the outbox for a service."""
-
-    def register() -> None:
-        for item in services.outbox.items():
-            if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
-                continue
-            outcome = services.registrar(url).finish(item)
-            if outcome.state == STATE_REGISTERED:
-                tell(f"registered: {item.statement}")
-            if outcome.state == STATE_PENDING:
-                return  # The service is still unreachable.
-
-    return register
-
-
 def choose_unused_target(target: Path, data: bytes) -> Path:
     """Return the first numbered file that is free, or already holds the same bytes."""
     candidates = (name_generation(target, number) for number in count(1))
@@ -155,3 +137,21 @@ def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
         bytes.fromhex(compute_entry_digest(read_bytes(statement))),
         record,
     )
+
+
+def make_pending_registration(
+    services: ServiceSettings, url: str, tell: Callable[[str], None]
+) -> Callable[[], None]:
+    """Return the function that registers the items of the outbox for a service."""
+
+    def register() -> None:
+        for item in services.outbox.items():
+            if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
+                continue
+            outcome = services.registrar(url).finish(item)
+            if outcome.state == STATE_REGISTERED:
+                tell(f"registered: {item.statement}")
+            if outcome.state == STATE_PENDING:
+                return  # The service is still unreachable.
+
+    return register

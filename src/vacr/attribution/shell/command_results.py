@@ -92,7 +92,7 @@ class CommandCertainty:
 
 
 def assess_certainty(script: ShellScript, result: ShellResult) -> list[CommandCertainty]:
-    """Return for each command of a script whether it surely ran and succeeded."""
+    """Return one certainty for each command of a script, in order."""
     lists: list[list[ShellCommand]] = []
     for command in script.commands:
         if not lists or command.joined in ("", ";"):
@@ -109,7 +109,11 @@ def assess_certainty(script: ShellScript, result: ShellResult) -> list[CommandCe
 
 
 def _find_failed_names(result: ShellResult) -> frozenset[str] | None:
-    """Return the commands that printed an error, or `None` where one is not named."""
+    """Return the words before a colon in the output, such as `rm` in `rm: no such file`.
+
+    Any of them may be the name of a command that failed. Return `None` if the shell itself, or
+    git, reports an error: then any command may have failed.
+    """
     printed = f"{result.text}\n{result.errors}"
     if _SHELL_ERROR_LINE.search(printed):
         return None
@@ -123,9 +127,10 @@ def _assess_joined_commands(
     *,
     proved: bool,
 ) -> list[CommandCertainty]:
-    """Assess commands that are joined by operators other than `;`.
+    """Return one certainty for each of some commands, which operators other than `;` join.
 
-    `proved` when the exit code of the script says that the last of them succeeded.
+    `proved` when the exit code of the script proves that the last of them succeeded.
+    `failed_names` comes from `_find_failed_names`.
     """
     has_alternative = any(command.joined == "||" for command in members)
     exit_code_covers_all = proved and not has_alternative
@@ -141,7 +146,7 @@ def _assess_joined_commands(
 
 
 def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | None) -> bool:
-    """Return whether a command would have printed an error, and printed none."""
+    """Return whether a command always prints its errors, and printed none."""
     hides_errors = any(
         redirect.descriptor in ("2", "&") and redirect.operator in (">", ">>")
         for redirect in command.redirects
@@ -155,7 +160,11 @@ def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | 
 
 
 def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None:
-    """Return the output of a command where its words and input determine it, else `None`."""
+    """Return the output of `echo`, `printf`, `cat` or `true`, as far as it can be computed.
+
+    `stdin` is the standard input of the command. Return `None` for any other command, or if a word
+    is unknown.
+    """
     if list(words) in (["cat"], ["cat", "-"]):
         return stdin
     known = [word for word in words if word is not None]
@@ -171,6 +180,7 @@ def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None
 
 
 def _predict_echo_output(words: Sequence[str]) -> str | None:
+    """Return the output of `echo` with these arguments, or `None` where shells do not agree."""
     end, escapes = "\n", False
     while words and _ECHO_OPTION.fullmatch(words[0]):
         end = "" if "n" in words[0] else end
@@ -184,7 +194,7 @@ def _predict_echo_output(words: Sequence[str]) -> str | None:
 
 
 def _replace_escapes(text: str) -> str | None:
-    """Return a text with its escapes replaced, or `None` where one is unknown."""
+    r"""Return a text with escapes such as `\n` replaced, or `None` if it has an unknown escape."""
     escapes = re.findall(r"\\.?", text, re.DOTALL)
     if any(escape not in _PRINTF_ESCAPES for escape in escapes):
         return None
@@ -192,6 +202,10 @@ def _replace_escapes(text: str) -> str | None:
 
 
 def _predict_printf_output(words: Sequence[str]) -> str | None:
+    """Return the output of `printf` with these arguments.
+
+    Return `None` if the format has directives other than `%s` and `%%`, or unknown escapes.
+    """
     if not words or words[0].startswith("-"):
         return None
     form, values = words[0], list(words[1:])
@@ -220,10 +234,13 @@ class _OutputPart:
     """The output of one pipeline: known lines, the lines of a view, or an unknown amount."""
 
     number: int
-    """The number of the pipeline's first command."""
+    """The index of the pipeline's first command."""
     name: str
+    """The name of that command."""
     literal: list[str] | None = None
+    """The lines, if they are known in advance, such as the lines of an `echo`."""
     view: OutputView | None = None
+    """The view of the lines, if the command prints lines of files."""
     count: int | None = None
     """How many lines there are at most, if that is known."""
     is_diffless_git: bool = False
@@ -234,7 +251,10 @@ class _OutputPart:
 def derive_output_events(
     script: ShellScript, result: ShellResult, certainties: Sequence[CommandCertainty]
 ) -> dict[int, list[FileAction]]:
-    """Return the observations in the output of a script, by the number of the command."""
+    """Return the lines of files that the output of a script shows, by the index of the command.
+
+    Commands whose part of the output is uncertain are left out.
+    """
     complete = not result.cut and not result.stripped
     if not result.text and not (complete and result.done):
         return {}
@@ -250,7 +270,7 @@ def derive_output_events(
 
 
 def _has_no_match(script: ShellScript, result: ShellResult, last_part: _OutputPart) -> bool:
-    """Return whether a script ended with a search that matched nothing."""
+    """Return whether the last command of a script is a search that matched nothing."""
     is_last_command = last_part.number == len(script.commands) - 1
     return result.code == 1 and is_last_command and last_part.name in ("grep", "egrep", "rg")
 
@@ -258,6 +278,10 @@ def _has_no_match(script: ShellScript, result: ShellResult, last_part: _OutputPa
 def _predict_output_parts(
     script: ShellScript, certainties: Sequence[CommandCertainty]
 ) -> Iterator[_OutputPart]:
+    """Yield the expected output of each pipeline that prints, in order.
+
+    A pipeline in the background ends the list, because its output may come at any time.
+    """
     number = 0
     for pipeline in _list_pipelines(script):
         members = certainties[number : number + len(pipeline)]
@@ -275,6 +299,7 @@ def _predict_output_parts(
 
 
 def _list_pipelines(script: ShellScript) -> list[list[ShellCommand]]:
+    """Return the commands of a script in groups that pipes join."""
     pipelines: list[list[ShellCommand]] = []
     for command in script.commands:
         if command.joined == "|" and pipelines:
@@ -285,12 +310,15 @@ def _list_pipelines(script: ShellScript) -> list[list[ShellCommand]]:
 
 
 def _count_lines(part: _OutputPart) -> int | None:
-    """Return how many lines a part has at most, or `None` where that is unknown."""
+    """Return how many lines a part has at most, or `None` if that is unknown."""
     return part.count if part.literal is None else len(part.literal)
 
 
 def _predict_pipeline_part(number: int, pipeline: Sequence[ShellCommand]) -> _OutputPart | None:
-    """Return the output of a pipeline, or `None` where it prints nothing."""
+    """Return the expected output of a pipeline, or `None` if it prints nothing.
+
+    `number` is the index of its first command.
+    """
     first, last = pipeline[0], pipeline[-1]
     is_single = len(pipeline) == 1
     if any(redirect.writes for redirect in last.redirects):
@@ -311,18 +339,24 @@ def _predict_pipeline_part(number: int, pipeline: Sequence[ShellCommand]) -> _Ou
 
 
 def _is_silent(command: ShellCommand) -> bool:
+    """Return whether a command prints nothing when it succeeds."""
     if not command.words or command.name in _SILENT_COMMANDS:
         return True
     return is_silent_git_command(command.words)
 
 
 def _has_redirected_data(command: ShellCommand) -> bool:
+    """Return whether a command reads its input from a file or text, or writes to a file."""
     return any(
         redirect.operator.startswith("<") or redirect.writes for redirect in command.redirects
     )
 
 
 def _build_literal_part(number: int, name: str, text: str) -> _OutputPart | None:
+    """Return the part for a known output, or `None` if it is empty.
+
+    Without a newline at its end, its last line is unknown, because the next output follows on it.
+    """
     if not text:
         return None
     if not text.endswith("\n"):
@@ -342,7 +376,7 @@ def _cannot_be_diff(part: _OutputPart) -> bool:
 class _OutputSplitter:
     """Assigns the lines of an output to its parts, from the first part to the last.
 
-    `at` is the place in the lines, `None` after a part of unknown length.
+    `at` is the index of the next line, or `None` after a part of unknown length.
     """
 
     def __init__(
@@ -363,6 +397,7 @@ class _OutputSplitter:
         self.events: dict[int, list[FileAction]] = {}
 
     def derive_events(self) -> dict[int, list[FileAction]]:
+        """Return the lines of files that the parts show, by the index of the command."""
         for number, part in enumerate(self.parts):
             if part.literal is not None:
                 if not self._skip_literal(part.literal):
@@ -381,7 +416,7 @@ class _OutputSplitter:
     # --- literal lines ---
 
     def _skip_literal(self, literal: list[str]) -> bool:
-        """Skip lines that an `echo` printed; return whether they are there."""
+        """Skip lines that an `echo` printed; return `False` if other lines are in their place."""
         if self.at == 0 and self.stripped:
             while literal and not literal[0] and self.lines[:1] != [""]:
                 literal = literal[1:]
@@ -394,7 +429,10 @@ class _OutputSplitter:
         return True
 
     def _find_literal_end(self, literal: list[str]) -> int | None:
-        """Return the place after lines that occur once and are distinctive, else `None`."""
+        """Return the index after these lines in the output.
+
+        Return `None` unless they occur exactly once and are distinctive.
+        """
         longest = max(literal, key=lambda line: len(line.strip()), default="")
         if len(longest.strip()) < _MIN_DISTINCTIVE_LENGTH:
             return None
@@ -408,9 +446,9 @@ class _OutputSplitter:
     # --- the end of a part ---
 
     def _find_end(self, number: int, part: _OutputPart, at: int) -> int | None:
-        """Return the index of the line after the output of one part of a shell command.
+        """Return the index after the last line of a part that begins at index `at`.
 
-        Return `None` if it is uncertain.
+        `number` is the index of the part. Return `None` if the end is uncertain.
         """
         following = self.parts[number + 1 :]
         remaining = len(self.lines) - at
@@ -433,10 +471,10 @@ class _OutputSplitter:
         return at + known_counts[0]
 
     def _find_end_before(self, literal: list[str], part: _OutputPart, at: int) -> int | None:
-        """Return the end of a part before the lines of an `echo`; `None` unless one place fits.
+        """Return the index after the last line of a part that the lines of an `echo` follow.
 
-        The last line of the part may lack its newline: then the first line of the `echo` follows
-        on the same line, and the two are split.
+        Return `None` unless the `echo` fits at exactly one place. The last line of the part may
+        lack its newline: then the `echo` begins on the same line, and the two are split.
         """
         if at == 0 and self.stripped and self._may_follow_stripped_lines(literal):
             return None
@@ -460,7 +498,10 @@ class _OutputSplitter:
         return place + 1
 
     def _may_follow_stripped_lines(self, literal: list[str]) -> bool:
-        """Return whether an `echo` may begin with empty lines that the output has lost."""
+        """Return whether an `echo` may begin the output, without its empty lines at the beginning.
+
+        Some hosts strip these lines.
+        """
         if literal[0]:
             return False
         blank = next((number for number, line in enumerate(literal) if line), len(literal))
@@ -468,7 +509,7 @@ class _OutputSplitter:
         return self.lines[: len(visible)] == visible
 
     def _begins_numbers(self, view: OutputView | None, at: int) -> bool:
-        """Return whether the numbered lines of a view begin at a place.
+        """Return whether the line at index `at` has the first line number of a numbered view.
 
         Otherwise the last line before it may have run into the next one.
         """
@@ -477,10 +518,14 @@ class _OutputSplitter:
         number = view.form.match(self.lines[at]) if at < len(self.lines) else None
         return number is not None and int(number[1]) == view.spans[0][0]
 
-    # --- what a part shows ---
+    # --- the lines of files in a part ---
 
     def _read_git_report(self, number: int, part: _OutputPart, view: GitReportView) -> None:
-        """Read a report of git: from all lines, if no other part can be mistaken for it."""
+        """Add the events of a git report, and move to its end.
+
+        Search all lines of the output if no other part looks like the report, or else only the
+        lines of this part, if its end is certain.
+        """
         is_unmistakable = not view.diff or all(map(_cannot_be_diff, self.parts))
         start, end = self.at, None
         if start is not None:
@@ -493,6 +538,10 @@ class _OutputSplitter:
     def _read_view(
         self, part: _OutputPart, view: FileLinesView | SearchView, at: int, end: int
     ) -> None:
+        """Add the events of a part with the lines from index `at` up to `end`.
+
+        Add none if the lines contain an error message.
+        """
         lines = self.lines[at:end]
         if not lines and not part.succeeded:
             return
@@ -510,6 +559,10 @@ class _OutputSplitter:
     def _read_file_lines(
         self, part: _OutputPart, view: FileLinesView, lines: Sequence[str], at: int
     ) -> list[ObservedLines]:
+        """Return the lines of the file that a view's output shows.
+
+        At the beginning of an output, empty lines and the first indentation may be missing.
+        """
         slack: int | None = 0
         if at == 0 and self.stripped:
             slack = None if part.count is None else part.count - len(lines)

@@ -114,7 +114,10 @@ _WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
 
 
 def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
-    """Yield the effects of a shell call on files, and the lines of files that it showed."""
+    """Yield the effects of a shell call on files, and the lines of files that it printed.
+
+    For the part of the script that is not parsed, yield possible changes.
+    """
     script, result, folder = parse_run_script(run), run.result, run.folder
     if run.is_powershell:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
@@ -132,7 +135,7 @@ def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
 
 
 def parse_run_script(run: RunShell) -> ShellScript:
-    """Parse the script of a call in the language of its shell."""
+    """Parse the script of a call, as PowerShell or as a POSIX shell."""
     if run.is_powershell:
         return parse_powershell_script(run.script)
     return parse_shell_script(run.script)
@@ -150,7 +153,8 @@ def derive_script_events(
 ) -> Iterator[FileAction]:
     """Yield the effects of a script that ran in a folder, and the lines of files that it printed.
 
-    `session` is the session's folder at that time, `top` the session's first folder.
+    The folder is `None` if it is unknown. `session` is the session's folder at that time, `top` the
+    session's first folder.
     """
     certainties = assess_certainty(script, result)
     observations = derive_output_events(script, result, certainties)
@@ -175,7 +179,10 @@ def has_cd_error(result: ShellResult) -> bool:
 
 
 def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
-    """Return the standard input of a command, a here-document or piped text; `None` if unknown."""
+    """Return the standard input of a command: its here-document, or the `piped` text.
+
+    Return `None` if the command has no such input, or if the text is unknown.
+    """
     for redirect in reversed(command.redirects):
         if redirect.operator in ("<<", "<<-"):
             return redirect.body
@@ -189,7 +196,10 @@ def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
 def _resolve_observations(
     place: WorkingFolder, command: ShellCommand, events: Sequence[FileAction]
 ) -> Iterator[FileAction]:
-    """Yield the observations of one command; git's reports name paths from the top."""
+    """Yield the observations of one command with their paths resolved in its folder.
+
+    Reports of git name paths from the top of the work tree.
+    """
     porcelain = "--porcelain" in command.words
     git_events = [event for event in events if porcelain or isinstance(event, ObservedDiff)]
     if git_events:
@@ -220,7 +230,10 @@ class WorkingFolder:
         self.lost = lost
 
     def follow(self, command: ShellCommand, *, ran: bool) -> bool:
-        """Follow a command that changes the folder; return whether the command is one."""
+        """Follow a `cd` or a similar command; return `False` for other commands.
+
+        `ran` when the command surely ran; otherwise the folder is unknown from then on.
+        """
         if command.name not in _FOLDER_CHANGING_COMMANDS:
             return False
         words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
@@ -240,7 +253,7 @@ class WorkingFolder:
         return True
 
     def enter_git_folder(self, command: ShellCommand) -> WorkingFolder:
-        """Return the working folder of a command: `git -C` has its own."""
+        """Return a working folder at the path after `git -C`; for other commands, this one."""
         if command.name != "git":
             return self
         folder, _ = parse_git_arguments(command.words)
@@ -249,6 +262,7 @@ class WorkingFolder:
         return WorkingFolder(self._resolve_folder(folder), self.start, self.top)
 
     def _resolve_folder(self, folder: str | None) -> str | None:
+        """Return a folder joined to the current one, or `None` if either of them is unknown."""
         if folder is None or (self.folder is None and not is_absolute_path(folder)):
             return None
         return _join_path(self.folder or "", folder)
@@ -256,7 +270,8 @@ class WorkingFolder:
     def resolve_paths(self, event: FileAction) -> Iterator[FileAction]:
         """Yield an event with its paths resolved in this folder.
 
-        Where the folder is unknown, observations are dropped, and a change could be any file's.
+        If the folder is unknown, drop an observation, and yield for a change the possible change of
+        any file with that name.
         """
         if not event.path:
             yield event
@@ -266,7 +281,10 @@ class WorkingFolder:
             yield _build_change_anywhere(event)
 
     def resolve_git_paths(self, events: Sequence[FileAction]) -> Iterator[FileAction]:
-        """Yield events of git's output, whose paths are relative to the top of the work tree."""
+        """Yield events of git's output, with paths resolved from the top of the work tree.
+
+        Yield none if the folder is unknown.
+        """
         if self.folder is None:
             return
         top = self._find_work_tree_top(self.folder, events)
@@ -294,13 +312,14 @@ class WorkingFolder:
 
 
 def _is_observation(event: FileAction) -> bool:
+    """Return whether an event comes from output, and does not change files."""
     if isinstance(event, FileMove):
         return event.reported
     return isinstance(event, ObservedLines | ObservedDiff)
 
 
 def _build_change_anywhere(event: FileAction) -> PossibleChange:
-    """Return the possible change of files with the event's names, in any folder."""
+    """Return the possible change of all files, in any folder, that have the names in an event."""
     if isinstance(event, PossibleChange):
         kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
         return replace(event, path="", folder=True, kinds=kinds)
@@ -313,6 +332,7 @@ def _build_change_anywhere(event: FileAction) -> PossibleChange:
 
 
 def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
+    """Return an event with its relative paths joined to a folder."""
     if not folder:
         return event
     event = replace(event, path=_join_path(folder, event.path))
@@ -324,6 +344,7 @@ def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
 
 
 def _join_path(folder: str, path: str) -> str:
+    """Return a path joined to a folder; an absolute path stays as it is."""
     return path if is_absolute_path(path) else posixpath.join(folder, path)
 
 
@@ -333,9 +354,10 @@ def _join_path(folder: str, path: str) -> str:
 def _derive_command_events(
     command: ShellCommand, stdin: str | None, *, succeeded: bool, printed: str
 ) -> Iterator[FileAction]:
-    """Yield the effects of one command.
+    """Yield the effects of one command on files; paths are relative to its folder.
 
-    `succeeded` when it surely did, `printed` is the output of the whole script.
+    `stdin` is its known input, `succeeded` when it surely succeeded, `printed` the output of the
+    whole script.
     """
     words, globs = command.words, command.globs.values()
     if command.name in ("apply_patch", "applypatch"):
@@ -365,7 +387,10 @@ def _derive_command_events(
 def _derive_redirect_events(
     command: ShellCommand, output: str | None, *, succeeded: bool
 ) -> Iterator[FileAction]:
-    """Yield the writes of redirections; of several, only the last one gets the output."""
+    """Yield the writes of the redirections of a command; only the last one gets the output.
+
+    Without a known `output`, the target has possibly changed.
+    """
     redirects = [
         redirect
         for redirect in command.redirects
@@ -384,6 +409,7 @@ def _derive_redirect_events(
 
 
 def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAction]:
+    """Yield the writes of `tee`; its files have possibly changed if `text` is unknown."""
     append = any(word in ("-a", "--append") for word in words)
     for target in _list_operands(words):
         if text is None:
@@ -395,6 +421,7 @@ def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAc
 
 
 def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the deletions of `rm`; for an unknown word, the possible change of any file."""
     folder = bool(_list_options(command.words) & _RECURSIVE_RM_OPTIONS)
     for path in _list_operands(command.words):
         yield FileDeletion(path, folder=folder)
@@ -409,16 +436,22 @@ def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
 
 
 def _derive_mv_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the moves of `mv`."""
     yield from _derive_move_events(command.words, command.globs.values(), copy=False)
 
 
 def _derive_cp_events(command: ShellCommand) -> Iterator[FileAction]:
+    """Yield the copies of `cp`."""
     yield from _derive_move_events(command.words, (), copy=True)
 
 
 def _derive_move_events(
     words: CommandWords, patterns: Iterable[str], *, copy: bool
 ) -> Iterator[FileAction]:
+    """Yield the moves of `mv`, or the copies of `cp`.
+
+    If words or options are unknown, yield likely changes of the files and patterns instead.
+    """
     files = _list_operands(words)
     if None in words or not files[1:] or not _list_options(words) <= _PLAIN_MOVE_OPTIONS:
         yield from _touch_command_targets(words, patterns)
@@ -444,7 +477,11 @@ _EVENT_DERIVERS: dict[str, Callable[[ShellCommand], Iterator[FileAction]]] = {
 def _derive_other_events(
     words: CommandWords, stdin: str | None, patterns: Iterable[str], printed: str
 ) -> Iterator[FileAction]:
-    """Yield the possible changes of a command whose effects are not followed."""
+    """Yield the possible changes of a command whose exact effects are unknown.
+
+    Yield none for commands that only read. `patterns` are the unquoted wildcards of the command,
+    `printed` is the output of the whole script.
+    """
     words = _unwrap_command(words, stdin)
     if not words:
         return
@@ -477,7 +514,10 @@ def _derive_other_events(
 
 
 def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
-    """Return the command that runs in the end; with `xargs`, the known input names its files."""
+    """Return the words of the command that `sudo`, `npx`, `find`, `xargs` and such ones run.
+
+    With `xargs`, the words of the known input follow, because they name its files.
+    """
     words = strip_command_wrappers(words)
     inner = unwrap_xargs_or_find(words)
     if words[:1] == ["xargs"]:
@@ -486,6 +526,7 @@ def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
 
 
 def _has_writing_option(words: CommandWords) -> bool:
+    """Return whether an option makes a command write files, such as `sort -o`."""
     options = _WRITING_OPTIONS.get(words[0] or "", _DEFAULT_WRITING_OPTIONS)
     return any(word and word.startswith(options) for word in words[1:])
 
@@ -496,7 +537,7 @@ def _has_writing_option(words: CommandWords) -> bool:
 def _touch_possible_files(
     words: CommandWords, *, formatter: bool = False
 ) -> Iterator[PossibleChange]:
-    """Yield possible changes of the files that a command names, and of any others."""
+    """Yield possible changes of the files that a command names, and of any other file."""
     for path in _list_operands(words):
         if _is_file_like(path) and not is_path_pattern(path):
             yield PossibleChange(path, formatter=formatter)
@@ -506,7 +547,7 @@ def _touch_possible_files(
 def _touch_likely_files(
     files: Sequence[str], patterns: Iterable[str] = ()
 ) -> Iterator[PossibleChange]:
-    """Yield likely changes of files; the last parts of their paths also match known files."""
+    """Yield likely changes of these paths and patterns, and of known files with the same names."""
     for path in files:
         if _is_file_like(path):
             yield PossibleChange(path, likely=True)
@@ -518,12 +559,13 @@ def _touch_likely_files(
 def _touch_command_targets(
     words: CommandWords, patterns: Iterable[str] = ()
 ) -> Iterator[PossibleChange]:
-    """Yield files that may have been removed, moved or overwritten; `cp` keeps its sources."""
+    """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
     files = _list_operands(words)
     yield from _touch_likely_files(files[-1:] if words[0] == "cp" else files, patterns)
 
 
 def _is_file_like(path: str) -> bool:
+    """Return whether a word looks like the path of a file: with a slash or an extension."""
     return bool(_PATH_LIKE_WORD.fullmatch(path)) and not path.endswith("/")
 
 
@@ -531,7 +573,7 @@ def _is_file_like(path: str) -> bool:
 
 
 def _list_operands(words: CommandWords) -> list[str]:
-    """Return the known words that are not options."""
+    """Return the known words after the command's name that are not options."""
     operands, options_ended = [], False
     for word in words[1:]:
         if word == "--" and not options_ended:
@@ -542,7 +584,7 @@ def _list_operands(words: CommandWords) -> list[str]:
 
 
 def _list_options(words: CommandWords) -> set[str]:
-    """Return the options, with each letter of joined short options on its own."""
+    """Return the options of a command: `-rf --mode=x` becomes `-r`, `-f` and `--mode`."""
     options: set[str] = set()
     for word in words[1:]:
         if word == "--":

@@ -60,7 +60,7 @@ _PLAIN_STASH_POP_WORDS = {"-q", "--quiet", "--index", "stash@{0}", "0"}
 def parse_git_arguments(words: Sequence[str | None]) -> tuple[str | None, list[str | None]]:
     """Return the folder that `-C` names, and the words from the verb on.
 
-    The folder is `""` where none is named, and `None` where it is unknown.
+    `words` begin with `git`. The folder is `""` without `-C`, and `None` if it is unknown.
     """
     folder: str | None = ""
     rest = list(words[1:])
@@ -75,7 +75,7 @@ def parse_git_arguments(words: Sequence[str | None]) -> tuple[str | None, list[s
 
 
 def is_silent_git_command(words: Sequence[str | None]) -> bool:
-    """Return whether a command is one of git that prints nothing when it succeeds."""
+    """Return whether a command is `git add` or `git mv`, which print nothing when they succeed."""
     if words[:1] != ["git"]:
         return False
     _, rest = parse_git_arguments(words)
@@ -84,7 +84,7 @@ def is_silent_git_command(words: Sequence[str | None]) -> bool:
 
 
 def prints_no_diff(words: Sequence[str | None]) -> bool:
-    """Return whether a git command prints no diff, or none against the files in the work tree."""
+    """Return whether a git command surely prints no diff, for example `git diff --stat`."""
     _, rest = parse_git_arguments(words)
     if rest[:1] in (["diff"], ["show"], ["log"], ["stash"]):
         summarizes = any(word in _SUMMARY_WORDS for word in rest)
@@ -95,9 +95,10 @@ def prints_no_diff(words: Sequence[str | None]) -> bool:
 def derive_git_events(
     command: ShellCommand, *, succeeded: bool, printed: str
 ) -> Iterator[FileAction]:
-    """Yield the effects of a git command; paths are relative to its folder.
+    """Yield the effects of a git command on files; paths are relative to its folder.
 
-    `succeeded` when it surely did, `printed` is the output of the whole script.
+    Yield none for a command that only reads. `succeeded` when it surely succeeded, `printed` is the
+    output of the whole script.
     """
     _, words = parse_git_arguments(command.words)
     verb = words[0] if words else None
@@ -122,6 +123,7 @@ def derive_git_events(
 
 
 def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the effects of a successful command, or none if its words do not determine them."""
     match verb:
         case "mv":
             yield from _derive_mv_events(rest)
@@ -139,14 +141,17 @@ def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileActio
 
 
 def _list_operands(rest: Sequence[str]) -> list[str]:
+    """Return the words that are not options."""
     return [word for word in rest if word != "--" and not word.startswith("-")]
 
 
 def _is_dry_run(rest: Sequence[str]) -> bool:
+    """Return whether `-n` or `--dry-run` is among the words."""
     return any(word in _DRY_RUN_OPTIONS for word in rest)
 
 
 def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the effects of `git mv SOURCE… TARGET`, unless it is a dry run."""
     files = _list_operands(rest)
     if not files[1:] or _is_dry_run(rest):
         return
@@ -159,6 +164,7 @@ def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the effects of `git rm PATH…`, unless it is a dry run."""
     if _is_dry_run(rest):
         return
     if "--cached" not in rest:
@@ -172,7 +178,7 @@ def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_checkout_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git checkout [HEAD] -- PATH…` and `git checkout .`."""
+    """Yield the effects of `git checkout [HEAD] -- PATH…` and `git checkout .`, else none."""
     if "--" in rest:
         separator = rest.index("--")
         if set(rest[:separator]) <= _PLAIN_CHECKOUT_WORDS:
@@ -183,7 +189,7 @@ def _derive_checkout_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_restore_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git restore PATH…`."""
+    """Yield the effects of `git restore PATH…`, unless it has options that change its meaning."""
     if _restores_only_index(rest):
         yield GitStateChange(".")
         return
@@ -195,6 +201,7 @@ def _derive_restore_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _restores_only_index(rest: Sequence[str]) -> bool:
+    """Return whether `git restore` unstages files without changing them."""
     return "--staged" in rest and "--worktree" not in rest
 
 
@@ -212,7 +219,7 @@ def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[F
 
 
 def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the known files that may now be as in some commit."""
+    """Yield the files that a command may have restored from a commit."""
     if verb == "revert" or (verb == "reset" and "--hard" in rest):
         yield GitStateChange(".")
         yield Revert(".", everything=True)
@@ -231,6 +238,10 @@ def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[
 def _derive_stash_events(
     rest: Sequence[str], printed: str, *, certain: bool
 ) -> Iterator[FileAction]:
+    """Yield the effects of `git stash`; `rest` are the words after `stash`.
+
+    `certain` when it surely succeeded and all words are known.
+    """
     verb = rest[0] if rest and not rest[0].startswith("-") else "push"
     options = list(rest[1:]) if rest and rest[0] == verb else list(rest)
     if verb in ("list", "show", "create"):
@@ -240,7 +251,6 @@ def _derive_stash_events(
         yield Unstash(".", bring=verb != "drop", keep=verb == "apply", known=newest)
     elif verb in ("push", "save"):
         if "No local changes to save" not in printed:
-            # The operands of `save` are a message, but the operands of `push` are paths.
             yield _parse_git_stash_push(
                 options, printed, certain=certain, takes_paths=verb == "push"
             )
@@ -251,6 +261,10 @@ def _derive_stash_events(
 def _parse_git_stash_push(
     options: Sequence[str], printed: str, *, certain: bool, takes_paths: bool
 ) -> Stash:
+    """Return the stash that `git stash push` or `save` makes.
+
+    `takes_paths` when operands are paths; the operands of `save` are a message.
+    """
     paths = []
     saved = "Saved working directory" in printed
     known = certain and (saved or any(option in _QUIET_OPTIONS for option in options))

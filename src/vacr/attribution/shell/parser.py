@@ -49,7 +49,7 @@ _POWERSHELL_TOKEN = re.compile(
 
 @dataclass(slots=True)
 class Redirect:
-    """One redirection: its operator, the descriptor, and the word after it."""
+    """One redirection: its operator, the descriptor, and the word after it, `None` if unknown."""
 
     operator: str
     descriptor: str
@@ -95,12 +95,18 @@ class ShellScript:
 
 
 def parse_shell_script(text: str) -> ShellScript:
-    """Parse a script of a POSIX shell."""
+    """Parse a script of a POSIX shell, up to the first construct that is not supported.
+
+    From there on, the script is `opaque`, and `unread` has the text.
+    """
     return _Lexer(text).parse_script()
 
 
 def parse_powershell_script(text: str) -> ShellScript:
-    """Parse a script up to the first token that is more than a word, a quote, `;` or `|`."""
+    """Parse a PowerShell script up to the first token that is not a word, a quote, `;` or `|`.
+
+    From there on, the script is `opaque`, and the command with that token is left out.
+    """
     script, command, at = ShellScript(), ShellCommand(""), 0
     blank = True
     while at < len(text):
@@ -130,6 +136,7 @@ def parse_powershell_script(text: str) -> ShellScript:
 
 
 def _unquote_powershell_word(token: str) -> str:
+    """Return a token without its quotes: `'it''s'` becomes `it's`."""
     if token.startswith("'"):
         return token[1:-1].replace("''", "'")
     return token[1:-1] if token.startswith('"') else token
@@ -150,16 +157,21 @@ class _Word:
 
     @property
     def value(self) -> str | None:
+        """The text of the word, or `None` if only the shell knows it."""
         return "".join(self.parts) if self.known and not self.pattern else None
 
     @property
     def glob(self) -> str | None:
+        """The pattern, if the word is unknown only for its `*` and `?`, or else `None`."""
         is_plain_pattern = self.known and self.pattern and not self.quoted
         return "".join(self.parts) if is_plain_pattern else None
 
 
 class _Lexer:
-    """A position in the text of a script; methods that return a boolean fail with `False`."""
+    """A position in the text of a script.
+
+    Methods that return a boolean return `False` at a construct that is not supported.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -168,6 +180,7 @@ class _Lexer:
         self.pending_heredocs: list[tuple[Redirect, str, bool]] = []
 
     def parse_script(self) -> ShellScript:
+        """Parse commands up to the end, or up to a construct that is not supported."""
         script, joined = ShellScript(), ""
         while True:
             self._skip_blanks(newlines=True)
@@ -209,7 +222,7 @@ class _Lexer:
                 return
 
     def _parse_command(self, command: ShellCommand) -> bool:
-        """Parse words and redirections up to an operator."""
+        """Parse words and redirections into a command, up to an operator or the end."""
         while True:
             self._skip_blanks()
             if self.at >= len(self.text):
@@ -236,6 +249,7 @@ class _Lexer:
                 command.words.append(word.value)
 
     def _parse_redirect(self, command: ShellCommand, descriptor: str, operator: str) -> bool:
+        """Parse the word after a redirection operator, and add the redirection to the command."""
         self._skip_blanks()
         start = self.at
         word = self._parse_word()
@@ -250,6 +264,7 @@ class _Lexer:
         return True
 
     def _parse_heredoc_bodies(self) -> None:
+        """Parse the bodies of the pending here-documents, which begin at this line."""
         for redirect, delimiter, quoted in self.pending_heredocs:
             strip_tabs = redirect.operator == "<<-"
             redirect.body, self.at = _parse_heredoc_body(
@@ -258,7 +273,7 @@ class _Lexer:
         self.pending_heredocs.clear()
 
     def _parse_word(self) -> _Word | None:
-        """Parse one word; return `None` where its end is unknown."""
+        """Parse one word; return `None` if its end is unknown, as after an open quote."""
         word, start = _Word(), self.at
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -300,7 +315,7 @@ class _Lexer:
         return closing >= 0 and not any(blank in between for blank in " \t\n")
 
     def _parse_quoted(self, word: _Word, char: str) -> bool:
-        """Parse the escape, quote or expansion that begins with `char`."""
+        """Parse the escape, quote or expansion that begins with `char`, as a part of the word."""
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             word.quoted = word.quoted or following != "\n"
@@ -323,11 +338,13 @@ class _Lexer:
         return self._parse_double_quoted(word)
 
     def _skip_ansi_c_quote(self) -> bool:
+        """Skip the quote of `$'…'`; return `False` if it does not end."""
         quote = _ANSI_C_QUOTE.match(self.text, self.at)
         self.at = quote.end() if quote else len(self.text)
         return quote is not None
 
     def _parse_double_quoted(self, word: _Word) -> bool:
+        """Parse text in double quotes as a part of the word; return `False` if it does not end."""
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -346,6 +363,7 @@ class _Lexer:
         return False
 
     def _read_double_quoted_escape(self) -> str:
+        """Return the text for a backslash in double quotes and the character after it."""
         following = self.text[self.at + 1 : self.at + 2]
         if following == "\n":
             return ""
@@ -373,9 +391,10 @@ class _Lexer:
 def _parse_heredoc_body(
     text: str, at: int, delimiter: str, *, quoted: bool, strip_tabs: bool
 ) -> tuple[str | None, int]:
-    """Return a body as the command reads it, or `None` where it is unknown, and the place after it.
+    """Return the body of a here-document as the command reads it, and the offset after it.
 
-    A `quoted` delimiter switches escapes and expansions off.
+    The body begins at offset `at`. It is `None` if it contains an expansion or does not end. A
+    `quoted` delimiter switches escapes and expansions off; `strip_tabs` removes leading tabs.
     """
     lines: list[str] = []
     continued = uncertain = False
@@ -399,7 +418,7 @@ def _parse_heredoc_body(
 
 
 def _unescape_heredoc_body(body: str) -> str | None:
-    """Return a body without its escapes, or `None` where it contains an expansion."""
+    """Return the body of a here-document without escapes, or `None` if it has an expansion."""
     parts, at = [], 0
     for mark in _HEREDOC_ESCAPE.finditer(body):
         escaped, special = mark[1], mark[2]
@@ -416,9 +435,9 @@ def _unescape_heredoc_body(body: str) -> str | None:
 
 
 def _find_expansion_end(text: str, at: int) -> int | None:
-    """Return the place after the expansion that begins at `at`, or `None` where it is uncertain.
+    """Return the offset after the expansion that begins at offset `at`.
 
-    The expansion begins with `$` or a backquote.
+    The expansion begins with `$` or a backquote. Return `None` if its end is uncertain.
     """
     simple = _SIMPLE_ARITHMETIC.match(text, at)
     if simple:
@@ -441,6 +460,7 @@ class _ExpansionScanner:
         self.in_backquotes = False  # A second backquote always closes the first.
 
     def find_end(self) -> int | None:
+        """Return the offset after the expansion, or `None` if its end is uncertain."""
         if not self._open_expansion():
             return None
         while self.closers:
@@ -453,7 +473,7 @@ class _ExpansionScanner:
         return None if self.pending_heredocs else self.at
 
     def _open_expansion(self) -> bool:
-        """Enter the expansion at this place; skip a `$` that opens none."""
+        """Enter the expansion at this place; skip a `$` that does not begin an expansion."""
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "`":
             if self.in_backquotes:
@@ -471,6 +491,7 @@ class _ExpansionScanner:
         return True
 
     def _step_over(self, mark: str) -> bool:
+        """Step over a character or word that may open or close something."""
         closer = self.closers[-1]
         if mark == "\\":
             self.at += 2
@@ -513,6 +534,7 @@ class _ExpansionScanner:
         return True
 
     def _open_heredoc(self, closer: str) -> bool:
+        """Step over `<<` and its delimiter; the body is then pending until the next line."""
         if self.text.startswith("<<<", self.at):
             self.at += 3
             return True
@@ -525,6 +547,7 @@ class _ExpansionScanner:
         return True
 
     def _skip_heredoc_bodies(self) -> bool:
+        """Step over the bodies of the pending here-documents, which begin on the next line."""
         self.at += 1
         for dash, delimiter in self.pending_heredocs:
             while True:

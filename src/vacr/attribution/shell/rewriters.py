@@ -180,7 +180,10 @@ _NON_WILDCARD = re.compile(r"[^*?.]")
 
 
 def strip_command_wrappers(words: CommandWords) -> list[str | None]:
-    """Return a command without its wrappers: `npx --yes prettier` becomes `prettier`."""
+    """Return a command without its wrappers: `npx --yes prettier .` becomes `prettier .`.
+
+    Its name loses the folder and the version, as in `bin/prettier@3`.
+    """
     rest = list(words)
     while rest and rest[0] is not None:
         name, second = rest[0], rest[1] if rest[1:] else None
@@ -198,11 +201,15 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
 
 
 def _is_option_or_assignment(word: str | None) -> bool:
+    """Return whether a known word is an option, or an assignment such as `CI=1`."""
     return word is not None and (word.startswith("-") or ("=" in word and "/" not in word))
 
 
 def unwrap_xargs_or_find(words: CommandWords) -> list[str | None]:
-    """Return the command that `xargs` or `find` runs on unnamed files; any other one unchanged."""
+    """Return the command that `xargs`, `find` or `fd` runs, with `None` for its unknown files.
+
+    Return any other command unchanged.
+    """
     name = words[0] if words else None
     if name == "xargs":
         rest = list(words[1:])
@@ -217,7 +224,7 @@ def unwrap_xargs_or_find(words: CommandWords) -> list[str | None]:
 
 
 def _list_exec_words(words: CommandWords) -> list[str | None]:
-    """Return the words up to `;` or `+`; `{}` stands for a file that is unknown."""
+    """Return the words up to `;` or `+`, with `None` for `{}`, which stands for any file."""
     command: list[str | None] = []
     for word in words:
         if word in (";", "+"):
@@ -230,7 +237,10 @@ def _list_exec_words(words: CommandWords) -> list[str | None]:
 
 
 def is_writing_formatter(words: CommandWords) -> bool | None:
-    """Return whether a formatter writes, or `None` where the command is not a formatter."""
+    """Return whether a formatter writes files, or only checks them.
+
+    Return `None` if the command is not a formatter, for example `cargo build`.
+    """
     name = words[0] if words else None
     if name is None or name not in _FORMATTERS:
         return None
@@ -244,7 +254,10 @@ def is_writing_formatter(words: CommandWords) -> bool | None:
 
 
 def reports_no_changes(words: CommandWords, printed: str) -> bool:
-    """Return whether a formatter reports that it has rewritten no file."""
+    """Return whether the output of `black` or `ruff` reports that it has rewritten no file.
+
+    Return `False` for other formatters, and for quiet ones.
+    """
     name = words[0] if words and "-q" not in words and "--quiet" not in words else None
     if name in ("black", "ruff") and "check" not in words:
         return "left unchanged" in printed and "reformatted" not in printed
@@ -254,7 +267,10 @@ def reports_no_changes(words: CommandWords, printed: str) -> bool:
 
 
 def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
-    """Yield the folders where a formatter or a task may have rewritten any file."""
+    """Yield a possible change of each folder where a command may have rewritten any file.
+
+    Only formatters, and tasks named after formatting or code generation, do so.
+    """
     name = words[0] if words else None
     if name is not None and is_writing_formatter(words):
         suffixes = _FORMATTER_SUFFIXES.get(name, ())
@@ -266,10 +282,10 @@ def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
 
 
 def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
-    """Return the files and folders that a formatter names, and the current folder if needed.
+    """Return the files and folders that a formatter may rewrite; `[""]` if a word is unknown.
 
-    A word after an option may be the value of that option. Unless some word surely is a path, the
-    formatter may also have run on its working folder.
+    `words` are its arguments. A word after an option may be the value of that option. So the list
+    ends with `.` for the working folder, unless some word surely is a path.
     """
     flags = (*_FORMATTERS[name], *_VALUELESS_FLAGS)
     paths, names_path, previous = [], False, ""
@@ -284,15 +300,17 @@ def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
 
 
 def _find_pattern_folder(pattern: str) -> str:
+    """Return the folder before the first wildcard: `src` for `src/*/a.py`, `.` for `*.py`."""
     return _WILDCARD.split(pattern)[0].rpartition("/")[0] or "."
 
 
 def is_path_pattern(word: str) -> bool:
-    """Return whether a word is a pattern of paths."""
+    """Return whether a word contains a wildcard: `*`, `?`, `[`, `{` or `...`."""
     return bool(_WILDCARD.search(word))
 
 
 def _is_formatted_file(path: str, suffixes: tuple[str, ...]) -> bool:
+    """Return whether a path is a file, not a folder: it ends in a suffix or has an extension."""
     return path.endswith(suffixes) if suffixes else bool(_FILE_EXTENSION.search(path))
 
 
@@ -314,6 +332,7 @@ def _is_rewriting_task(words: CommandWords) -> bool:
 
 
 def _is_format_script(name: str) -> bool:
+    """Return whether a script is named after formatting: `format.sh`, but not `format-check.sh`."""
     return bool(_FORMAT_SCRIPT_NAME.fullmatch(name)) and not _CHECK_ONLY_NAME.search(name)
 
 
@@ -321,7 +340,10 @@ def _is_format_script(name: str) -> bool:
 
 
 def find_in_place_files(words: CommandWords) -> list[str] | None:
-    """Return the files that a command edits in place, as `sed -i` does; `None` for other ones."""
+    """Return the files that `sed -i`, `perl -i`, `ruby -i` or `awk -i inplace` edits.
+
+    Return `None` for other commands.
+    """
     name = words[0] if words else None
     options = [word for word in words[1:] if word and word.startswith("-")]
     files = [word for word in words[1:] if word and not word.startswith("-")]
@@ -350,7 +372,10 @@ def can_rewrite_unnamed_files(text: str) -> bool:
 
 
 def find_names_in_script(text: str) -> frozenset[str]:
-    """Return the base names of the files that a shell script names, if it may change files."""
+    """Return all words of a shell script that may be names of files.
+
+    Return an empty set if the script changes no files.
+    """
     changes_files = _FILE_CHANGING_SHELL_CODE.search(text) or (
         _INTERPRETER_NAME.search(text) and _FILE_WRITING_CODE.search(text)
     )
@@ -358,9 +383,10 @@ def find_names_in_script(text: str) -> frozenset[str]:
 
 
 def find_names_in_program(words: CommandWords, stdin: str | None) -> frozenset[str]:
-    """Return the base names in the code that an interpreter runs, if it may change files.
+    """Return all words that may be names of files in the code that an interpreter runs.
 
-    The code is an argument of the interpreter, or its standard input.
+    The code is an argument of the interpreter, or its standard input. Code that changes no files
+    does not count.
     """
     texts = [
         word
@@ -376,6 +402,9 @@ def find_names_in_program(words: CommandWords, stdin: str | None) -> frozenset[s
 
 
 def collect_base_names(paths: Iterable[str]) -> frozenset[str]:
-    """Return the last parts of paths, which may contain wildcards but not consist of them."""
+    """Return the last parts of paths: `src/a.py` becomes `a.py`.
+
+    Parts that consist only of wildcards and dots are left out.
+    """
     names = (path.rstrip("/").rpartition("/")[2] for path in paths)
     return frozenset(name for name in names if _NON_WILDCARD.search(name))

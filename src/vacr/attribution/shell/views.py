@@ -104,7 +104,7 @@ class FileLinesView:
         return total
 
     def keep_range(self, start: int, stop: int | None) -> "FileLinesView":
-        """Keep only a slice of the printed lines."""
+        """Return the view of the printed lines from index `start` up to `stop`, or to the end."""
         spans: list[LineSpan] = []
         passed = 0
         for first, last in self.spans:
@@ -120,7 +120,11 @@ class FileLinesView:
         return replace(self, spans=tuple(spans))
 
     def keep_last(self, count: int) -> "FileLinesView | None":
-        """Keep the last lines; bare ones have known numbers only if the file reaches the spans."""
+        """Return the view of the last `count` printed lines.
+
+        With printed numbers, the view stays the same. Without, it is right only if the file has all
+        lines of the spans. Return `None` if the number of printed lines has no limit.
+        """
         if self.form is not None:
             return self
         total = self.count
@@ -134,8 +138,8 @@ class FileLinesView:
     ) -> Iterator[ObservedLines]:
         """Yield the lines of the file that the printed lines show.
 
-        `slack` is how many empty lines may be missing before them, `None` for no limit. With
-        `complete` output, a file whose lines stop before their span does ends there.
+        `slack` is how many empty lines may be missing before them, `None` for no limit. If the
+        output is `complete` and has fewer lines than the span, the file ends with the last line.
         """
         if self.form is not None:
             yield from self._derive_numbered_events(lines, self.form)
@@ -158,6 +162,7 @@ class FileLinesView:
     def _derive_numbered_events(
         self, lines: Sequence[str], form: re.Pattern[str]
     ) -> Iterator[ObservedLines]:
+        """Yield the lines of numbered output, if all of them have ascending numbers."""
         numbers = [int(prefix[1]) for line in lines if (prefix := form.match(line))]
         if len(numbers) < len(lines) or any(low >= high for low, high in pairwise(numbers)):
             return
@@ -167,7 +172,10 @@ class FileLinesView:
                 yield ObservedLines(self.path, first, shown)
 
     def find_numbered_end(self, lines: Sequence[str], at: int) -> int | None:
-        """Return where the numbers stop counting on, or `None` where no numbers are printed."""
+        """Return the index of the first line from index `at` on that breaks the numbering.
+
+        Return `None` if no numbers are printed.
+        """
         if self.form is None or len(self.spans) != 1:
             return None
         number = self.spans[0][0]
@@ -190,7 +198,7 @@ class SearchView:
     count: int | None = None
 
     def derive_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
-        """Yield the lines that the output shows, if all of it has the form of a search."""
+        """Yield the lines of files that the output shows, if all of them have numbers."""
         plain = [_COLOUR_CODE.sub("", line) for line in lines if line != "--"]
         single = len(self.searched) == 1 and self.prints_paths is not True
         if single and all(_LINE_NUMBER_PREFIX.match(line) for line in plain):
@@ -199,6 +207,7 @@ class SearchView:
             yield from self._derive_many_file_events(plain)
 
     def _derive_single_file_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
+        """Yield the lines in output such as `12:text`, if the numbers ascend."""
         previous = 0
         for line in lines:
             number = _LINE_NUMBER_PREFIX.match(line)
@@ -209,6 +218,7 @@ class SearchView:
             yield ObservedLines(self.searched[0], first, shown)
 
     def _derive_many_file_events(self, lines: Sequence[str]) -> Iterator[ObservedLines]:
+        """Yield the lines in output such as `path:12:text`, if all lines have this form."""
         prefixes = [_PATH_AND_NUMBER_PREFIX.match(line) for line in lines]
         known = {prefix[1] for prefix in prefixes if prefix and self._is_searched(prefix[1])}
         rows = []
@@ -225,6 +235,7 @@ class SearchView:
                 yield ObservedLines(path, number, [text + "\n"])
 
     def _is_searched(self, path: str) -> bool:
+        """Return whether a path is a searched file, or lies in a searched folder."""
         plain = path.removeprefix("./").replace("\\", "/")
         for name in self.searched or (".",):
             folder = name.replace("\\", "/").removeprefix("./").rstrip("/")
@@ -236,7 +247,10 @@ class SearchView:
 
 
 def _parse_context_line(line: str, known: set[str]) -> tuple[str, int, str] | None:
-    """Parse `path-12-text`, a line before or after a match in a known file; else return `None`."""
+    """Parse `path-12-text`, a line around a match; return the path, the number and the text.
+
+    Return `None` unless exactly one way to split the line has a `known` path.
+    """
     marks = [
         mark
         for mark in _CONTEXT_LINE_NUMBER.finditer(line[:_MAX_CONTEXT_PATH_LENGTH])
@@ -273,7 +287,10 @@ OutputView = FileLinesView | SearchView | GitReportView
 
 
 def build_output_view(pipeline: Sequence[ShellCommand]) -> OutputView | None:
-    """Return the view of the lines that a pipeline prints, or `None` where they are unknown."""
+    """Return the view of the lines that a pipeline prints.
+
+    Return `None` if it prints anything but lines of files, or if a word is unknown.
+    """
     first = pipeline[0]
     words = _list_known_words(first.words)
     build_view = _VIEW_BUILDERS.get(first.name)
@@ -288,6 +305,7 @@ def build_output_view(pipeline: Sequence[ShellCommand]) -> OutputView | None:
 
 
 def _list_known_words(words: Sequence[str | None]) -> list[str] | None:
+    """Return the words, or `None` if one of them is unknown."""
     known = [word for word in words if word is not None]
     return known if len(known) == len(words) else None
 
@@ -296,7 +314,10 @@ def _list_known_words(words: Sequence[str | None]) -> list[str] | None:
 
 
 def _narrow_view(view: OutputView, words: Sequence[str]) -> OutputView | None:
-    """Return the view of the lines that a command lets through, or `None` if it is unknown."""
+    """Return the view of the lines that a command after a pipe lets through.
+
+    Return `None` if these lines are unknown.
+    """
     if list(words) in (["cat"], ["cat", "-"], ["less"], ["more"]):
         return view
     if words[0] in ("grep", "egrep", "fgrep", "rg"):
@@ -318,6 +339,10 @@ def _narrow_view(view: OutputView, words: Sequence[str]) -> OutputView | None:
 
 
 def _narrow_by_search(view: OutputView, words: Sequence[str]) -> OutputView | None:
+    """Return the view of the lines that `grep` lets through.
+
+    Return `None` if nothing shows the numbers of these lines.
+    """
     options = _parse_grep_options(words[1:])
     if options is None:
         return None
@@ -341,19 +366,24 @@ def _narrow_by_search(view: OutputView, words: Sequence[str]) -> OutputView | No
 
 
 def _build_range_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `head FILE` or `tail -n +N FILE`.
+
+    Return `None` for several files, and for lines counted from the end of the file.
+    """
     line_range = _parse_line_range(words)
     if line_range is None:
         return None
     (start, stop), files = line_range
-    return (
-        FileLinesView(files[0]).keep_range(start, stop) if len(files) == 1 and start >= 0 else None
-    )
+    if len(files) != 1 or start < 0:
+        return None
+    return FileLinesView(files[0]).keep_range(start, stop)
 
 
 def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
-    """Return the slice that `head`, `tail`, `sed` or `Select-Object` keeps, and its files.
+    """Return the slice of lines that `head`, `tail`, `sed` or `Select-Object` keeps, and its files.
 
-    Return `None` for other commands and options.
+    For example, `head -n 5 a.py` becomes `((0, 5), ["a.py"])`. Return `None` for other commands and
+    options.
     """
     name, rest = words[0], list(words[1:])
     if name == "sed":
@@ -368,6 +398,7 @@ def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | Non
 
 
 def _parse_head_or_tail(name: str, rest: list[str]) -> tuple[LineSlice, list[str]] | None:
+    """Return the slice of lines and the files of `head` or `tail`; `None` for other options."""
     sign, count, files = "", _DEFAULT_LINE_COUNT, rest
     option = _LINE_COUNT_OPTION.match(" ".join(rest[:2]))
     if option:
@@ -384,7 +415,10 @@ def _parse_head_or_tail(name: str, rest: list[str]) -> tuple[LineSlice, list[str
 
 
 def _parse_select_object(rest: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
-    """Parse `Select-Object -Skip a -First b`; return `None` for other options."""
+    """Return the slice of `Select-Object -Skip a -First b`, and an empty list of files.
+
+    Return `None` for other options.
+    """
     if len(rest) % 2 or any(not re.fullmatch(r"\d{1,7}", value) for value in rest[1::2]):
         return None
     options = {name.lower(): int(value) for name, value in zip(rest[::2], rest[1::2], strict=True)}
@@ -395,6 +429,7 @@ def _parse_select_object(rest: Sequence[str]) -> tuple[LineSlice, list[str]] | N
 
 
 def _build_sed_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of a `sed` command that prints ranges of one file, or else `None`."""
     ranges = _parse_sed_ranges(words[1:])
     if ranges is None:
         return None
@@ -403,7 +438,10 @@ def _build_sed_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _parse_sed_ranges(rest: Sequence[str]) -> tuple[list[LineSpan], list[str]] | None:
-    """Parse `sed -n 'a,bp;c,dp'`, also with `-e`, and `sed 10q`; return the spans and the files."""
+    """Return the spans of lines that `sed -n 'a,bp;c,dp'` or `sed 10q` prints, and the files.
+
+    Return `None` for other commands and options of `sed`.
+    """
     arguments = _parse_sed_arguments(rest)
     if arguments is None:
         return None
@@ -428,7 +466,10 @@ def _parse_sed_ranges(rest: Sequence[str]) -> tuple[list[LineSpan], list[str]] |
 
 
 def _parse_sed_arguments(rest: Sequence[str]) -> tuple[list[str], list[str], bool] | None:
-    """Return the scripts, the files, and whether `-n` is given; `None` for other options."""
+    """Return the scripts and the files of `sed`, and whether `-n` makes it silent.
+
+    Return `None` for other options.
+    """
     scripts: list[str] = []
     files: list[str] = []
     silent = expects_script = False
@@ -452,7 +493,10 @@ def _parse_sed_arguments(rest: Sequence[str]) -> tuple[list[str], list[str], boo
 
 
 def _parse_sed_spans(commands: Sequence[str]) -> list[LineSpan] | None:
-    """Return the spans that `p` commands print, or `None` where they overlap or are others."""
+    """Return the spans of lines that `p` commands print, such as `3,7p`.
+
+    Return `None` if the spans overlap or descend, or for any other command.
+    """
     spans: list[LineSpan] = []
     for command in commands:
         printed = _SED_PRINT_COMMAND.fullmatch(command)
@@ -467,6 +511,7 @@ def _parse_sed_spans(commands: Sequence[str]) -> list[LineSpan] | None:
 
 
 def _parse_sed_end(first: int, end: str | None) -> int | None:
+    """Return the last line of a `sed` range that begins at `first`; `None` for `$`."""
     if not end:
         return first
     if end == "$":
@@ -478,6 +523,7 @@ def _parse_sed_end(first: int, end: str | None) -> int | None:
 
 
 def _build_cat_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `cat FILE` or `cat -n FILE`, or else `None`."""
     files = [word for word in words[1:] if not word.startswith("-") and word != "--"]
     options = [word for word in words[1:] if word.startswith("-") and word != "--"]
     if len(files) != 1 or options not in ([], ["-n"]):
@@ -486,6 +532,7 @@ def _build_cat_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _build_nl_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `nl -ba FILE`, or else `None`."""
     if words[1:2] == ["-ba"]:
         files = words[2:]
     elif words[1:3] == ["-b", "a"]:
@@ -498,6 +545,7 @@ def _build_nl_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _build_get_content_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `Get-Content FILE`, also with `-TotalCount N`, or else `None`."""
     rest = [word for word in words[1:] if word.lower() not in _PLAIN_GET_CONTENT_WORDS]
     arguments = _GET_CONTENT_ARGUMENTS.fullmatch(" ".join(rest))
     if not arguments or len(rest) not in (1, 3):
@@ -512,6 +560,7 @@ def _build_get_content_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _build_grep_view(words: Sequence[str]) -> OutputView | None:
+    """Return the view of `grep -n` or `rg -n`; `None` without numbers or with other options."""
     options = _parse_grep_options(words[1:])
     if options is None:
         return None
@@ -532,7 +581,10 @@ def _build_grep_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _parse_grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | None:
-    """Return the option letters of a search and its operands, or `None` for unknown options."""
+    """Return the option letters of a search, and its operands: the pattern, then the files.
+
+    The pattern is `""` if an option has it. Return `None` for unknown options.
+    """
     letters: set[str] = set()
     operands: list[str] = []
     skips_value = has_pattern_option = options_ended = False
@@ -555,7 +607,7 @@ def _parse_grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | Non
         else:
             return None
     if has_pattern_option:
-        operands.insert(0, "")  # The pattern is the first operand elsewhere.
+        operands.insert(0, "")
     return letters, operands
 
 
@@ -563,7 +615,7 @@ def _parse_grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | Non
 
 
 def _build_git_view(words: Sequence[str]) -> OutputView | None:
-    """Return the view of `git status`, or of a diff whose new side is the work tree.
+    """Return the view of `git status`, or of a diff whose new side is the work tree, else `None`.
 
     `git show HEAD:file`, `git cat-file` and a diff of two commits show committed content. The file
     may differ from it in any line, and its content before the session comes from the first look at

@@ -16,7 +16,7 @@ from vacr.cli.verbs import LazyVerbGroup
         "fsck": "Check the stored data against the signatures of the log.",
         "prove": "Write a receipt for an entry, or for the growth of the log.",
         "verify": "Verify a receipt from `vacr log prove`.",
-        "rotate": "Give a log new keys.",
+        "rotate": "Replace the keys of a log.",
         "monitor": "Watch a log, and report if it forks or shrinks.",
         "witness": "Cosign the checkpoints of append-only logs.",
     },

@@ -59,7 +59,9 @@ def init_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Create a transparency log: a folder with its keys, its first entry and its database.
+    """Create a transparency log.
+
+    FOLDER gets the keys, the first entry and, unless --database is set, the database of the log.
 
     \b
     Example:
@@ -77,7 +79,9 @@ def init_command(
 
 
 def open_log(folder: str | None, database: str | None, *, create: bool = False) -> LogFolder:
-    """Open the named log; without a folder, `create` makes one in an empty database.
+    """Return the log in a folder, or without a folder the log in a database.
+
+    With `create`, an empty database gets a new log.
 
     Raises:
         UsageError: neither is set, or the keys are missing.
@@ -103,7 +107,10 @@ def fsck_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a log: entries, tree, signed heads, index and published files. The log may be in use.
+    """Check the stored data of a log against its signatures.
+
+    vacr checks the entries, the tree, signed heads, the index and published files. The log may be
+    in use.
 
     \b
     Example:
@@ -149,10 +156,11 @@ def rotate_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Give a log new keys. Its identity stays: the old key signs an entry that names the new one.
+    """Replace the keys of a log.
 
-    Older receipts verify with the old key, which stays in receipt-keys.pem; its private half is
-    deleted. A running service continues with the new keys.
+    The identity of the log stays: the old key signs an entry that names the new one. Older receipts
+    verify with the old key, which stays in receipt-keys.pem; its private half is deleted. A running
+    service continues with the new keys.
 
     \b
     Example:
@@ -167,7 +175,7 @@ def rotate_command(
         document = build_log_document(log, storage) | {"checkpoint-key-before": before}
     voice.result(f"{log.path}: new keys")
     print_log_summary(document, voice)
-    voice.result(f"                  witnesses need this key and the previous one: {before}")
+    voice.result(f"                  witnesses need both this key and the previous one, {before}")
     voice.data(document)
     return 0
 

@@ -71,11 +71,11 @@ def monitor_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Watch a log: it must never fork or shrink, and new entries must match its signed tree.
+    """Watch a log, and report if it forks or shrinks.
 
-    Exits with 1 if the log misbehaves. The checkpoints that prove it are kept next to the state
-    file, which stays unchanged, so every further run fails too. Exits with 4 if the log cannot be
-    reached.
+    New entries must also match the signed tree. Exits with 1 if the log misbehaves. The checkpoints
+    that prove it are kept next to the state file, which stays unchanged, so every further run fails
+    too. Exits with 4 if the log cannot be reached.
 
     \b
     Example:
@@ -94,6 +94,11 @@ def monitor_command(
 
 
 def _check_log_once(log: TiledLog, path: Path, pinned_key: VerifierKey | None, voice: Voice) -> int:
+    """Compare a log with the state file, save its new state, and return the exit code.
+
+    Raises:
+        UsageError: the state file belongs to a log with another key than the pinned one.
+    """
     known = load_monitor_state(path)
     if (
         known is not None
@@ -130,11 +135,10 @@ def _check_log_once(log: TiledLog, path: Path, pinned_key: VerifierKey | None, v
 def _report_log_state(
     url: str, before: KnownLog | None, result: MonitorResult, voice: Voice
 ) -> None:
+    """Print the size of a consistent log, the new entries, and a new key; `before` is older."""
     now = result.known
-    entries, new = (
-        format_count(now.size, "entry"),
-        now.size - (before.size if before is not None else 0),
-    )
+    entries = format_count(now.size, "entry")
+    new = now.size - (before.size if before is not None else 0)
     description = {
         OUTCOME_FIRST: f"{entries}, first check; the log's key from now on: {now.keys[-1]}",
         OUTCOME_SAME: f"{entries}, unchanged",
@@ -161,6 +165,10 @@ def _report_log_state(
 def _report_misbehaviour(
     url: str, path: Path, known: KnownLog | None, error: LogMisbehaved, voice: Voice
 ) -> int:
+    """Write the contradicting checkpoints to a file, print the problem, and return the exit code.
+
+    `path` is the state file, and `known` its content, if there is one.
+    """
     before = known.note.decode() if known is not None else None
     kept: dict[str, str | None] = {
         "url": url,

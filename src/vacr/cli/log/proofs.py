@@ -67,7 +67,9 @@ def prove_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Write a receipt: proof that an entry is in the log, or that the log only grew.
+    """Write a receipt for an entry, or for the growth of the log.
+
+    The receipt proves that the entry is in the log, or that the log only grew.
 
     \b
     Example:
@@ -106,6 +108,7 @@ def prove_command(
 
 
 def _build_receipt_document(receipt: bytes) -> dict[str, Any]:
+    """Return the entry or the two sizes that a receipt is about, and the hashes of its proof."""
     parsed = parse_receipt(receipt)
     for inclusion in parsed.inclusions:
         return {
@@ -160,10 +163,11 @@ def verify_command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Check a receipt from `vacr log prove`: that an entry is in a log, or that the log only grew.
+    """Check a receipt from `vacr log prove`.
 
-    The proof must lead to a root that the log has signed. The signature of the statement is not
-    checked; `vacr verify` does that. The signatures of checkpoints are not checked either.
+    The receipt proves that an entry is in a log, or that the log only grew. The proof must lead to
+    a root that the log has signed. The signature of the statement is not checked; `vacr verify`
+    does that. The signatures of checkpoints are not checked either.
 
     \b
     Example:
@@ -191,9 +195,15 @@ def verify_command(
 def _verify_inclusion(
     data: bytes, known: list[PublicKey], statement: str | None, rule: str
 ) -> dict[str, Any]:
+    """Check that a log contains a statement; return the facts for the output.
+
+    Raises:
+        UsageError: no statement is named.
+        InvalidStatement: the receipt does not prove it.
+    """
     if statement is None:
         raise UsageError(
-            "the receipt is about an entry, but no statement is named",
+            "the receipt is about an entry: its statement is needed to check it",
             hint="Add --statement FILE.",
         )
     receipt = check_receipt(
@@ -211,10 +221,17 @@ def _verify_inclusion(
 def _verify_consistency(
     data: bytes, known: list[PublicKey], older: str | None, newer: str | None
 ) -> dict[str, Any]:
+    """Check that a log only grew between two states; return the facts for the output.
+
+    Raises:
+        UsageError: no older state is named.
+        InvalidStatement: the receipt does not prove it.
+    """
     if older is None:
         hint = "Add --older FILE|ROOT: the older checkpoint, or its root."
         raise UsageError(
-            "the receipt is about the growth of a log, but no older state is named", hint=hint
+            "the receipt is about the growth of a log: the older state is needed to check it",
+            hint=hint,
         )
     older_size, older_root = _read_tree_head(older)
     receipt = check_consistency_receipt(data, older_root, known, datetime.now(UTC))
@@ -245,7 +262,13 @@ def _verify_consistency(
 
 
 def _read_tree_head(name: str) -> tuple[int | None, bytes]:
-    """Return the size and the root of a state; a bare root has no size."""
+    """Return the size and the root of a state of a log.
+
+    `name` is the file of a checkpoint, or a root in hexadecimal, which has no size: `None`.
+
+    Raises:
+        InvalidStatement: the file is not a checkpoint.
+    """
     try:
         root = bytes.fromhex(name)
     except ValueError:

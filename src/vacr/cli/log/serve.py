@@ -45,7 +45,10 @@ _CLEARTEXT_WARNING = (
 
 
 def _listening_options(port: int) -> Callable[[F], F]:
-    """Add `--host`, `--port`, `--tls-cert`, `--tls-key` and `--client-ca` to a verb."""
+    """Return a decorator that adds `--host`, `--port` and the TLS options to a verb.
+
+    `port` is the default of `--port`.
+    """
 
     def add(function: F) -> F:
         for option in (
@@ -120,7 +123,9 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=PATH,
     help="File of access tokens that may register, one per line.",
 )
-@click.option("--anyone", is_flag=True, help="Let everyone who can reach the service register.")
+@click.option(
+    "--anyone", is_flag=True, help="Serve other machines without tokens or client certificates."
+)
 @click.option(
     "--max-size",
     metavar="BYTES",
@@ -180,10 +185,10 @@ def serve_command(
     verbose: int,
     **options: Any,
 ) -> int:
-    """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
+    """Serve a log over HTTP.
 
-    The signature of every statement is verified: with the keys of --trust, or else with the key in
-    the statement.
+    The API is SCRAPI for statements and receipts, and C2SP for checkpoints and tiles. The signature
+    of every statement is verified: with the keys of --trust, or else with the key in the statement.
 
     \b
     Example:
@@ -219,7 +224,11 @@ def serve_command(
 
 
 def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any]) -> Any:
-    """Return the service as an application, with the settings of the verb."""
+    """Return the web application that serves a log, with the settings in the verb's options.
+
+    Raises:
+        UsageError: packages for serving are not installed.
+    """
     try:
         from vacr.log import LogService
     except ImportError as error:
@@ -254,6 +263,11 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any
 
 
 def _read_caller_tokens(name: str) -> Any:
+    """Return the access tokens in a file, one per line.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or a token is invalid.
+    """
     from vacr.log import AllowedTokens
 
     try:
@@ -263,6 +277,7 @@ def _read_caller_tokens(name: str) -> Any:
 
 
 def _is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host; False for names but `localhost`."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -270,10 +285,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _check_proxy_addresses(addresses: Sequence[str]) -> None:
-    """Refuse names and wildcards: with them, callers could forge their address.
+    """Check that proxies are IP addresses or networks: callers could forge names.
 
     Raises:
-        UsageError: one of them is not an address.
+        UsageError: an address is a name or a wildcard.
     """
     for address in addresses:
         try:
@@ -359,10 +374,10 @@ def witness_command(
 def _build_tls_settings(
     certificate: str | None, key: str | None, authority: str | None
 ) -> TlsFiles | None:
-    """Return the files for HTTPS, or `None` if the log is served over HTTP.
+    """Return the files for HTTPS; `None` if none is named, to serve over HTTP.
 
     Raises:
-        UsageError: the certificate or its key is missing.
+        UsageError: files are named, but the certificate or its key is missing.
     """
     if certificate is None and key is None and authority is None:
         return None

@@ -1,0 +1,273 @@
+"""Certificate chains: the path from a signer's certificate to a trusted root.
+
+Chains follow RFC 5280, section 6, as far as certificates of signers need it. Critical extensions
+that we do not implement are refused, certificate policies included. Name constraints are refused
+even if not critical: ignoring them would let an authority certify names it must not.
+
+`check_certificate_chain` ignores dates. `check_validity_period` checks them later, when the
+verifier knows the time of signing.
+
+    >>> from datetime import UTC, datetime
+    >>> from cryptography import x509
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.verification import check_validity_period
+    >>> from vacr.verification.certificates import matches_claimed_issuer
+    >>> name, key = x509.Name([]), Ed25519PrivateKey.from_private_bytes(bytes(32))
+    >>> names = x509.SubjectAlternativeName([x509.DNSName("example.org")])
+    >>> period = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    >>> builder = x509.CertificateBuilder(name, name, key.public_key(), 1, *period)
+    >>> certificate = builder.add_extension(names, critical=False).sign(key, None)
+    >>> matches_claimed_issuer(certificate, "https://example.org/releases")
+    True
+    >>> check_validity_period([certificate], datetime(2028, 1, 1, tzinfo=UTC))
+    Traceback (most recent call last):
+    ...
+    vacr.errors.InvalidStatement: a certificate in the chain expired at 2027-01-01T00:00:00Z
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from vacr.errors import InvalidStatement
+from vacr.signing import MIN_RSA_BITS
+from vacr.verification.policy import format_time
+
+Extension = TypeVar("Extension", bound=x509.ExtensionType)
+
+_CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
+_ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
+_UNDERSTOOD_EXTENSIONS = frozenset(
+    extension.oid
+    for extension in (
+        x509.BasicConstraints,
+        x509.KeyUsage,
+        x509.ExtendedKeyUsage,
+        x509.SubjectAlternativeName,
+    )
+)
+
+
+def check_certificate_chain(
+    chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate], usage: str | None
+) -> list[x509.Certificate]:
+    """Return the path from a chain's first certificate, the signer's, to a trusted root.
+
+    The path includes the root, even if the chain does not. `usage` is the OID of an extended key
+    usage that the signer's certificate must list, or None. Dates are not checked.
+
+    Raises:
+        InvalidStatement: no path leads to a root, a signature in it is invalid, or a certificate
+            may not be used for its part.
+    """
+    for certificate, issuer in pairwise(chain):
+        if certificate.issuer != issuer.subject:
+            raise InvalidStatement(
+                "the certificate chain is out of order: each must be followed by its issuer's",
+                reason="x5chain-order",
+            )
+    path = _find_path_to_root(list(chain), roots)
+    # From the root down: an attacker without a certified key costs us one signature check, not
+    # as many as fit into a message.
+    for issuer, certificate in pairwise(reversed(chain[: len(path)])):
+        _check_issuer_signature(certificate, issuer)
+    for certificate in path:
+        _check_extensions(certificate)
+    _check_signer_certificate(path[0], usage)
+    for authorities_below, certificate in enumerate(path[1:]):
+        _check_authority_certificate(certificate, authorities_below, usage)
+    return path
+
+
+def _find_path_to_root(
+    chain: list[x509.Certificate], roots: Sequence[x509.Certificate]
+) -> list[x509.Certificate]:
+    """Return the part of a chain up to a root, or the whole chain and the root that issued its end.
+
+    Raises:
+        InvalidStatement: the chain neither contains a root nor was issued by one.
+    """
+    trusted = {root.public_bytes(Encoding.DER) for root in roots}
+    for position, certificate in enumerate(chain):
+        if certificate.public_bytes(Encoding.DER) in trusted:
+            return chain[: position + 1]
+    for root in roots:
+        if root.subject == chain[-1].issuer:
+            try:
+                chain[-1].verify_directly_issued_by(root)
+            except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
+                continue
+            return [*chain, root]
+    raise InvalidStatement(
+        "the certificate chain does not lead to a trusted root", reason="untrusted"
+    )
+
+
+def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise InvalidStatement(
+            "a certificate in the chain is not signed by its issuer", reason="x5chain-signature"
+        ) from error
+
+
+def _check_extensions(certificate: x509.Certificate) -> None:
+    """Refuse unsupported critical extensions, and name constraints."""
+    try:
+        unknown = [
+            extension.oid
+            for extension in certificate.extensions
+            if extension.critical and extension.oid not in _UNDERSTOOD_EXTENSIONS
+        ]
+        constrained = _find_extension(certificate, x509.NameConstraints) is not None
+    except ValueError as error:
+        raise InvalidStatement(
+            f"cannot read the extensions of a certificate: {error}", reason="x5chain-malformed"
+        ) from error
+    if unknown:
+        raise InvalidStatement(
+            f"a certificate has an unsupported critical extension: {unknown[0].dotted_string}",
+            reason="x5chain-critical",
+        )
+    if constrained:
+        raise InvalidStatement(
+            "a certificate has name constraints, and vacr does not support them",
+            reason="name-constraints",
+        )
+
+
+def _check_signer_certificate(certificate: x509.Certificate, usage: str | None) -> None:
+    """Check that a certificate may sign statements, and lists `usage` unless that is None."""
+    constraints = _find_extension(certificate, x509.BasicConstraints)
+    if constraints is not None and constraints.ca:
+        raise InvalidStatement(
+            "the signer's certificate belongs to an authority, not to a signer",
+            reason="signer-is-authority",
+        )
+    keys = _find_extension(certificate, x509.KeyUsage)
+    if keys is not None and not (keys.digital_signature or keys.content_commitment):
+        raise InvalidStatement(
+            "the signer's certificate does not allow digital signatures", reason="key-usage"
+        )
+    usages = _list_extended_key_usages(certificate)
+    if usage is not None and usage not in usages:
+        raise InvalidStatement(
+            f"the signer's certificate lacks the required extended key usage {usage}",
+            reason="extended-key-usage",
+        )
+    if not _allows_signing(usages, usage):
+        raise InvalidStatement(
+            "the signer's certificate is for other purposes: its extended key usages do not "
+            "include code signing",
+            reason="extended-key-usage",
+        )
+
+
+def _check_authority_certificate(
+    certificate: x509.Certificate, authorities_below: int, usage: str | None
+) -> None:
+    """Check that a certificate may issue the one below it in a path.
+
+    `authorities_below` is the number of authorities between it and the signer's certificate.
+    """
+    constraints = _find_extension(certificate, x509.BasicConstraints)
+    if constraints is None or not constraints.ca:
+        raise InvalidStatement(
+            "a certificate in the chain does not belong to an authority, but issued another",
+            reason="not-an-authority",
+        )
+    if constraints.path_length is not None and authorities_below > constraints.path_length:
+        raise InvalidStatement(
+            "the certificate chain is longer than an authority allows", reason="path-length"
+        )
+    keys = _find_extension(certificate, x509.KeyUsage)
+    if keys is not None and not keys.key_cert_sign:
+        raise InvalidStatement(
+            "an authority in the chain is not allowed to sign certificates", reason="key-usage"
+        )
+    if not _allows_signing(_list_extended_key_usages(certificate), usage):
+        raise InvalidStatement(
+            "an authority in the chain may not certify signers: its extended key usages do not "
+            "include code signing",
+            reason="authority-key-usage",
+        )
+    key = certificate.public_key()
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
+        raise InvalidStatement(
+            f"the RSA key of an authority in the chain is too short: {key.key_size} bits, "
+            f"expected at least {MIN_RSA_BITS}",
+            reason="authority-key-weak",
+        )
+
+
+def _list_extended_key_usages(certificate: x509.Certificate) -> set[str]:
+    """Return the OIDs of the usages a certificate is restricted to; empty if unrestricted."""
+    usages = _find_extension(certificate, x509.ExtendedKeyUsage)
+    return {usage.dotted_string for usage in usages} if usages is not None else set()
+
+
+def _allows_signing(usages: set[str], usage: str | None) -> bool:
+    """Return whether extended key usages are empty, or include code signing, any, or `usage`."""
+    return not usages or bool(usages & {_CODE_SIGNING_USAGE, _ANY_EXTENDED_KEY_USAGE, usage})
+
+
+def check_validity_period(path: Sequence[x509.Certificate], time: datetime) -> None:
+    """Check that all certificates of a path are valid at a time.
+
+    Raises:
+        InvalidStatement: one is not valid yet, or has expired.
+    """
+    for certificate in path:
+        start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        if time < start:
+            raise InvalidStatement(
+                f"a certificate in the chain is not valid before {format_time(start)}",
+                reason="not-yet-valid",
+            )
+        if time > end:
+            raise InvalidStatement(
+                f"a certificate in the chain expired at {format_time(end)}", reason="expired"
+            )
+
+
+def matches_claimed_issuer(certificate: x509.Certificate, issuer: str) -> bool:
+    """Return whether a signer's certificate allows the issuer that a statement claims.
+
+    One of its alternative names must be the issuer's URI, its host or its `mailto:` address. A
+    certificate without alternative names allows every issuer.
+    """
+    names = _find_extension(certificate, x509.SubjectAlternativeName)
+    if names is None or not list(names):
+        return True
+    uris = set(names.get_values_for_type(x509.UniformResourceIdentifier))
+    mailboxes = {f"mailto:{name}" for name in names.get_values_for_type(x509.RFC822Name)}
+    hosts = {name.lower() for name in names.get_values_for_type(x509.DNSName)}
+    return issuer in uris | mailboxes or _parse_host(issuer) in hosts
+
+
+def _parse_host(issuer: str) -> str | None:
+    """Return the host of a URI in lower case, or None if it has none or is malformed."""
+    try:
+        return urlsplit(issuer).hostname or None
+    except ValueError:
+        return None
+
+
+def _find_extension(
+    certificate: x509.Certificate, extension_class: type[Extension]
+) -> Extension | None:
+    """Return a certificate's extension of a class, or None if it has none."""
+    try:
+        return certificate.extensions.get_extension_for_class(extension_class).value
+    except x509.ExtensionNotFound:
+        return None

@@ -1,0 +1,128 @@
+"""The sealed source of a record: its native bytes in a zip file, for `vacr restore`.
+
+Everybody can open a zip file, but its own bytes may differ between versions of the zip library. So
+the manifest in the record decides: it has the size and the SHA-256 of every part. Each part is
+checked before it is handed over:
+
+    >>> from pathlib import Path
+    >>> from vacr.agents import Source, SourcePart
+    >>> from vacr.workflows.sealed_source import *
+    >>> build_sealed_source_path(Path("abc.acr.json"))
+    PosixPath('abc.acr.source.zip')
+    >>> source = Source((SourcePart("session.jsonl", b"{}"),))
+    >>> _ = Path("abc.acr.source.zip").write_bytes(encode_sealed_source(source))
+    >>> list(unseal_source(Path("abc.acr.source.zip"), source.manifest()))
+    [(PurePosixPath('session.jsonl'), b'{}')]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from vacr.errors import InvalidRecord, UnreadableInput, VacrError
+from vacr.files import describe_file_error
+
+if TYPE_CHECKING:
+    # Most verbs need neither, and both take long to load.
+    from zipfile import ZipFile
+
+    from vacr.agents import Source
+
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def build_sealed_source_path(record: Path) -> Path:
+    """Return the path of a record's sealed source."""
+    name = record.name
+    for suffix in (".json", ".cbor"):
+        name = name.removesuffix(suffix)
+    return record.with_name(f"{name}.source.zip")
+
+
+def encode_sealed_source(source: Source) -> memoryview:
+    """Encode the parts of a source as a zip file."""
+    import io
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in source.parts:
+            archive.writestr(
+                zipfile.ZipInfo(part.name, _ZIP_EPOCH), part.data, zipfile.ZIP_DEFLATED
+            )
+    return buffer.getbuffer()
+
+
+def matches_source(path: Path, source: Source) -> bool:
+    """Return whether a sealed source holds the parts of a source."""
+    try:
+        return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
+    except VacrError:
+        return False
+
+
+def unseal_source(
+    path: Path, manifest: list[dict[str, Any]]
+) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Yield each part in the manifest, after checking its bytes against the digest.
+
+    Raises:
+        UnreadableInput: the sealed source is missing, or is not a zip file.
+        InvalidRecord: a part is missing, differs, or has a name that leads out of the folder.
+    """
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for part in manifest:
+                yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
+    except FileNotFoundError as error:
+        hint = "Record with --seal-source to create one, or name it with --source."
+        raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
+    except OSError as error:
+        raise UnreadableInput(
+            f"cannot read the sealed source: {describe_file_error(error)}", where=str(path)
+        ) from error
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+        raise UnreadableInput(
+            f"not a sealed source (a zip file): {error}", where=str(path)
+        ) from error
+
+
+def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:
+    """Read one part, and no more of it than the manifest allows."""
+    from zipfile import ZIP_DEFLATED, ZIP_STORED
+
+    name, where = part["name"], str(path)
+    try:
+        if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise InvalidRecord(f"{name} is compressed by a method vacr never uses", where=where)
+        with archive.open(name) as opened:
+            data = opened.read(part["size"] + 1)
+    except KeyError as error:
+        raise InvalidRecord(f"the sealed source lacks {name}", where=where) from error
+    except RuntimeError as error:
+        raise InvalidRecord(f"{name} cannot be unpacked: {error}", where=where) from error
+    if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:
+        raise InvalidRecord(f"{name} does not match the digest in the record", where=where)
+    return data
+
+
+def _check_part_name(name: Any) -> PurePosixPath:
+    path = PurePosixPath(str(name))
+    if (
+        path.is_absolute()
+        or ".." in path.parts
+        or "\0" in str(name)
+        or not path.parts
+        or (os.sep in str(name) and os.sep != "/")
+    ):
+        raise InvalidRecord(
+            f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts"
+        )
+    return path
