@@ -10,6 +10,7 @@ and writes the answers to the same places for all agents:
 | `status` of a tool result | `success`, `error`, `denied`, `interrupted`, `timeout`, `running` |
 | `is-error` of a tool result | whether the call failed; absent while it runs or if nobody knows |
 | `vacr.exit-code` of a tool result | the exit code of the command |
+| `vacr.resolved-by` of a tool result | the later call that shows how its command ended |
 | `vacr.status` of a tool call | `no-result`, where a result should have followed |
 | `vacr.speaker` of a user message | `human`, `host`, `parent-agent`, `hook`, `unknown` |
 | `vacr.speaker-basis` | `stated` by the agent, or `inferred` |
@@ -39,6 +40,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from vacr.agents.agent import Agent
 
+LABELLED_VERSION = 2
+"""The version of vacr's additions to a record that has labels."""
+
 SUCCESS = "success"
 FAILURE = "error"
 DENIED = "denied"
@@ -65,6 +69,10 @@ class Outcome(NamedTuple):
 
     status: str = ""
     exit_code: int | None = None
+    left_running: str = ""
+    """The id of a process that still ran when the call returned."""
+    saw_end: str = ""
+    """The id of a process, started by an earlier call, that this call saw end."""
 
 
 UNKNOWN_OUTCOME = Outcome()
@@ -97,6 +105,7 @@ class CallResult:
 
 def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     """Label every user message, tool call and tool result of a record, in place."""
+    record.setdefault("vacr", {})["version"] = LABELLED_VERSION
     entries = record["session"]["entries"]
     reports = agent.call_reports(entries)
     calls: dict[str, dict[str, Any]] = {}
@@ -115,12 +124,19 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
             if type(call_id) is str:
                 calls[call_id] = entry
     answered = set()
+    waiting: dict[str, list[dict[str, Any]]] = {}
     for entry, message in results:
         call_id = entry.get("call-id")
         call = calls.get(call_id) if type(call_id) is str else None
         report = reports.about(call_id, entry) if type(call_id) is str else {}
         answered.add(call_id)
-        _label_outcome(entry, agent.outcome(CallResult(entry, message, call, report)))
+        outcome = agent.outcome(CallResult(entry, message, call, report))
+        _label_outcome(entry, outcome)
+        if outcome.left_running:
+            waiting.setdefault(outcome.left_running, []).append(entry)
+        elif outcome.saw_end and type(call_id) is str:
+            for earlier in waiting.pop(outcome.saw_end, ()):
+                _get_marks(earlier)["resolved-by"] = call_id
     if agent.records_results:
         for call in unpaired:
             if "call-id" in call and call["call-id"] not in answered:
