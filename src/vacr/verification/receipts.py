@@ -148,6 +148,7 @@ def _check_trusted_receipt(
 
 
 def _is_trusted_log_key(key_id: Any, policy: Policy) -> bool:
+    """Return whether a `kid` header names a log key of the policy."""
     return any(matches_key_id(key, key_id) for key in policy.log_keys)
 
 
