@@ -174,7 +174,7 @@ def _build_range(line_range: JsonObject, losses: ExportLosses) -> JsonObject | N
 
 
 def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObject:
-    """Return a contributor with Agent Trace's names, and with a model name it allows."""
+    """Return a contributor with Agent Trace's names; cut its model name to 250 characters."""
     built: JsonObject = {"type": contributor["type"]}
     model = contributor.get("model-id")
     if model is not None:

@@ -215,7 +215,7 @@ def _lift_entry(kind: str, native: JsonObject, moves: Lift) -> JsonObject:
 
 
 def _lift_usage(metrics: JsonObject) -> JsonObject:
-    """Return metrics as token usage; metrics that are not numbers keep their ATIF names."""
+    """Return metrics as token usage; unknown or invalid metrics keep their ATIF names."""
     drop_nulls(metrics)
     usage: JsonObject = {}
     for canonical, native in ATIF_METRICS.items():

@@ -542,7 +542,8 @@ def _may_be_vendor_entry(entry: JsonObject, *, json: bool) -> bool:
 def walk_entries_with_paths(entries: list[JsonObject]) -> Iterator[tuple[JsonObject, ValuePath]]:
     """Yield each entry of a session, at every depth, with its place in the record.
 
-    This uses no recursion, so that deep nesting cannot exhaust the stack.
+    All siblings come before their children. This uses no recursion, so that deep nesting cannot
+    exhaust the stack.
     """
     levels = [(entries, ENTRIES_PATH)]
     while levels:
